@@ -3,10 +3,8 @@ package filters
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,39 +60,48 @@ func (x *exchange) judged(a *request.Attributes, decision request.Decision, reas
 		x.judge.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 		return meta.NewInternalError(err)
 	}
-	x.response.Header().Set("X-Content-Type-Options", "nosniff")
+	x.response.Header()["X-Content-Type-Options"] = noSniff
 	return Forbidden(a, reason)
 }
 
+// noSniff is shared by all answers, full, so that adding to it makes a copy.
+var noSniff = []string{"nosniff"}
+
 // Forbidden returns the error that tells a user what they may not do. reason may be empty.
 func Forbidden(a *request.Attributes, reason string) error {
-	var space [192]byte
-	text := harmless(appendForbidden(space[:0], a))
+	var space [384]byte // more than the usual message
+	gr := meta.GroupResource{Group: a.Group, Resource: a.Resource}
+	text := meta.AppendForbidden(space[:0], gr, a.Name)
+	begin := len(text)
+	text = harmless(appendForbidden(text, a), begin)
 	if reason != "" {
-		text += ": " + reason
+		text = append(append(text, ": "...), reason...)
 	}
-	return meta.NewForbidden(meta.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(text))
+	return meta.NewForbiddenText(gr, a.Name, text)
 }
 
-var amp, less, more = []byte("&"), []byte("<"), []byte(">")
-
-// harmless takes from text the meaning that it has for browsers that take it for HTML.
-func harmless(text []byte) string {
-	var out strings.Builder
-	out.Grow(len(text) + 4*bytes.Count(text, amp) + 3*bytes.Count(text, less) + 3*bytes.Count(text, more))
-	for _, c := range text {
-		switch c {
+// harmless takes from text, from begin on, the meaning that it has for browsers that take it for HTML.
+func harmless(text []byte, begin int) []byte {
+	i := bytes.IndexAny(text[begin:], "&<>")
+	if i < 0 {
+		return text
+	}
+	begin += i
+	marked := string(text[begin:])
+	text = text[:begin]
+	for i := range len(marked) {
+		switch c := marked[i]; c {
 		case '&':
-			out.WriteString("&amp;")
+			text = append(text, "&amp;"...)
 		case '<':
-			out.WriteString("&lt;")
+			text = append(text, "&lt;"...)
 		case '>':
-			out.WriteString("&gt;")
+			text = append(text, "&gt;"...)
 		default:
-			out.WriteByte(c)
+			text = append(text, c)
 		}
 	}
-	return out.String()
+	return text
 }
 
 // appendForbidden appends the message before its markup is made harmless.

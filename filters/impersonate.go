@@ -34,7 +34,7 @@ func Impersonate(may request.Authorizer, metrics *Metrics, fail ErrorWriter) Fil
 		return func(w http.ResponseWriter, r *http.Request) {
 			if impersonates(r.Header) {
 				if err := i.impersonate(r); err != nil {
-					w.Header().Set("X-Content-Type-Options", "nosniff")
+					w.Header()["X-Content-Type-Options"] = noSniff
 					fail(w, r, err)
 					return
 				}
@@ -82,11 +82,15 @@ func (i *impersonator) impersonate(r *http.Request) error {
 func wantedUser(h http.Header) (*request.User, error) {
 	u := &request.User{Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup])}
 	asks := u.UID != "" || len(u.Groups) > 0
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		key, ok := strings.CutPrefix(name, impersonateExtra)
-		if !ok {
-			continue
+	var extras []string
+	for name := range h {
+		if strings.HasPrefix(name, impersonateExtra) {
+			extras = append(extras, name)
 		}
+	}
+	slices.Sort(extras) // two names may be one key
+	for _, name := range extras {
+		key := name[len(impersonateExtra):]
 		asks = true
 		if len(h[name]) == 0 {
 			continue

@@ -95,14 +95,15 @@ func (m *impersonationMode) label() string {
 // judge returns the user that the request of info is to be served as, who is wanted by its user, and the mode that allows it. The
 // error says what is missing.
 func (i *impersonator) judge(ctx context.Context, wanted *request.User, info *request.Info) (*request.User, *impersonationMode, error) {
+	c := &claim{impersonator: i, ctx: ctx}
 	var refused error
 	try := func(m *impersonationMode) *request.User {
 		if !m.fits(wanted, info.User) {
 			return nil
 		}
-		user, err := i.check(ctx, m, wanted, info)
+		user, err := c.check(m, wanted, info)
 		if refused == nil {
-			refused = err
+			refused, c.told = err, err != nil
 		}
 		return user
 	}
@@ -143,29 +144,31 @@ func hashOf(name string) uint64 {
 	return hash
 }
 
-// claim is what a user has to be allowed in one mode.
+// claim is what a user has to be allowed, in one mode after the other.
 type claim struct {
 	*impersonator
-	ctx  context.Context
-	mode *impersonationMode
-	by   *request.User
+	ctx      context.Context
+	told     bool // why it is refused is known, and what other modes say of that is nobody's business
+	mode     *impersonationMode
+	by       *request.User
+	question request.Attributes // what is being asked
 }
 
 // check asks for everything that a mode demands, and returns the user that wanted stands for.
-func (i *impersonator) check(ctx context.Context, m *impersonationMode, wanted *request.User, info *request.Info) (*request.User, error) {
-	c := &claim{i, ctx, m, info.User}
+func (c *claim) check(m *impersonationMode, wanted *request.User, info *request.Info) (*request.User, error) {
+	c.mode, c.by = m, info.User
 	if m.anyNode {
 		c.by = withoutNode(info.User)
 	}
 	if m.name != "" {
-		a := info.Attributes
-		a.User, a.Verb = c.by, "impersonate-on:"+m.name+":"+info.Verb
-		if err := c.ask(&a); err != nil {
+		c.question = info.Attributes
+		c.question.User, c.question.Verb = c.by, "impersonate-on:"+m.name+":"+info.Verb
+		if err := c.ask(&c.question); err != nil {
 			return nil, err
 		}
 	}
-	user := *wanted
-	if err := c.name(&user); err != nil {
+	groups, err := c.name(wanted)
+	if err != nil {
 		return nil, err
 	}
 	if wanted.UID != "" {
@@ -179,6 +182,8 @@ func (i *impersonator) check(ctx context.Context, m *impersonationMode, wanted *
 	if err := c.extra(wanted.Extra); err != nil {
 		return nil, err
 	}
+	user := *wanted
+	user.Groups = groups
 	group := request.GroupAuthenticated
 	if user.Name == request.AnonymousUser || user.InGroup(request.GroupUnauthenticated) {
 		group = request.GroupUnauthenticated
@@ -189,23 +194,24 @@ func (i *impersonator) check(ctx context.Context, m *impersonationMode, wanted *
 	return &user, nil
 }
 
-// name asks for the user by name, and fills in the groups that follow from that.
-func (c *claim) name(user *request.User) error {
+// name asks for the user by name, and returns its groups, those that follow from the name included.
+func (c *claim) name(user *request.User) ([]string, error) {
+	groups := user.Groups
 	a := c.identity("users", user.Name)
 	if node, ok := request.NodeOf(user.Name); ok && c.mode.name != "" {
 		a.Resource, a.Name = "nodes", node
 		if c.mode.anyNode {
 			a.Name = "*"
 		}
-		user.Groups = []string{request.GroupNodes}
+		groups = []string{request.GroupNodes}
 	}
 	if namespace, name, ok := request.ServiceAccountOf(user.Name); ok {
 		a.Resource, a.Namespace, a.Name = "serviceaccounts", namespace, name
-		if len(user.Groups) == 0 {
-			user.Groups = request.ServiceAccountGroups(namespace)
+		if len(groups) == 0 {
+			groups = request.ServiceAccountGroups(namespace)
 		}
 	}
-	return c.ask(a)
+	return groups, c.ask(a)
 }
 
 func (c *claim) groups(groups []string) error {
@@ -284,11 +290,12 @@ func checkExtra(key string, values []string) error {
 	return nil
 }
 
-// about is the question whether the user may be something.
+// about is the question whether the user may be something. It holds until the next one.
 func (c *claim) about(resource, name string) *request.Attributes {
-	return &request.Attributes{
+	c.question = request.Attributes{
 		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1", Resource: resource, Name: name,
 	}
+	return &c.question
 }
 
 // identity is about for what has been impersonated since before there was a group for it.
@@ -305,8 +312,11 @@ func (c *claim) ask(a *request.Attributes) error {
 	began := time.Now()
 	decision, reason, err := c.may.Authorize(c.ctx, a)
 	c.metrics.impersonationAsked(c.mode.label(), decision == request.Allow, time.Since(began))
-	if decision == request.Allow {
+	switch {
+	case decision == request.Allow:
 		return nil
+	case c.told:
+		return errTold
 	}
 	var status *meta.StatusError
 	switch {
@@ -319,6 +329,9 @@ func (c *claim) ask(a *request.Attributes) error {
 	}
 	return Forbidden(a, reason)
 }
+
+// errTold stands for an error that nobody is told.
+var errTold = errors.New("another mode has been refused before")
 
 func onlyNamed(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0 }
 

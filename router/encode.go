@@ -161,7 +161,7 @@ func (e *endpoint) writeEncoded(w http.ResponseWriter, r *http.Request, code int
 	if newline {
 		n++
 	}
-	h["Content-Length"] = []string{strconv.Itoa(n)}
+	h["Content-Length"] = contentLength(n)
 	w.WriteHeader(code)
 	w.Write(body)
 	if newline {

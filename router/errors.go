@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -44,7 +45,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		writePathError(w, r, broken)
 		return
 	}
-	status := *meta.StatusOf(err)
+	status := meta.StatusOf(err)
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}
@@ -55,7 +56,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if media.Type == codec.JSON {
 		media.Pretty = isPretty(r)
 	}
-	writeObject(w, int(status.Code), statusFactory, &status, media)
+	writeObject(w, int(status.Code), statusFactory, status, media)
 }
 
 // isPretty reports whether r wants indented JSON.
@@ -96,10 +97,10 @@ func errNoNamespace() error { return meta.NewBadRequest("Namespace parameter req
 
 // writeObject answers with a typed object. Encoding it cannot fail half way: nothing is written before it is done.
 func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {
-	if t := obj.GetTypeMeta(); t.Kind == "" {
-		if _, ok := obj.(*meta.Status); ok {
-			t.Kind, t.APIVersion = "Status", "v1"
-		}
+	if s, ok := obj.(*meta.Status); ok && s.Kind == "" { // it may be shared
+		named := *s
+		named.Kind, named.APIVersion = "Status", "v1"
+		obj = &named
 	}
 	media.As, media.Stream = "", false
 	buffer := buffers.Get().(*[]byte)
@@ -114,10 +115,20 @@ func writeObject(w http.ResponseWriter, code int, codecs *codec.Factory, obj met
 	}
 	h := w.Header()
 	h["Content-Type"] = contentTypes[media.Type]
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = contentLength(len(body))
 	w.WriteHeader(code)
 	w.Write(body)
 	*buffer = body
+}
+
+// contentLength is the value of the Content-Length header, made in one piece.
+func contentLength(n int) []string {
+	v := new(struct {
+		value  [1]string
+		digits [20]byte
+	})
+	v.value[0] = alias.String(strconv.AppendInt(v.digits[:0], int64(n), 10))
+	return v.value[:]
 }
 
 // contentTypes are header values, shared by all answers.

@@ -258,7 +258,7 @@ func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *
 func writeBody(w http.ResponseWriter, code int, typ codec.Type, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypes[typ]
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = contentLength(len(body))
 	w.WriteHeader(code)
 	w.Write(body)
 }

@@ -58,7 +58,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
-	p, all := newPipes(), newConns(10, zap.NewNop())
+	p, all := newPipes(), newConns(10, maxStreams, zap.NewNop())
 	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ErrorLog: quietLog(zap.NewNop())}
 	go srv.Serve(all.listen(p))
 	t.Cleanup(func() {

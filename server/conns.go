@@ -32,8 +32,9 @@ func maxConns(files uint64) int {
 // request at all, then of others. A connection in use is never closed; if all are, nothing is accepted, and clients wait
 // in the system's queue. Cost: a lock for some instructions at the begin and the end of a request, and no allocation.
 type conns struct {
-	bound int
-	log   *zap.Logger
+	bound   int
+	streams int // of HTTP/2, that each may have at a time
+	log     *zap.Logger
 
 	mu      sync.Mutex
 	freed   sync.Cond // a connection has been closed or become idle, or a listener closed
@@ -46,8 +47,8 @@ type conns struct {
 	strangers budget // streams of those that are not known
 }
 
-func newConns(bound int, log *zap.Logger) *conns {
-	cs := &conns{bound: bound, log: log, strangers: newBudget(strangerStreams, strangerRate)}
+func newConns(bound, streams int, log *zap.Logger) *conns {
+	cs := &conns{bound: bound, streams: streams, log: log, strangers: newBudget(strangerStreams, strangerRate)}
 	cs.freed.L = &cs.mu
 	for i := range cs.waiting {
 		cs.waiting[i].init()
@@ -74,7 +75,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &conn{Conn: nc, all: l.all, streams: newBudget(knownStreams, knownRate)}
+	c := &conn{Conn: nc, all: l.all, streams: newBudget(float64(l.all.streams), knownRate)}
 	if !l.admit(c) {
 		nc.Close()
 		return nil, net.ErrClosed

@@ -159,7 +159,7 @@ func TestKnownByHTTP2(t *testing.T) {
 func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
-		cs := newConns(1, zap.NewNop())
+		cs := newConns(1, maxStreams, zap.NewNop())
 		l := cs.listen(p)
 		ended := make(chan error)
 		go func() {
@@ -198,7 +198,7 @@ func (failing) Accept() (net.Conn, error) {
 
 // TestNoDescriptors accepts although others have taken the descriptors: an idle connection goes, and net/http tries again.
 func TestNoDescriptors(t *testing.T) {
-	cs := newConns(10, zap.NewNop())
+	cs := newConns(10, maxStreams, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
@@ -220,7 +220,7 @@ func TestNoDescriptors(t *testing.T) {
 
 // TestChangesAllocateNothing: they belong to each request.
 func TestChangesAllocateNothing(t *testing.T) {
-	cs := newConns(10, zap.NewNop())
+	cs := newConns(10, maxStreams, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}

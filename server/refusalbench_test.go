@@ -21,15 +21,15 @@ type refused struct {
 // refusals are refused before anything is looked up. The first, for comparison, is a read that is served.
 var refusals = []refused{
 	{"read", "/api/v1/namespaces/ns", 200, []string{"Authorization", "Bearer admin"}, 20}, // from the store, while namespaces are being loaded
-	{"nobody", "/api/v1/namespaces/kube-system/secrets/admin", 403, nil, 13},
-	{"wrong token", "/api/v1/namespaces/kube-system/secrets/admin", 401, []string{"Authorization", "Bearer wrong"}, 7},
+	{"nobody", "/api/v1/namespaces/kube-system/secrets/admin", 403, nil, 5},
+	{"wrong token", "/api/v1/namespaces/kube-system/secrets/admin", 401, []string{"Authorization", "Bearer wrong"}, 4},
 	{"wrong JWT", "/api/v1/namespaces/kube-system/secrets/admin", 401,
-		[]string{"Authorization", "Bearer eyJhbGciOiJFUzI1NiJ9." + strings.Repeat("eyJhIjoxfQ", 60) + "." + strings.Repeat("c2ln", 22)}, 12},
-	{"object", "/api/v1/namespaces/kube-system/secrets/admin", 403, []string{"Authorization", "Bearer known"}, 13},
-	{"list", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known"}, 12},
-	{"watch", "/api/v1/secrets?watch=true", 403, []string{"Authorization", "Bearer known"}, 12},
-	{"path", "/metrics", 403, []string{"Authorization", "Bearer known"}, 12},
-	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 30},
+		[]string{"Authorization", "Bearer eyJhbGciOiJFUzI1NiJ9." + strings.Repeat("eyJhIjoxfQ", 60) + "." + strings.Repeat("c2ln", 22)}, 5},
+	{"object", "/api/v1/namespaces/kube-system/secrets/admin", 403, []string{"Authorization", "Bearer known"}, 5},
+	{"list", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known"}, 5},
+	{"watch", "/api/v1/secrets?watch=true", 403, []string{"Authorization", "Bearer known"}, 5},
+	{"path", "/metrics", 403, []string{"Authorization", "Bearer known"}, 5},
+	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 9},
 }
 
 // newRefusing makes a server with the chain that a server has by default.

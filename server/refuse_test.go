@@ -155,8 +155,8 @@ func TestRefusalAllocs(t *testing.T) {
 		code          int
 		bytes, allocs uint64
 	}{
-		{"403", "/api/v1/namespaces/ns/pods", nil, 403, 4 << 10, 24},
-		{"403 of a path", "/x", nil, 403, 4 << 10, 22},
+		{"403", "/api/v1/namespaces/ns/pods", nil, 403, 4 << 10, 16},
+		{"403 of a path", "/x", nil, 403, 4 << 10, 15},
 		{"401", "/api/v1/pods", []string{"Authorization", "Bearer x"}, 401, 4 << 10, 20},
 		{"400", "/api/v1/pods?%", nil, 400, 4 << 10, 18},
 	} {

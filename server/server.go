@@ -131,7 +131,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Server:         "Coracle/" + Version,
 		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
-	conns := newConns(maxConns(maxFiles()), c.Log)
+	conns := newConns(maxConns(maxFiles()), c.Serving.HTTP.MaxStreams, c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
 	client, err := newLoopback(handler, identity.loopback, d.codecs)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, cs := newPipes(), newConns(10*crowdSize, zap.NewNop())
+		p, cs := newPipes(), newConns(10*crowdSize, maxStreams, zap.NewNop())
 		l := cs.listen(p)
 		come := func(n int) {
 			for range n {

@@ -18,13 +18,18 @@ import (
 //
 // Strangers share one budget over all their connections: of requests that are not answered, and, as those that are taken
 // back never are, of such requests by the second. The first request of a connection is free, so that who has credentials
-// waits for no stranger. Others have a budget for each connection, from which only requests are taken that run.
+// waits for no stranger. Others have a budget for each connection, from which only requests are taken that run: as many as
+// the protocol lets them have.
 const (
 	strangerStreams, strangerRate = 200, 2000
-	knownStreams, knownRate       = maxStreams, 1000
+	knownRate                     = 1000
 
 	// longestPace bounds how long a stream waits, however many wait.
 	longestPace = time.Second
+
+	// maxFrame is how long a frame may be that is sent to the server: the least that the protocol allows, as each connection keeps
+	// room for the longest that it has got.
+	maxFrame = 16 << 10
 )
 
 // budget is how many streams may be begun: most at once, and rate of them a second if none is given back. The zero value is
@@ -63,7 +68,7 @@ func (b *budget) give() {
 
 // serveHTTP2 has srv serve HTTP/2 by connections whose streams are counted.
 func serveHTTP2(srv *http.Server) error {
-	h2 := new(http2.Server)
+	h2 := &http2.Server{MaxReadFrameSize: maxFrame}
 	if err := http2.ConfigureServer(srv, h2); err != nil {
 		return err
 	}

@@ -201,3 +201,61 @@ func TestKnownTakeBack(t *testing.T) {
 		}
 	})
 }
+
+// TestConfiguredStreams: a connection may have as many streams at a time as the configuration says.
+func TestConfiguredStreams(t *testing.T) {
+	for configured, want := range map[int]float64{0: maxStreams, 7: 7} {
+		s, err := New(t.Context(), Config{
+			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory},
+			Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort, HTTP: HTTPConfig{MaxStreams: configured}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPipes()
+		l := s.listeners.conns.listen(p)
+		go func() { p.dial("").Close() }()
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.(*conn).streams.most; got != want {
+			t.Errorf("configured %d: got %v, want %v", configured, got, want)
+		}
+		c.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLongFrames: the server takes no frame that is longer than it must.
+func TestLongFrames(t *testing.T) {
+	overPipes(t, func(t *testing.T, p *pipes) {
+		for _, length := range []int{maxFrame, maxFrame + 1} {
+			f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
+			stream := f.Send("POST", "/version", false)
+			go func() { // the server may hang up meanwhile
+				_ = f.WriteData(stream, true, make([]byte, length))
+				_ = f.WritePing(false, [8]byte{1})
+			}()
+			refused, taken := false, false
+			for !refused && !taken {
+				frame, err := f.ReadFrame()
+				if err != nil {
+					t.Fatalf("%d bytes: %v", length, err)
+				}
+				switch frame := frame.(type) {
+				case *http2.PingFrame:
+					taken = true
+				case *http2.GoAwayFrame:
+					refused = frame.ErrCode == http2.ErrCodeFrameSize
+				}
+			}
+			if refused != (length > maxFrame) {
+				t.Errorf("%d bytes: got refused %v", length, refused)
+			}
+			f.Conn.Close()
+		}
+	})
+}

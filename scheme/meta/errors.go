@@ -31,8 +31,15 @@ func newStatusError(code int, reason StatusReason, message string, details *Stat
 	}}
 }
 
-func resourceDetails(gr GroupResource, name string) *StatusDetails {
-	return &StatusDetails{Group: Excerpt(gr.Group), Kind: Excerpt(gr.Resource), Name: Excerpt(name)}
+// newResourceError is newStatusError about a resource or one of its objects. Error and details are one piece of memory: most
+// errors that many clients get at a time are of this sort.
+func newResourceError(code int, reason StatusReason, message string, gr GroupResource, name string) *StatusError {
+	e := &struct {
+		StatusError
+		details StatusDetails
+	}{*newStatusError(code, reason, message, nil), StatusDetails{Group: Excerpt(gr.Group), Kind: Excerpt(gr.Resource), Name: Excerpt(name)}}
+	e.Status.Details = &e.details
+	return &e.StatusError
 }
 
 // quotedName returns resource "name", the form in which most messages name an object.
@@ -42,12 +49,12 @@ func quotedName(gr GroupResource, name string) string {
 
 // NewNotFound says that an object does not exist.
 func NewNotFound(gr GroupResource, name string) *StatusError {
-	return newStatusError(http.StatusNotFound, StatusReasonNotFound, quotedName(gr, name)+" not found", resourceDetails(gr, name))
+	return newResourceError(http.StatusNotFound, StatusReasonNotFound, quotedName(gr, name)+" not found", gr, name)
 }
 
 // NewAlreadyExists says that the name of a new object is taken.
 func NewAlreadyExists(gr GroupResource, name string) *StatusError {
-	return newStatusError(http.StatusConflict, StatusReasonAlreadyExists, quotedName(gr, name)+" already exists", resourceDetails(gr, name))
+	return newResourceError(http.StatusConflict, StatusReasonAlreadyExists, quotedName(gr, name)+" already exists", gr, name)
 }
 
 // NewGenerateNameConflict says that no free name was found for a generateName.
@@ -61,7 +68,7 @@ func NewGenerateNameConflict(gr GroupResource, name string, retrySeconds int) *S
 // NewConflict says that the object is not in the state that the request expects; err says in which way.
 func NewConflict(gr GroupResource, name string, err error) *StatusError {
 	message := fmt.Sprintf("Operation cannot be fulfilled on %s: %v", quotedName(gr, name), err)
-	return newStatusError(http.StatusConflict, StatusReasonConflict, message, resourceDetails(gr, name))
+	return newResourceError(http.StatusConflict, StatusReasonConflict, message, gr, name)
 }
 
 // NewApplyConflict says that an apply touches fields of other managers, one cause for each.
@@ -92,16 +99,25 @@ func NewUnprocessable(msg string) *StatusError {
 
 // NewForbidden says that the user may not do this; err says why.
 func NewForbidden(gr GroupResource, name string, err error) *StatusError {
-	var message string
-	switch {
-	case gr.Resource == "" && gr.Group == "":
-		message = "forbidden: " + err.Error()
-	case name == "":
-		message = Excerpt(gr.String()) + " is forbidden: " + err.Error()
-	default:
-		message = quotedName(gr, name) + " is forbidden: " + err.Error()
+	var space [256]byte
+	return NewForbiddenText(gr, name, append(AppendForbidden(space[:0], gr, name), err.Error()...))
+}
+
+// NewForbiddenText is NewForbidden with a message that AppendForbidden has begun. The text is copied.
+func NewForbiddenText(gr GroupResource, name string, message []byte) *StatusError {
+	return newResourceError(http.StatusForbidden, StatusReasonForbidden, string(message), gr, name)
+}
+
+// AppendForbidden appends the message of NewForbidden as far as it goes before the reason.
+func AppendForbidden(text []byte, gr GroupResource, name string) []byte {
+	if gr.Resource == "" && gr.Group == "" {
+		return append(text, "forbidden: "...)
 	}
-	return newStatusError(http.StatusForbidden, StatusReasonForbidden, message, resourceDetails(gr, name))
+	text = append(text, Excerpt(gr.String())...)
+	if name != "" {
+		text = strconv.AppendQuote(append(text, ' '), Excerpt(name))
+	}
+	return append(text, " is forbidden: "...)
 }
 
 // NewBadRequest says that a request was not understood.
@@ -120,7 +136,7 @@ func NewUnauthorized(msg string) *StatusError {
 // NewMethodNotSupported says that a resource does not have a verb.
 func NewMethodNotSupported(gr GroupResource, verb string) *StatusError {
 	message := fmt.Sprintf("%s is not supported on resources of kind %q", verb, gr)
-	return newStatusError(http.StatusMethodNotAllowed, StatusReasonMethodNotAllowed, message, resourceDetails(gr, ""))
+	return newResourceError(http.StatusMethodNotAllowed, StatusReasonMethodNotAllowed, message, gr, "")
 }
 
 // NewGone says that something was here once.
@@ -149,9 +165,10 @@ func NewTooLargeResourceVersion(requested, current uint64, retrySeconds int) *St
 // NewServerTimeout says that the server could not do its work in time; the client may try again after retrySeconds.
 func NewServerTimeout(gr GroupResource, verb string, retrySeconds int) *StatusError {
 	message := fmt.Sprintf("The %s operation against %s could not be completed at this time, please try again.", verb, gr)
-	details := resourceDetails(gr, verb) // the verb stands where the name belongs: clients know it there
-	details.RetryAfterSeconds = int32(retrySeconds)
-	return newStatusError(http.StatusInternalServerError, StatusReasonServerTimeout, message, details)
+	// The verb stands where the name belongs: clients know it there.
+	e := newResourceError(http.StatusInternalServerError, StatusReasonServerTimeout, message, gr, verb)
+	e.Status.Details.RetryAfterSeconds = int32(retrySeconds)
+	return e
 }
 
 // NewTooManyRequests says that the client must wait for retrySeconds.
