@@ -93,7 +93,10 @@ func (id *identity) openServing(c completed) (err error) {
 	}
 	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-		return &pair, err
+		if err != nil {
+			return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
+		}
+		return &pair, nil
 	})
 	if err != nil {
 		return err
