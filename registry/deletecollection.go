@@ -34,21 +34,21 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 			req.Annotate(key, value)
 		}
 	}
-	work, within := errgroup.WithContext(ctx)
+	work, on := errgroup.WithContext(ctx) // which says whether to go on; what has begun is not cut short
 	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
 	for item := range found.Items {
 		one := each
 		one.Namespace, one.Name = s.NameOf(item)
 		work.Go(func() error {
-			if err := within.Err(); err != nil {
+			if err := on.Err(); err != nil {
 				return err
 			}
-			if _, err := s.delete(within, &one, opts); err != nil && !meta.IsNotFound(err) {
+			if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
 				return err
 			}
 			return nil
 		})
-		if within.Err() != nil {
+		if on.Err() != nil {
 			break
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -91,4 +93,37 @@ func TestDeleteWorkers(t *testing.T) {
 	if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil || tried != 1 {
 		t.Errorf("got %v after %d", err, tried)
 	}
+}
+
+// patient is a plugin that sees the end of a request.
+type patient struct {
+	*plugin
+	validate func(ctx context.Context, a *admission.Attributes) error
+}
+
+func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error { return p.validate(ctx, a) }
+
+// TestDeleteWorkersEnd refuses one deletion of a collection while another runs, which is seen through.
+func TestDeleteWorkersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &patient{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}
+		k := newKit(t, options{chain: admission.Chain{p}})
+		k.cfg.DeleteWorkers = 2
+		k.create(named("a"))
+		k.create(named("b"))
+		refused, begun := errors.New("no"), make(chan struct{})
+		p.validate = func(ctx context.Context, a *admission.Attributes) error {
+			if a.Name == "a" {
+				<-begun
+				return refused
+			}
+			close(begun)
+			time.Sleep(time.Second) // until nothing else goes on
+			return ctx.Err()
+		}
+		if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil || errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the refusal", err)
+		}
+		wantNames(t, "what is left", k.names(request.ListRequest{Namespace: "ns"}), "a")
+	})
 }

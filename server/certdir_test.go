@@ -149,6 +149,26 @@ func TestHalfAPair(t *testing.T) {
 	}
 }
 
+// TestUnreadablePair wants files that are there and cannot be read left alone, and named.
+func TestUnreadablePair(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"apiserver.crt", "apiserver.key"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, name)
+		if err := os.Symlink(name, file); err != nil { // which nobody can follow to its end, root neither
+			t.Fatal(err)
+		}
+		c := inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
+		if s, err := servertest.New(t, c); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("with %s that cannot be read: got %v, want it named", name, err)
+			if s != nil {
+				s.Close()
+			}
+		}
+		wantFiles(t, dir, name)
+	}
+}
+
 // TestClientCAs has clients told whose certificates count: those of --client-ca-file and of front proxies, as the files are now.
 // Nobody else's let in.
 func TestClientCAs(t *testing.T) {

@@ -209,7 +209,7 @@ func (p *pki) write(name string, pair *keyPair) error {
 	return writeFile(crt, pair.certPEM)
 }
 
-// openSelfSigned returns the files of the serving certificate in the folder for it. If neither is there they are written: a certificate
+// openSelfSigned returns the files of the serving certificate in the folder for it. If there is neither they are written: a certificate
 // behind which stands an authority that has signed nothing else, and is forgotten.
 func openSelfSigned(c completed) (certFile, keyFile string, err error) {
 	p := &pki{dir: c.Serving.TLS.CertDir}
@@ -222,6 +222,10 @@ func openSelfSigned(c completed) (certFile, keyFile string, err error) {
 		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", keyFile)
 	case keyErr == nil:
 		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", certFile)
+	case !errors.Is(certErr, fs.ErrNotExist): // nothing is written over what somebody keeps there
+		return "", "", certErr
+	case !errors.Is(keyErr, fs.ErrNotExist):
+		return "", "", keyErr
 	}
 	if err := os.MkdirAll(p.dir, dataMode); err != nil {
 		return "", "", err

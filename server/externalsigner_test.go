@@ -229,6 +229,16 @@ func TestExternalSignerRefresh(t *testing.T) {
 	}
 }
 
+// TestExternalSignerLeft has a server fail that is connected to its signer: no connection is left, which TestMain would see.
+func TestExternalSignerLeft(t *testing.T) {
+	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
+		Serving:        server.ServingConfig{TLS: server.TLSConfig{CertFile: "none", KeyFile: "none"}},
+		Authentication: server.AuthenticationConfig{ServiceAccounts: server.ServiceAccountsConfig{SigningEndpoint: newSignerPlugin(t).serve(t)}}})
+	if err == nil || !strings.Contains(err.Error(), "server: serving certificate: none with none: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestExternalSignerRefused(t *testing.T) {
 	for want, tt := range map[string]struct {
 		plugin func(*signerPlugin)

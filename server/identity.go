@@ -44,15 +44,19 @@ type authorities struct {
 }
 
 // newIdentity reads or makes certificates.
-func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (*identity, error) {
+func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (_ *identity, err error) {
 	id := &identity{
 		tls: c.Serving.TLS, loopback: rand.Text(),
 		authorities: authorities{clientCAFile: c.Authentication.ClientCAFile, proxyCAFile: c.Authentication.FrontProxy.ClientCAFile},
 	}
-	var err error
 	if id.accounts, err = newAccountIssuer(ctx, c, reg); err != nil {
 		return nil, fmt.Errorf("server: service account tokens: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			id.accounts.close()
+		}
+	}()
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
@@ -93,7 +97,10 @@ func (id *identity) openServing(c completed) (err error) {
 	}
 	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-		return &pair, err
+		if err != nil {
+			return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
+		}
+		return &pair, nil
 	})
 	if err != nil {
 		return err

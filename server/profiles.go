@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"os"
 	"runtime"
 
 	"go.uber.org/zap"
@@ -44,6 +46,9 @@ func (s *Server) addProfiles(c ProfilesConfig) error {
 
 // serveProfiles serves profiles on a Unix socket to those who may open it, until the server stops.
 func (s *Server) serveProfiles(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
+		os.Remove(path) // of a server that was killed; what is wrong with that, Listen says
+	}
 	var how net.ListenConfig
 	socket, err := how.Listen(context.Background(), "unix", path)
 	if err != nil {

@@ -137,7 +137,7 @@ func TestSharedPort(t *testing.T) {
 	}
 }
 
-// TestProfilesSocket asks for a profile by the socket, which ends with the server.
+// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed server has left, and ends with the server.
 func TestProfilesSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s") // the test's own folder may have too long a name for a socket
 	if err != nil {
@@ -145,6 +145,12 @@ func TestProfilesSocket(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "debug")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	left.Close()
 	t.Run("server", func(t *testing.T) {
 		servertest.Start(t, server.Config{Serving: server.ServingConfig{Profiles: server.ProfilesConfig{Socket: path}}})
 		c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -73,6 +73,33 @@ func TestInterruptedStart(t *testing.T) {
 	}
 }
 
+// TestToldTwice tells a server to stop that takes its time: it ends at once when it is told again.
+func TestToldTwice(t *testing.T) {
+	t.Parallel()
+	p := start(t, "", "serve", "--data-dir", t.TempDir(), "--storage=memory", "--secure-port", anyPort, "--shutdown-delay-duration=1h")
+	go func() {
+		for p.log.Scan() {
+		}
+	}()
+	if !p.output.Scan() {
+		t.Fatal("the server is not ready")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	for {
+		p.Process.Signal(syscall.SIGTERM) // any number of times: it takes the first one for what it is some time before the next
+		select {
+		case err := <-ended:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+				t.Errorf("got %v, want the end by a signal", err)
+			}
+			return
+		default:
+		}
+	}
+}
+
 // TestFewDescriptors serves with fewer descriptors than there are connections. Strangers that keep idle ones lose them to
 // others; the store has what it needs, and nobody else notices.
 func TestFewDescriptors(t *testing.T) {

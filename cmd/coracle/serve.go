@@ -53,10 +53,11 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready.
+// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready. Told twice, it ends at once.
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)() // the next signal does what it does to others
 	tuned := tuneMemory()
 	defer tuned()
 	s, err := server.New(ctx, config)

@@ -47,7 +47,8 @@ This file is written by ` + "`go test ./cmd/flags -run TestDocs -update`" + ` an
 - or it is refused with another value than its default, because it would be dangerous to ignore.
 
 kube-apiserver does not start without --etcd-servers, --service-account-issuer, --service-account-key-file and --service-account-signing-key-file;
-neither does ` + "`coracle kube-apiserver`" + `, but for --etcd-servers where --storage is given.
+neither does ` + "`coracle kube-apiserver`" + `, but for --etcd-servers where --storage is given. There
+a store in a folder (--storage=embedded or file), or an authority of its own (an empty --cert-dir), needs --data-dir.
 Underscores in names count as dashes. --help and --version are there as well.
 `
 

@@ -68,6 +68,23 @@ func TestKubeAPIServerDefaults(t *testing.T) {
 	if c = parse(t, KubeAPIServer(), append(required, "--controllers=*")...); !slices.Equal(c.Controllers, []string{"*"}) {
 		t.Errorf("with controllers: got %q", c.Controllers)
 	}
+	for _, tt := range []struct{ args, want string }{
+		{"--storage=memory", ""},
+		{"--storage=embedded", "--storage=embedded needs --data-dir"},
+		{"--storage=file", "--storage=file needs --data-dir"},
+		{"--cert-dir=", `--cert-dir="" needs --data-dir`},
+		{"--cert-dir= --storage=file --data-dir=d", ""},
+	} {
+		o := KubeAPIServer()
+		f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		o.Bind(f)
+		if err := f.Parse(append(strings.Fields(tt.args), required...)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Finish(); text(err) != tt.want {
+			t.Errorf("%s: got %v, want %q", tt.args, err, tt.want)
+		}
+	}
 }
 
 // TestMeanings checks the flags that do not go into the Config as they are.

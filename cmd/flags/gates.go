@@ -71,7 +71,6 @@ var guards = map[string]struct {
 // gates is what --feature-gates asks for: components, or "" where none is named, with what is said of their gates, unread.
 type gates struct {
 	asked map[string][]string
-	given bool
 	on    map[string]bool // what comes of it, for gates that are not as they are by default
 }
 

@@ -1,6 +1,11 @@
 package flags
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/server"
+)
 
 // own is what Coracle adds to the flags of kube-apiserver.
 type own struct {
@@ -28,5 +33,22 @@ func (o *Options) finishOwn() error {
 	if len(c.Controllers) == 0 || len(c.Controllers) == 1 && strings.TrimSpace(c.Controllers[0]) == "" {
 		c.Controllers = []string{}
 	}
+	if o.defaults.strict && c.DataDir == "" {
+		if what := o.kept(); what != "" {
+			o.refusals = append(o.refusals, fmt.Errorf("%s needs --data-dir", what))
+		}
+	}
 	return nil
+}
+
+// kept is what the server keeps in its data folder, "" for nothing. In kube-apiserver's place nobody expects such a folder where the
+// program was started.
+func (o *Options) kept() string {
+	switch engine := o.config.Storage.Engine; {
+	case engine == server.StorageEmbedded || engine == server.StorageFile:
+		return "--storage=" + engine
+	case o.config.Serving.TLS.CertDir == "":
+		return `--cert-dir=""`
+	}
+	return ""
 }

@@ -54,7 +54,8 @@ func (o *Options) applyServing() error {
 	for _, name := range o.serving.suites {
 		id, known := suite(name)
 		if !known {
-			return fmt.Errorf("Cipher suite %s not supported or doesn't exist", name) //nolint:staticcheck // as kube-apiserver words it
+			//lint:ignore ST1005 these are kube-apiserver's words
+			return fmt.Errorf("Cipher suite %s not supported or doesn't exist", name)
 		}
 		c.TLS.CipherSuites = append(c.TLS.CipherSuites, id)
 	}

@@ -130,7 +130,9 @@ func (s *ExternalSigner) Find(ctx context.Context, id string) *TokenKeys {
 	if id == "" || len(keys.of(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
 		return keys
 	}
-	_ = s.fetch(ctx) // counted; then there is no such key
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime) // others may wait for it, too
+	defer cancel()
+	_ = s.fetch(bound) // counted; then there is no such key
 	return s.Keys()
 }
 

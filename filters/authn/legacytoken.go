@@ -62,8 +62,10 @@ func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token
 	secret, err := l.secret.Get(ctx)
 	switch {
 	case err != nil || !secret.Deleted.IsZero():
+		//lint:ignore ST1005 these are kube-apiserver's words
 		return errors.New("Token has been invalidated")
 	case subtle.ConstantTimeCompare(alias.Bytes(secret.Token), alias.Bytes(token)) == 0:
+		//lint:ignore ST1005 these are kube-apiserver's words
 		return errors.New("Token does not match server's copy")
 	}
 	account, err := t.account.Get(ctx)

@@ -105,8 +105,10 @@ func checkKind(text []byte) error {
 	}
 	switch {
 	case head.Kind == "":
+		//lint:ignore ST1005 these are kube-apiserver's words
 		return errors.New("Object 'Kind' is missing")
 	case head.APIVersion == "":
+		//lint:ignore ST1005 these are kube-apiserver's words
 		return errors.New("Object 'apiVersion' is missing")
 	case head.Kind != configKind || !slices.Contains(configVersions, head.APIVersion):
 		return fmt.Errorf("no kind %q is registered for version %q", head.Kind, head.APIVersion)

@@ -118,6 +118,7 @@ func TestMistakes(t *testing.T) {
 		"a Config":              {servertest.Environment{Config: server.Config{Serving: server.ServingConfig{BindAddress: "here"}}}, "bind address"},
 		"a group that forgets":  {servertest.Environment{Config: server.Config{API: server.APIConfig{Groups: []server.Group{rafts(true)}}}}, "rope is lost"},
 		"a port that is taken":  {servertest.Environment{Config: server.Config{Serving: server.ServingConfig{SecurePort: taken(t)}}}, "address already in use"},
+		"webhooks elsewhere":    {servertest.Environment{Webhooks: &servertest.Webhooks{Host: "192.0.2.1"}}, "a port for webhooks: "},
 		"webhooks in no folder": {servertest.Environment{Config: server.Config{DataDir: "testdata/webhooks.yaml"}, Webhooks: &servertest.Webhooks{}}, "not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {

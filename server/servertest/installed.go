@@ -31,6 +31,7 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 	for i, d := range definitions {
 		o, err := definition(d)
 		if err != nil {
+			//lint:ignore ST1005 so the field is called
 			return nil, fmt.Errorf("Definitions: document %d: %w", i+1, err)
 		}
 		o.File, o.Document = "Definitions", i+1

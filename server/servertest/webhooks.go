@@ -72,13 +72,15 @@ func (w *Webhooks) url(path string) string {
 const firstPort, lastPort = 20_000, 29_999
 
 func freePort(host string) (int, error) {
-	for {
+	var err error
+	for range 100 { // that are all in use: then it is not that
+		var l net.Listener
 		port := firstPort + mathrand.IntN(lastPort-firstPort+1)
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err == nil {
+		if l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
 			return port, l.Close()
 		}
 	}
+	return 0, fmt.Errorf("a port for webhooks: %w", err)
 }
 
 // selfSigned returns a certificate for names and addresses, and its key, as PEM. Who trusts the certificate trusts nothing else.

@@ -27,7 +27,7 @@ type record struct {
 
 func newRecord(kind string, fields map[string]func() any) *record {
 	return &record{
-		types.NewTypeValue(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType), fields, make(map[string]ref.Val, len(fields)),
+		types.NewObjectType(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType), fields, make(map[string]ref.Val, len(fields)),
 	}
 }
 
