@@ -32,16 +32,23 @@ func Impersonate(may request.Authorizer, metrics *Metrics, fail ErrorWriter) Fil
 	i := newImpersonator(may, metrics)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if impersonates(r.Header) {
-				if err := i.impersonate(r); err != nil {
-					w.Header()["X-Content-Type-Options"] = noSniff
-					fail(w, r, err)
-					return
-				}
+			if impersonates(r.Header) && i.refuses(w, r, fail) {
+				return
 			}
 			next(w, r)
 		}
 	}
+}
+
+// refuses answers r unless it may be served as the user that its headers name, who is its user from then on. It is a function of
+// its own for the sake of the filter's frame.
+func (i *impersonator) refuses(w http.ResponseWriter, r *http.Request, fail ErrorWriter) bool {
+	err := i.impersonate(r)
+	if err != nil {
+		w.Header()["X-Content-Type-Options"] = noSniff
+		fail(w, r, err)
+	}
+	return err != nil
 }
 
 func impersonates(h http.Header) bool {
