@@ -76,6 +76,9 @@ func (s *configured) newOverrides(c StorageConfig, t *table, m *storeMetrics) {
 			places[o.place()] = other
 			s.others = append(s.others, other)
 		}
+		for _, before := range s.others {
+			before.keeps = slices.DeleteFunc(before.keeps, func(gr meta.GroupResource) bool { return gr == o.Resource })
+		}
 		other.keeps = append(other.keeps, o.Resource)
 	}
 }

@@ -49,6 +49,7 @@ func TestStorageOverrides(t *testing.T) {
 		Store: main, EncryptionConfigFile: file, HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour,
 		Overrides: []server.StorageOverride{
 			{Resource: meta.GroupResource{Resource: "configmaps"}, Store: maps},
+			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // of two the last counts
 			{Resource: meta.GroupResource{Resource: "secrets"}, Store: secret},
 			{Resource: meta.GroupResource{Resource: "events"}, Store: maps},
 			{Resource: meta.GroupResource{Group: "none", Resource: "none"}, Store: maps},

@@ -69,7 +69,7 @@ func refuseCall(w http.ResponseWriter) {
 	const unimplemented = 12
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Grpc-Status", strconv.Itoa(unimplemented))
-	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one before one API server of Coracle, which keeps the data itself")
+	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one before one API server of Coracle, which is started after it and keeps the data itself")
 }
 
 // findTimeout bounds the question whether somebody is a stand-in, which an etcd answers at once.
