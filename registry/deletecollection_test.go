@@ -101,7 +101,9 @@ type patient struct {
 	validate func(ctx context.Context, a *admission.Attributes) error
 }
 
-func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error { return p.validate(ctx, a) }
+func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error {
+	return p.validate(ctx, a)
+}
 
 // TestDeleteWorkersEnd refuses one deletion of a collection while another runs, which is seen through.
 func TestDeleteWorkersEnd(t *testing.T) {
