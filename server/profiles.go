@@ -47,7 +47,11 @@ func (s *Server) addProfiles(c ProfilesConfig) error {
 // serveProfiles serves profiles on a Unix socket to those who may open it, until the server stops.
 func (s *Server) serveProfiles(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
-		os.Remove(path) // of a server that was killed; what is wrong with that, Listen says
+		if live, err := net.Dial("unix", path); err == nil {
+			live.Close() // somebody's who serves there; Listen says so
+		} else {
+			os.Remove(path) // of a server that was killed; what is wrong with that, Listen says
+		}
 	}
 	var how net.ListenConfig
 	socket, err := how.Listen(context.Background(), "unix", path)

@@ -137,7 +137,8 @@ func TestSharedPort(t *testing.T) {
 	}
 }
 
-// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed server has left, and ends with the server.
+// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed server has left, but not of one that lives, and ends with
+// the server.
 func TestProfilesSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s") // the test's own folder may have too long a name for a socket
 	if err != nil {
@@ -152,7 +153,11 @@ func TestProfilesSocket(t *testing.T) {
 	left.SetUnlinkOnClose(false)
 	left.Close()
 	t.Run("server", func(t *testing.T) {
-		servertest.Start(t, server.Config{Serving: server.ServingConfig{Profiles: server.ProfilesConfig{Socket: path}}})
+		at := server.Config{Serving: server.ServingConfig{Profiles: server.ProfilesConfig{Socket: path}}}
+		servertest.Start(t, at)
+		if second, err := (servertest.Environment{Config: at}).Start(); err == nil || !strings.Contains(err.Error(), "address already in use") {
+			t.Errorf("a second server at the socket: got %v, %v", second, err)
+		}
 		c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}}}
