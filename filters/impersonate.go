@@ -76,7 +76,7 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	x := of(r)
 	began := time.Now()
 	user, mode, err := i.judge(r.Context(), wanted, &x.info)
-	i.metrics.impersonated(mode.label(), err == nil, time.Since(began))
+	i.metrics.impersonated(mode, err == nil, time.Since(began))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,47 +10,63 @@ import (
 
 // impersonationMetrics count and time what Impersonate does, under the names that Kubernetes uses.
 type impersonationMetrics struct {
-	attempts, asked       *prometheus.CounterVec
-	attemptTimes, askTime *prometheus.HistogramVec
+	requests  byMode // with its headers
+	questions byMode // to the authorizer
 }
 
-func newImpersonationMetrics() impersonationMetrics {
-	labels, buckets := []string{"mode", "decision"}, prometheus.ExponentialBuckets(0.001, 2, 15)
-	return impersonationMetrics{
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_impersonation_attempts_total",
-			Help: "Requests to be served as somebody else, by how that was allowed."}, labels),
-		attemptTimes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_impersonation_attempts_duration_seconds",
-			Buckets: buckets, Help: "Time to decide whether a request may be served as somebody else, in seconds."}, labels),
-		asked: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_impersonation_authorization_attempts_total",
-			Help: "Questions to the authorizer for impersonation."}, labels),
-		askTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_impersonation_authorization_attempts_duration_seconds",
-			Buckets: buckets, Help: "Time of questions to the authorizer for impersonation, in seconds."}, labels),
+// byMode are attempts by mode of impersonation and by decision. What belongs to both is looked up when it first happens: modes that
+// nobody uses are not shown.
+type byMode struct {
+	attempts
+	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt] // the first mode is none; denied and allowed
+}
+
+func (b *byMode) init(total, seconds, totalHelp, secondsHelp string) {
+	labels := []string{"mode", "decision"}
+	b.total = prometheus.NewCounterVec(prometheus.CounterOpts{Name: total, Help: totalHelp}, labels)
+	b.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: seconds,
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15), Help: secondsHelp}, labels)
+}
+
+// took counts an attempt; m is nil if no mode allowed it.
+func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
+	place, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
+	if allowed {
+		decision, label = 1, "allowed"
 	}
+	known := &b.known[place][decision]
+	a := known.Load()
+	if a == nil {
+		a = &attempt{b.total.WithLabelValues(m.label(), label), b.seconds.WithLabelValues(m.label(), label)}
+		known.Store(a)
+	}
+	a.took(d)
+}
+
+func newImpersonationMetrics() *impersonationMetrics {
+	m := &impersonationMetrics{}
+	m.requests.init("apiserver_impersonation_attempts_total", "apiserver_impersonation_attempts_duration_seconds",
+		"Requests to be served as somebody else, by how that was allowed.",
+		"Time to decide whether a request may be served as somebody else, in seconds.")
+	m.questions.init("apiserver_impersonation_authorization_attempts_total", "apiserver_impersonation_authorization_attempts_duration_seconds",
+		"Questions to the authorizer for impersonation.", "Time of questions to the authorizer for impersonation, in seconds.")
+	return m
 }
 
 func (m *impersonationMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.attemptTimes, m.asked, m.askTime}
+	return []prometheus.Collector{m.requests.total, m.requests.seconds, m.questions.total, m.questions.seconds}
 }
 
-// impersonated counts a request with the headers of impersonation; mode is "" if none allowed it. m may be nil.
-func (m *Metrics) impersonated(mode string, allowed bool, took time.Duration) {
+// impersonated counts a request with the headers of impersonation; mode is nil if none allowed it. m may be nil.
+func (m *Metrics) impersonated(mode *impersonationMode, allowed bool, took time.Duration) {
 	if m != nil {
-		m.impersonation.attempts.WithLabelValues(mode, decisionLabel(allowed)).Inc()
-		m.impersonation.attemptTimes.WithLabelValues(mode, decisionLabel(allowed)).Observe(took.Seconds())
+		m.impersonation.requests.took(mode, allowed, took)
 	}
 }
 
 // impersonationAsked counts one question to the authorizer. m may be nil.
-func (m *Metrics) impersonationAsked(mode string, allowed bool, took time.Duration) {
+func (m *Metrics) impersonationAsked(mode *impersonationMode, allowed bool, took time.Duration) {
 	if m != nil {
-		m.impersonation.asked.WithLabelValues(mode, decisionLabel(allowed)).Inc()
-		m.impersonation.askTime.WithLabelValues(mode, decisionLabel(allowed)).Observe(took.Seconds())
+		m.impersonation.questions.took(mode, allowed, took)
 	}
-}
-
-func decisionLabel(allowed bool) string {
-	if allowed {
-		return "allowed"
-	}
-	return "denied"
 }

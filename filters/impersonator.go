@@ -311,7 +311,7 @@ func (c *claim) identity(resource, name string) *request.Attributes {
 func (c *claim) ask(a *request.Attributes) error {
 	began := time.Now()
 	decision, reason, err := c.may.Authorize(c.ctx, a)
-	c.metrics.impersonationAsked(c.mode.label(), decision == request.Allow, time.Since(began))
+	c.metrics.impersonationAsked(c.mode, decision == request.Allow, time.Since(began))
 	switch {
 	case decision == request.Allow:
 		return nil

@@ -45,7 +45,7 @@ type Metrics struct {
 	long      *prometheus.GaugeVec
 	aborts    *prometheus.CounterVec
 
-	impersonation impersonationMetrics
+	impersonation *impersonationMetrics
 	access        *accessMetrics
 
 	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
@@ -121,26 +121,23 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
+			var running *series
 			if long(&x.info) {
-				gauge := m.running(x, r)
-				gauge.Inc()
-				defer gauge.Dec()
+				running = m.series(labelsOf(&x.info, r), false)
+				running.long.Inc()
+				defer running.long.Dec()
 			}
 			returned := false
-			defer func() { m.observe(x, r, returned) }()
+			defer func() { m.observe(x, r, running, returned) }()
 			next(w, r)
 			returned = true
 		}
 	}
 }
 
-// running returns what counts r, a long one, among those being served.
-func (m *Metrics) running(x *exchange, r *http.Request) prometheus.Gauge {
-	return m.series(labelsOf(&x.info, r), false).long
-}
-
-// observe counts one request. returned is false if its handler panicked, which Recover answers if nothing has been said yet.
-func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
+// observe counts one request, as running if that is one and nothing more has become known of it. returned is false if its
+// handler panicked, which Recover answers if nothing has been said yet.
+func (m *Metrics) observe(x *exchange, r *http.Request, running *series, returned bool) {
 	code, aborted := x.response.status(), false
 	if !returned {
 		aborted = x.info.Status != 0
@@ -148,7 +145,10 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 			code = http.StatusInternalServerError
 		}
 	}
-	s := m.series(labelsOf(&x.info, r), x.response.authorized && code < http.StatusBadRequest)
+	s, learn := running, x.response.authorized && code < http.StatusBadRequest
+	if s == nil || learn {
+		s = m.series(labelsOf(&x.info, r), learn)
+	}
 	if aborted {
 		m.abort(s)
 	}

@@ -19,9 +19,13 @@ import (
 // needs nothing. They are more than half of what one takes in memory.
 //
 // The handler notices nothing. The connection closes behind the stream, and the client is told so.
+//
+// Who has just been refused a watch will hardly get the next one, and refusing it should cost no more than to serve something:
+// for a moment, watches of that connection are net/http's. One that is served all the same takes more memory, nothing else.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !mayStream(r) {
+		c, _ := r.Context().Value(connKey{}).(*conn)
+		if !mayStream(r) || c.justRefused() {
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -45,7 +49,22 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 		if s.reason != nil {
 			panic(s.reason)
 		}
+		if s.refused && c != nil {
+			c.refused.Store(time.Now().UnixNano())
+		}
 	})
+}
+
+// refusedFor is how long a refusal tells what becomes of the next watch.
+const refusedFor = 100 * time.Millisecond
+
+// justRefused reports whether a watch has just been refused by c, which may be nil.
+func (c *conn) justRefused() bool {
+	if c == nil {
+		return false
+	}
+	at := c.refused.Load()
+	return at != 0 && time.Duration(time.Now().UnixNano()-at) < refusedFor
 }
 
 // mayStream reports whether r looks like a watch by HTTP/1.1. Nobody knows yet whether it is one that is served.
@@ -63,6 +82,7 @@ type stream struct {
 	header              http.Header
 	log                 *zap.Logger
 	code                int     // held back, so that the header can say what becomes of the connection; 0 if there is none
+	refused             bool    // the code is an error's
 	frames              *[]byte // not sent yet; nil if there are none
 
 	asked  chan struct{} // asks the goroutine of net/http to take the connection; closed when it has been served
@@ -143,7 +163,7 @@ func (s *stream) WriteHeader(code int) {
 	case code < http.StatusOK:
 		s.ResponseWriter.WriteHeader(code)
 	case s.code == 0:
-		s.code = code
+		s.code, s.refused = code, code >= http.StatusBadRequest
 	}
 }
 

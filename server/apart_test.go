@@ -59,7 +59,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := newPipes(), newConns(10, maxStreams, zap.NewNop())
-	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ErrorLog: quietLog(zap.NewNop())}
+	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: quietLog(zap.NewNop())}
 	go srv.Serve(all.listen(p))
 	t.Cleanup(func() {
 		srv.Close()
@@ -146,6 +146,43 @@ func TestNoStream(t *testing.T) {
 			c.answer()
 		})
 	}
+}
+
+// TestRefusedAgain leaves watches to net/http for a moment behind one that was refused, as long as it takes a client to go on asking
+// at once. What is served then is served as well.
+func TestRefusedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		code, alone := 403, false
+		c, _ := streamed(t, "/?watch=1", zap.NewNop(), func(w http.ResponseWriter, r *http.Request) {
+			_, alone = w.(*stream)
+			w.WriteHeader(code)
+			_ = http.NewResponseController(w).Flush()
+			io.WriteString(w, "x")
+		})
+		for i, step := range []struct {
+			after       time.Duration
+			code        int
+			alone, ends bool
+		}{
+			{0, code, true, false},
+			{refusedFor / 2, 403, false, false},
+			{refusedFor / 4, 200, false, false},
+			{refusedFor, 429, true, false},
+			{refusedFor, 403, true, false},
+			{2 * refusedFor, 200, true, true},
+		} {
+			time.Sleep(step.after)
+			if i > 0 { // the first has been sent
+				code = step.code
+				go io.WriteString(c, "GET /?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+			}
+			resp := c.answer()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != "x" || resp.StatusCode != step.code || alone != step.alone || resp.Close != step.ends {
+				t.Errorf("%+v: got %d, %q, %v, alone is %v, close is %v", step, resp.StatusCode, body, err, alone, resp.Close)
+			}
+		}
+	})
 }
 
 // TestStreamEndsWithItsClient ends the request when the client leaves, and not before, though the request of net/http has.

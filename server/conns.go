@@ -232,6 +232,7 @@ type conn struct {
 	all     *conns
 	known   atomic.Bool // somebody known has sent a request by it
 	streams budget
+	refused atomic.Int64 // when a watch by HTTP/1.1 was refused last, in ns; 0: none was
 
 	closed bool // guarded by all.mu, as is the rest
 	used   bool // a request has come by it

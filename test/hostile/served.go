@@ -15,6 +15,9 @@ func (p *plan) beside(ctx context.Context, coracle *process) error {
 	dear := 0
 	for i, q := range floods() {
 		for _, proto := range []protocol{http1, http2} {
+			if !p.only.MatchString(q.name) {
+				continue
+			}
 			a, err := newSender(coracle, proto).once(ctx, &q)
 			if err != nil {
 				return fmt.Errorf("%s over %s: %w", q.name, proto, err)
