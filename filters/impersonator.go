@@ -318,14 +318,15 @@ func (c *claim) ask(a *request.Attributes) error {
 	case c.told:
 		return errTold
 	}
-	var status *meta.StatusError
-	switch {
-	case errors.As(err, &status) && status.Status.Code == http.StatusForbidden:
-		return err
-	case err != nil && reason != "":
-		reason = err.Error() + ": " + reason
-	case err != nil:
-		reason = err.Error()
+	if err != nil {
+		var status *meta.StatusError
+		if errors.As(err, &status) && status.Status.Code == http.StatusForbidden {
+			return err
+		}
+		if reason != "" {
+			reason = ": " + reason
+		}
+		reason = err.Error() + reason
 	}
 	return Forbidden(a, reason)
 }

@@ -29,7 +29,7 @@ var refusals = []refused{
 	{"list", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known"}, 5},
 	{"watch", "/api/v1/secrets?watch=true", 403, []string{"Authorization", "Bearer known"}, 5},
 	{"path", "/metrics", 403, []string{"Authorization", "Bearer known"}, 5},
-	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 9},
+	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 8},
 }
 
 // newRefusing makes a server with the chain that a server has by default.
