@@ -93,7 +93,7 @@ hostile: ## what strangers send, beside a bare net/http server; the dearest requ
 	cd test/hostile && $(GO) build -o ../../bin/hostile .
 	bin/hostile -server bin/coracle
 	bin/hostile -server bin/coracle -dear
-	bin/hostile -server bin/coracle -served
+	bin/hostile -server bin/coracle -served -rounds 25 -d 60ms -max 1.25
 	bin/hostile -server bin/coracle -crowd -d 5s
 
 .PHONY: clean
