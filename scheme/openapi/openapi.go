@@ -133,7 +133,12 @@ type Entry struct {
 }
 
 // URL is the address of the document, below the server's own.
-func (e Entry) URL() string { return "/openapi/v3/" + e.Path + "?hash=" + e.Hash }
+func (e Entry) URL() string {
+	if e.Hash == "" { // another server, which has the document, does not say
+		return "/openapi/v3/" + e.Path
+	}
+	return "/openapi/v3/" + e.Path + "?hash=" + e.Hash
+}
 
 // Index returns the index of the documents of version 3 as JSON.
 func Index(entries []Entry) []byte {
