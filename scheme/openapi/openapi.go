@@ -9,7 +9,8 @@
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
 // Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
-// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go.
+// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go; merge.go and swagger.go for what other
+// servers describe.
 package openapi
 
 import (
