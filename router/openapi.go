@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"slices"
@@ -30,7 +31,12 @@ type OpenAPI struct {
 	// Made is told when a document has been made, which is not so for most requests. It is fixed before the first; nil: nobody is
 	// told.
 	Made func()
+	// RemoteV2, if set, returns what version 2 says of group versions that other servers serve, for a request that it may hold up: the
+	// same, by address, for as long as it says the same. It is called only while there are such versions, and fixed before the
+	// first request.
+	RemoteV2 func(ctx context.Context) []*RemoteV2
 
+	merged keptV2
 	// fixed are the documents of what does not come and go; few.
 	fixed []*fixedSchema
 }
@@ -239,7 +245,12 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header()["Vary"] = varySchema
-	o.v2(o.discovery.now.Load(), form).serve(w, r, contentType)
+	p := o.discovery.now.Load()
+	doc := o.withRemote(r.Context(), p, form)
+	if doc == nil {
+		doc = o.v2(p, form)
+	}
+	doc.serve(w, r, contentType)
 }
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -191,5 +192,56 @@ func TestRemoteSchemas(t *testing.T) {
 	d.SetRemote(nil)
 	if _, again := get(""); again != without {
 		t.Errorf("without remote versions the index is %s, was %s", again, without)
+	}
+}
+
+// TestRemoteV2 merges version 2 with parts of others, for as long as those stay the same.
+func TestRemoteV2(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	part := func(path string) *RemoteV2 {
+		return NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"` + path + `":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
+	}
+	var parts []*RemoteV2
+	asked := 0
+	o.RemoteV2 = func(context.Context) []*RemoteV2 { asked++; return parts }
+	get := func(header ...string) string {
+		w := serve(t, http.HandlerFunc(o.ServeV2), "GET", "/openapi/v2", "", header...)
+		if w.Code != 200 {
+			t.Errorf("got %d", w.Code)
+		}
+		return w.Body.String()
+	}
+	without := get()
+	if asked > 0 {
+		t.Error("others are asked, though there are none")
+	}
+	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
+	if got := get(); asked == 0 || got != without {
+		t.Errorf("others that say nothing, asked %d times, changed the document", asked)
+	}
+	parts = []*RemoteV2{part("/apis/a.io/v1/")}
+	with := get()
+	if !strings.Contains(with, `"/apis/a.io/v1/":`) || !strings.Contains(with, `"/api/v1/namespaces/{namespace}/configmaps":`) {
+		t.Errorf("with others: %.500s", with)
+	}
+	if got := get("Accept", protoV2+newEnd); !strings.Contains(got, "/apis/a.io/v1/") {
+		t.Error("the protobuf form lacks what others have")
+	}
+	kept := o.merged.last
+	if get(); o.merged.last != kept {
+		t.Error("what has not changed is merged again")
+	}
+	parts = append(parts, part("/apis/b.io/v1/"))
+	if got := get(); !strings.Contains(got, `"/apis/a.io/v1/":`) || !strings.Contains(got, `"/apis/b.io/v1/":`) {
+		t.Errorf("with one more: %.500s", got)
+	}
+	d.Install(things("c.io", "v1", 0, 0))
+	d.Remove(things("c.io", "v1", 0, 0))
+	d.SetRemote(nil)
+	if got := get(); got != without || o.merged.last != nil {
+		t.Error("when others are gone, the document is not what it was")
 	}
 }
