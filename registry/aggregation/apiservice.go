@@ -1,0 +1,97 @@
+package aggregation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+)
+
+// apiServices makes the resource apiservices. What this server has itself is available from the moment on that it is created.
+func apiServices() registry.Resource {
+	return registry.Typed(registry.ResourceOf[*apiregistrationv1.APIService]{
+		GroupResource: meta.GroupResource{Group: apiregistrationv1.GroupVersion.Group, Resource: "apiservices"},
+		Kind:          "APIService",
+		Categories:    []string{"api-extensions"},
+		Strategy: registry.StrategyOf[*apiregistrationv1.APIService]{
+			ValidateName: func(name string, _ bool) []string { return names.IsPathSegmentName(name) },
+			Metadata:     registry.MetaCompare | registry.MetaRepeat,
+			Prepare:      prepareAPIService,
+			Validate:     checkAPIService,
+		},
+		Status: &registry.StatusOf[*apiregistrationv1.APIService]{
+			Prepare:  registry.KeepMeta[*apiregistrationv1.APIService],
+			Validate: checkAPIServiceStatus,
+			Reset:    []string{"metadata", "spec"},
+		},
+		Table: &registry.TableOf[*apiregistrationv1.APIService]{
+			Columns: []meta.TableColumnDefinition{
+				registry.NameColumn,
+				registry.Column("Service", "Namespace and name of the service in front of the server that has the version; Local: this one.", 0),
+				registry.Column("Available", "Whether that server can be reached.", 0),
+				registry.AgeColumn,
+			},
+			Cells: func(s *apiregistrationv1.APIService, now time.Time) []any {
+				return []any{s.Name, serviceCell(s.Spec.Service), availableCell(s), registry.Age(&s.ObjectMeta, now)}
+			},
+		},
+		StoredAsJSON: true,
+	})
+}
+
+func serviceCell(r *apiregistrationv1.ServiceReference) string {
+	if r == nil {
+		return "Local"
+	}
+	return r.Namespace + "/" + r.Name
+}
+
+func availableCell(s *apiregistrationv1.APIService) string {
+	switch c := Condition(s, apiregistrationv1.Available); {
+	case c == nil:
+		return string(apiregistrationv1.ConditionUnknown)
+	case c.Status != apiregistrationv1.ConditionTrue && c.Reason != "":
+		return fmt.Sprintf("%s (%s)", c.Status, c.Reason)
+	default:
+		return string(c.Status)
+	}
+}
+
+func prepareAPIService(r *registry.Request, s, old *apiregistrationv1.APIService) {
+	if old == nil && s.Spec.Service == nil {
+		SetCondition(s, Local, meta.Time{Time: r.Now})
+	}
+}
+
+// Local is what is said of a version that this server has itself.
+var Local = apiregistrationv1.APIServiceCondition{
+	Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
+	Reason: "Local", Message: "Local APIServices are always available",
+}
+
+// Condition returns the condition of a type, nil if there is none.
+func Condition(s *apiregistrationv1.APIService, typ apiregistrationv1.APIServiceConditionType) *apiregistrationv1.APIServiceCondition {
+	i := slices.IndexFunc(s.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool { return c.Type == typ })
+	if i < 0 {
+		return nil
+	}
+	return &s.Status.Conditions[i]
+}
+
+// SetCondition sets a condition. The time of its last transition is now if its status changes.
+func SetCondition(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition, now meta.Time) {
+	c.LastTransitionTime = now
+	old := Condition(s, c.Type)
+	if old == nil {
+		s.Status.Conditions = append(slices.Clip(s.Status.Conditions), c)
+		return
+	}
+	if old.Status == c.Status {
+		c.LastTransitionTime = old.LastTransitionTime
+	}
+	*old = c
+}
