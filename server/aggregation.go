@@ -171,7 +171,6 @@ func (a *aggregator) follow(ctx context.Context) error {
 		changed := false
 		for i := range events {
 			e := &events[i]
-			name := strings.TrimPrefix(e.Object.Key, objects.Prefix())
 			switch {
 			case e.InitialEnd:
 				for name := range a.known {
@@ -183,13 +182,14 @@ func (a *aggregator) follow(ctx context.Context) error {
 				present = nil
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
+				name := a.nameOf(e.Object)
 				changed = a.forget(name) || changed
 				a.availability.forget(func(gone string) bool { return gone == name })
 			default:
 				if present != nil {
-					present[name] = true
+					present[a.nameOf(e.Object)] = true
 				}
-				changed = a.observe(ctx, name, e.Object) || changed
+				changed = a.observe(ctx, e.Object) || changed
 			}
 		}
 		if changed {
@@ -201,8 +201,13 @@ func (a *aggregator) follow(ctx context.Context) error {
 	}
 }
 
+func (a *aggregator) nameOf(obj *cache.Object) string {
+	return strings.TrimPrefix(obj.Key, a.store.Objects().Prefix())
+}
+
 // observe takes in a new state of an APIService, and reports whether the table changes. What cannot be read counts for nothing new.
-func (a *aggregator) observe(ctx context.Context, name string, obj *cache.Object) bool {
+func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
+	name := a.nameOf(obj)
 	err := obj.Err()
 	var decoded meta.Object
 	if err == nil {
