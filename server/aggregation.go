@@ -60,7 +60,8 @@ type aggregator struct {
 	// resolve finds addresses of services.
 	resolve callout.Resolver
 	// certificate is what is shown to other servers, nil for none.
-	certificate func() *tls.Certificate
+	certificate  func() *tls.Certificate
+	availability *availability
 	// ends is the end of connections that have switched protocols.
 	ends context.Context
 
@@ -119,10 +120,15 @@ func (a *aggregator) begin(s *Server) error {
 		return nil
 	}
 	s.Go(a.run)
-	return s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: func(ctx context.Context, _ *Server) error {
-		_ = a.seen.wait(ctx, 0) // it fails when the server ends
-		return nil
-	}})
+	return errors.Join(
+		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: func(ctx context.Context, _ *Server) error {
+			_ = a.seen.wait(ctx, 0) // it fails when the server ends
+			return nil
+		}}),
+		s.AddPostStartHook(Hook{Name: "apiservice-status-remote-available-controller", Run: func(_ context.Context, s *Server) error {
+			a.availability.begin(a, s)
+			return nil
+		}}))
 }
 
 // run follows the APIServices until ctx ends.
@@ -172,10 +178,13 @@ func (a *aggregator) follow(ctx context.Context) error {
 						changed = a.forget(name) || changed
 					}
 				}
+				a.availability.forget(func(name string) bool { return !present[name] })
 				present = nil
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
-				changed = a.forget(a.nameOf(e.Object)) || changed
+				name := a.nameOf(e.Object)
+				changed = a.forget(name) || changed
+				a.availability.forget(func(gone string) bool { return gone == name })
 			default:
 				if present != nil {
 					present[a.nameOf(e.Object)] = true
@@ -209,6 +218,7 @@ func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)
+	defer a.availability.observe(name, service)
 	if service.Spec.Service == nil {
 		return a.forget(name)
 	}

@@ -38,10 +38,7 @@ type connection struct {
 
 // newRemote makes a remote of what an APIService says now. before is what it said until now, nil for nothing.
 func (a *aggregator) newRemote(service *apiregistrationv1.APIService, before *remote) *remote {
-	r := &remote{service: service}
-	for _, c := range service.Status.Conditions {
-		r.available = r.available || c.Type == apiregistrationv1.Available && c.Status == apiregistrationv1.ConditionTrue
-	}
+	r := &remote{service: service, available: isAvailable(service)}
 	to, spec := service.Spec.Service, &service.Spec
 	target := callout.Target{
 		Service:  &callout.Service{Namespace: to.Namespace, Name: to.Name, Port: int(scheme.OrZero(to.Port))},
