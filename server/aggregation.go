@@ -194,7 +194,6 @@ func (a *aggregator) follow(ctx context.Context) error {
 		changed := false
 		for i := range events {
 			e := &events[i]
-			name := strings.TrimPrefix(e.Object.Key, objects.Prefix())
 			switch {
 			case e.InitialEnd:
 				for name := range a.known {
@@ -205,12 +204,12 @@ func (a *aggregator) follow(ctx context.Context) error {
 				present = nil
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
-				changed = a.forget(name) || changed
+				changed = a.forget(a.nameOf(e.Object)) || changed
 			default:
 				if present != nil {
-					present[name] = true
+					present[a.nameOf(e.Object)] = true
 				}
-				changed = a.observe(ctx, name, e.Object) || changed
+				changed = a.observe(ctx, e.Object) || changed
 			}
 		}
 		if changed {
@@ -222,8 +221,13 @@ func (a *aggregator) follow(ctx context.Context) error {
 	}
 }
 
+func (a *aggregator) nameOf(obj *cache.Object) string {
+	return strings.TrimPrefix(obj.Key, a.store.Objects().Prefix())
+}
+
 // observe takes in a new state of an APIService, and reports whether the table changes. What cannot be read counts for nothing new.
-func (a *aggregator) observe(ctx context.Context, name string, obj *cache.Object) bool {
+func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
+	name := a.nameOf(obj)
 	err := obj.Err()
 	var decoded meta.Object
 	if err == nil {

@@ -38,7 +38,6 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	*resources
-	log       *zap.Logger
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity
@@ -144,7 +143,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions, Metrics: reg,
 		resources: d.resources,
-		log:       c.Log, handler: handler, client: client, identity: identity,
+		handler:   handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
