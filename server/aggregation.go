@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
@@ -69,13 +70,35 @@ type aggregator struct {
 	seen  *progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
+	docs  *neighbours
 }
 
 func newAggregator(c AggregationConfig, r *resources, on, next *GenericServer) *aggregator {
-	return &aggregator{
+	a := &aggregator{
 		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
 		resolve: r.resolver(c.ByEndpoints), seen: newProgress(), known: map[string]*remote{},
 	}
+	a.docs = &neighbours{
+		discovery: on.Discovery, work: r.work, log: a.log, handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
+	}
+	return a
+}
+
+// schemaHandler hands requests on to the server that has a group version, wherever their paths are.
+type schemaHandler struct {
+	*aggregator
+	version meta.GroupVersion
+}
+
+// ServeHTTP implements http.Handler.
+func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if table := h.table.Load(); table != nil {
+		if to := (*table)[h.version]; to != nil {
+			to.ServeHTTP(w, r)
+			return
+		}
+	}
+	router.NotFound(w, r)
 }
 
 // ServeHTTP answers a request that has come through the filters.
@@ -123,6 +146,12 @@ func (a *aggregator) begin(s *Server) error {
 	return errors.Join(
 		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: func(ctx context.Context, _ *Server) error {
 			_ = a.seen.wait(ctx, 0) // it fails when the server ends
+			return nil
+		}}),
+		s.AddPostStartHook(Hook{Name: "apiservice-discovery-controller", Run: func(ctx context.Context, _ *Server) error {
+			if a.seen.wait(ctx, 0) == nil {
+				a.docs.wait(ctx)
+			}
 			return nil
 		}}),
 		s.AddPostStartHook(Hook{Name: "apiservice-status-remote-available-controller", Run: func(_ context.Context, s *Server) error {
@@ -244,6 +273,7 @@ func (a *aggregator) forget(name string) bool {
 
 // publish puts the table in force.
 func (a *aggregator) publish() {
+	defer a.docs.set(a.known)
 	if len(a.known) == 0 {
 		a.table.Store(nil)
 		return

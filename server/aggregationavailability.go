@@ -155,7 +155,7 @@ func (r *remote) answers(ctx context.Context, to *url.URL) error {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	req := (&http.Request{Method: http.MethodGet, URL: to, Header: http.Header{}}).WithContext(ctx)
-	speakFor(req.Header, &aggregatorUser, true)
+	speakFor(req.Header, &discoveryUser, true)
 	resp, err := c.Do(req)
 	if err != nil {
 		return err

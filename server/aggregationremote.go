@@ -106,12 +106,9 @@ func (c *connection) close() {
 // close ends the connections that are idle; those in use end with their requests.
 func (r *route) close() { r.now.Load().close() }
 
-// aggregatorUser is as whom this server itself asks those behind it.
-var aggregatorUser = request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}}
-
-// get asks the server behind for a path, on behalf of this one. A redirect is an answer. The caller closes the body, and bounds what
+// get asks the server behind for a path, on behalf of a user. A redirect is an answer. The caller closes the body, and bounds what
 // is read of it.
-func (r *remote) get(ctx context.Context, path string, header http.Header) (*http.Response, error) {
+func (r *remote) get(ctx context.Context, user *request.User, path string, header http.Header) (*http.Response, error) {
 	host, err := r.resolve(ctx)
 	if err != nil {
 		return nil, err
@@ -120,6 +117,6 @@ func (r *remote) get(ctx context.Context, path string, header http.Header) (*htt
 	if req.Header == nil {
 		req.Header = http.Header{}
 	}
-	speakFor(req.Header, &aggregatorUser, true)
+	speakFor(req.Header, user, true)
 	return r.roundTripper().RoundTrip(req)
 }
