@@ -19,19 +19,21 @@ const (
 // A client that never sends what it has announced would so hold up its own answer, and the connection, and with that the
 // end of the server. HTTP/2 just ends the stream.
 //
-// It belongs to the goroutine that answers. A handler that has another one read, as proxies do, takes the deadline off
-// first: then nothing is read here.
+// A handler may have another goroutine read, as proxies do: what that has not read when the answer begins, it gets no more of.
 //
 // A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
 type body struct {
 	io.ReadCloser
-	conn    readDeadline // nil if there is nothing to be waited for: no body, or no connection
-	http1   bool
-	left    int64 // how much is announced and has not been read; less than 0 if nobody knows
-	begun   bool  // something has been asked for
-	done    bool  // all has been read, or nothing more will come
-	hurried bool  // the read deadline is a stranger's
-	expects bool  // the client only sends what it is asked for (Expect: 100-continue)
+	conn  readDeadline // nil if there is nothing to be waited for: no body, or no connection
+	http1 bool
+
+	mu      sync.Mutex // guards what follows, and reading
+	left    int64      // how much is announced and has not been read; less than 0 if nobody knows
+	begun   bool       // something has been asked for
+	done    bool       // all has been read, or nothing more will come
+	whole   bool       // all has been read
+	hurried bool       // the read deadline is a stranger's
+	expects bool       // the client only sends what it is asked for (Expect: 100-continue)
 }
 
 // readDeadline is what connections can do. Writers that cannot (in tests, in process) have no slow clients either.
@@ -52,12 +54,18 @@ func (b *body) start(w http.ResponseWriter, r *http.Request) {
 
 // Read reads for the handler.
 func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.read(p)
+}
+
+func (b *body) read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)
 	if err != nil && !b.done {
-		b.done = true
-		if b.hurried && err == io.EOF {
+		b.done, b.whole = true, err == io.EOF
+		if b.hurried && b.whole {
 			b.limit(time.Time{})
 		}
 	}
@@ -80,7 +88,19 @@ func (b *body) hurry() {
 // settle comes to an end with the body before the answer begins. If it does not, the deadline stays, and net/http, which
 // tries once more, closes the connection behind the answer.
 func (b *body) settle() {
-	if b.conn == nil || !b.http1 || b.done {
+	if b.conn == nil || !b.http1 {
+		return
+	}
+	late := !b.mu.TryLock() // somebody reads, who has to come to an end
+	if late {
+		b.limit(time.Now().Add(restTime))
+		b.mu.Lock()
+	}
+	defer b.mu.Unlock()
+	if b.done {
+		if late && b.whole {
+			b.limit(time.Time{})
+		}
 		return
 	}
 	b.hurried = true // at the end of the body its deadline is taken off
@@ -91,7 +111,7 @@ func (b *body) settle() {
 	buf := rests.Get().(*[]byte)
 	defer rests.Put(buf)
 	for read := 0; !b.done && read < maxRest; {
-		n, _ := b.Read(*buf)
+		n, _ := b.read(*buf)
 		read += n
 	}
 }

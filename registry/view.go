@@ -54,8 +54,13 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 
 // All yields what List returns, one after the other. An error is the last thing that it yields.
 func (v View[T]) All(ctx context.Context, namespace string) iter.Seq2[T, error] {
+	return v.Labelled(ctx, namespace, nil)
+}
+
+// Labelled is All of those objects whose labels match.
+func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.LabelRequirements) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
+		list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace, Labels: labels})
 		if err != nil {
 			yield(*new(T), err)
 			return

@@ -238,6 +238,12 @@ func (g *group) aggregated(versions []apidiscoveryv2.APIVersionDiscovery) *apidi
 // aggregated lists the resources of a version with their subresources inside them.
 func (v *version) aggregated() apidiscoveryv2.APIVersionDiscovery {
 	doc := apidiscoveryv2.APIVersionDiscovery{Version: v.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
+	if v.remote != nil {
+		doc.Resources = v.remote.Resources
+		if v.remote.Stale {
+			doc.Freshness = apidiscoveryv2.DiscoveryFreshnessStale
+		}
+	}
 	for i := range v.resources {
 		if list := v.resources[i].list; !strings.Contains(list[0].Name, "/") {
 			doc.Resources = append(doc.Resources, v.aggregatedResource(list))

@@ -19,13 +19,15 @@ import (
 type Discovery struct {
 	codecs *codec.Factory
 	mu     sync.Mutex // serialises changes
+	local  *picture   // what is served here; under mu
+	remote []*version // what other servers serve; under mu
 	now    atomic.Pointer[picture]
 }
 
 // NewDiscovery returns a Discovery without groups.
 func NewDiscovery(codecs *codec.Factory) *Discovery {
-	d := &Discovery{codecs: codecs}
-	d.now.Store(newPicture(codecs, map[string]*group{}, nil))
+	d := &Discovery{codecs: codecs, local: newPicture(codecs, map[string]*group{}, nil)}
+	d.now.Store(d.local)
 	return d
 }
 
@@ -35,7 +37,10 @@ func NewDiscovery(codecs *codec.Factory) *Discovery {
 func (d *Discovery) Change(out, in []GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.now.Store(d.now.Load().change(out, in))
+	if next := d.local.change(out, in); next != d.local {
+		d.local = next
+		d.now.Store(next.with(d.remote))
+	}
 }
 
 // GroupOf returns the group that path is inside of, and whether that has versions, though maybe not the one asked for. info may
@@ -80,7 +85,7 @@ func (d *Discovery) Match(path string) http.Handler {
 	return doc
 }
 
-// document returns the document of a version, or of the group if version is "", or nil.
+// document returns the document of a version, or of the group if version is "", or nil. That of another server's version is not here.
 func (p *picture) document(group, version string) *document {
 	if v := p.find(group, version); v != nil {
 		return v.doc

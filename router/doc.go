@@ -15,5 +15,5 @@
 // Not here: who may do it (filters), what a kind's rules are (registry).
 //
 // Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, then a file for each verb; discovery.go,
-// picture.go, document.go, aggregated.go, openapi.go.
+// picture.go, document.go, aggregated.go, openapi.go; remote.go for what other servers have.
 package router

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"slices"
@@ -30,7 +31,12 @@ type OpenAPI struct {
 	// Made is told when a document has been made, which is not so for most requests. It is fixed before the first; nil: nobody is
 	// told.
 	Made func()
+	// RemoteV2, if set, returns what version 2 says of group versions that other servers serve, for a request that it may hold up: the
+	// same, by address, for as long as it says the same. It is called only while there are such versions, and fixed before the
+	// first request.
+	RemoteV2 func(ctx context.Context) []*RemoteV2
 
+	merged keptV2
 	// fixed are the documents of what does not come and go; few.
 	fixed []*fixedSchema
 }
@@ -79,7 +85,7 @@ func (o *OpenAPI) get(s *schemaSlot, form schemaForm, write func(dst []byte) []b
 	return doc
 }
 
-// find returns what a path of version 3 stands for, nil if nothing.
+// find returns what a path of version 3 stands for, nil if nothing that is served here.
 func (o *OpenAPI) find(p *picture, path string) described {
 	for _, f := range o.fixed {
 		if f.path() == path && f.exists(p) {
@@ -101,7 +107,7 @@ func (o *OpenAPI) find(p *picture, path string) described {
 	default:
 		return nil
 	}
-	if v := p.find(name, version); v != nil {
+	if v := p.find(name, version); v != nil && v.remote == nil {
 		return v
 	}
 	return nil
@@ -115,7 +121,9 @@ func (o *OpenAPI) everything(p *picture) (all []described) {
 		}
 	}
 	for v := range p.all {
-		all = append(all, v)
+		if v.remote == nil {
+			all = append(all, v)
+		}
 	}
 	for _, g := range p.listed {
 		if g.builtin() {
@@ -136,9 +144,17 @@ func (g *group) path() string                       { return "apis/" + g.name }
 func (g *group) slot() *schemaSlot                  { return g.schema }
 func (g *group) describe(*OpenAPI) openapi.Document { return openapi.GroupDocument(g.path()) }
 
-// builtin reports whether a group has more than custom resources: what serves these describes no groups.
+// builtin reports whether a group has more than custom resources, and resources of other servers: what serves these describes no
+// groups.
 func (g *group) builtin() bool {
-	return !slices.ContainsFunc(g.versions, func(v *version) bool { return len(v.resources) > 0 && v.resources[0].list[0].Custom })
+	here := false
+	for _, v := range g.versions {
+		if len(v.resources) > 0 && v.resources[0].list[0].Custom {
+			return false
+		}
+		here = here || v.remote == nil
+	}
+	return here
 }
 
 func (v *version) slot() *schemaSlot { return &v.schema }
@@ -204,7 +220,7 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 			e.Hash, room = d.slot().hash(room, func(dst []byte) []byte { return o.write(dst, d) })
 			entries = append(entries, e)
 		}
-		return openapi.Index(entries)
+		return openapi.Index(append(entries, o.remoteEntries(p)...))
 	}, nil)
 }
 
@@ -229,7 +245,12 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header()["Vary"] = varySchema
-	o.v2(o.discovery.now.Load(), form).serve(w, r, contentType)
+	p := o.discovery.now.Load()
+	doc := o.withRemote(r.Context(), p, form)
+	if doc == nil {
+		doc = o.v2(p, form)
+	}
+	doc.serve(w, r, contentType)
 }
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
@@ -241,6 +262,12 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found := o.find(p, path)
+	if found == nil {
+		if rv := p.schemaOf(path); rv != nil {
+			rv.Handler.ServeHTTP(w, r)
+			return
+		}
+	}
 	if found == nil { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotFound)
 		return

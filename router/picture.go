@@ -21,6 +21,7 @@ type picture struct {
 	codecs *codec.Factory
 	groups map[string]*group // all, the legacy one as ""
 	listed []*group          // without the legacy one: by priority, then by name
+	remote []*version        // those of other servers
 
 	list       *document                      // at /apis
 	aggregated [2]aggregatedForms             // at /apis, and at /api
@@ -43,6 +44,7 @@ type version struct {
 	meta.GroupVersion
 	groupPriority, priority int               // the highest that a resource came with
 	resources               []resourceAndSubs // by plural
+	remote                  *RemoteVersion    // of another server, which has the resources and their list; nil: it is served here
 
 	doc    *document                                 // the list of resources
 	part   [len(contentTypes)]atomic.Pointer[[]byte] // of the version in aggregated documents
@@ -119,14 +121,20 @@ func (p *picture) change(out, in []GroupVersion) *picture {
 	if len(versions) == 0 {
 		return p
 	}
-	groups, listed := make(map[string]*group, len(p.groups)+1), slices.Clone(p.listed)
-	for name, g := range p.groups {
-		groups[name] = g
-	}
+	groups, listed := p.copied()
 	for gv, v := range versions {
 		listed = put(groups, listed, p.newGroup(groups[gv.Group], gv, v))
 	}
 	return newPicture(p.codecs, groups, listed)
+}
+
+// copied returns the groups and the list of them, to be changed.
+func (p *picture) copied() (map[string]*group, []*group) {
+	groups := make(map[string]*group, len(p.groups)+1)
+	for name, g := range p.groups {
+		groups[name] = g
+	}
+	return groups, slices.Clone(p.listed)
 }
 
 // without returns v without the resources of gv: v itself if it has none of them, nil if none are left. v may be nil.
@@ -201,7 +209,9 @@ func (p *picture) newGroup(old *group, gv meta.GroupVersion, v *version) *group 
 		}
 	}
 	if v != nil {
-		v.doc = newResourceList(p.codecs, v)
+		if v.remote == nil {
+			v.doc = newResourceList(p.codecs, v)
+		}
 		g.versions = append(g.versions, v)
 	}
 	slices.SortFunc(g.versions, func(a, b *version) int {

@@ -35,6 +35,34 @@ func Lift(w http.ResponseWriter) {
 	_ = rc.SetWriteDeadline(time.Time{})
 }
 
+// Stream returns a writer for an answer of somebody else's that lasts as long as ctx: a client that does not read is cut off, as that of
+// a watch is. end is called when the answer has ended.
+func Stream(ctx context.Context, w http.ResponseWriter) (stream http.ResponseWriter, end func()) {
+	s := newSender(ctx, w)
+	return &streamed{w, s}, s.close
+}
+
+type streamed struct {
+	http.ResponseWriter
+	sender *sender
+}
+
+// Write writes p.
+func (w *streamed) Write(p []byte) (int, error) {
+	w.sender.late.Reset(sendTimeout)
+	defer w.sender.late.Stop()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError is for http.ResponseController.
+func (w *streamed) FlushError() error {
+	w.sender.late.Reset(sendTimeout)
+	return w.sender.flush()
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *streamed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // newSender begins to send to w, for a watch that ends with ctx.
 func newSender(ctx context.Context, w http.ResponseWriter) *sender {
 	s := &sender{w: w, rc: http.NewResponseController(w)}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -72,18 +73,28 @@ func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
 
 // trust reads what this server knows.
 func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
-	if t.clients, err = id.clientCAs(); err != nil || id.proxyCAFile == "" {
+	if t.clients, err = id.clientCAs(); err != nil {
 		return t, err
 	}
-	t.lists = map[string][]string{
-		"requestheader-allowed-names":        c.AllowedNames,
-		"requestheader-username-headers":     c.Headers.Names,
-		"requestheader-group-headers":        c.Headers.Groups,
-		"requestheader-uid-headers":          c.Headers.UIDs,
-		"requestheader-extra-headers-prefix": c.Headers.ExtraPrefixes,
+	names, headers := c.AllowedNames, &c.Headers
+	switch {
+	case id.proxyCA != nil:
+		t.proxies, names, headers = []*x509.Certificate{id.proxyCA}, []string{frontProxyName}, &authn.StandardHeaders
+	case id.proxyCAFile != "":
+		if t.proxies, err = readCertificates(id.proxyCAFile); err != nil {
+			return t, err
+		}
+	default:
+		return t, nil
 	}
-	t.proxies, err = readCertificates(id.proxyCAFile)
-	return t, err
+	t.lists = map[string][]string{
+		"requestheader-allowed-names":        names,
+		"requestheader-username-headers":     headers.Names,
+		"requestheader-group-headers":        headers.Groups,
+		"requestheader-uid-headers":          headers.UIDs,
+		"requestheader-extra-headers-prefix": headers.ExtraPrefixes,
+	}
+	return t, nil
 }
 
 // publishTrust adds to the config map what is missing, or makes it. One that has become too large for that begins anew.

@@ -35,6 +35,11 @@ const (
 //	ca.crt ca.key                 the authority, trusted for client certificates as well
 //	apiserver.crt apiserver.key   the serving certificate
 //	admin.crt admin.key           a client certificate of system:masters
+//
+// Beside it is another one, which servers behind this one trust to say for whom this one speaks:
+//
+//	front-proxy-ca.crt ...        the authority, trusted for nothing here
+//	front-proxy-client.crt ...    what it shows to them
 type pki struct {
 	dir string
 	ca  *keyPair
@@ -47,13 +52,13 @@ type keyPair struct {
 	key             *ecdsa.PrivateKey
 }
 
-// openPKI reads the authority in dir, or makes one.
-func openPKI(dir string) (*pki, error) {
+// openPKI reads the authority called name in dir, or makes one.
+func openPKI(dir, name string) (*pki, error) {
 	if err := os.MkdirAll(dir, dataMode); err != nil {
 		return nil, err
 	}
 	p := &pki{dir: dir}
-	ca, err := p.read("ca")
+	ca, err := p.read(name)
 	if err == nil && time.Until(ca.cert.NotAfter) > renewBefore {
 		p.ca = ca
 		return p, nil
@@ -61,8 +66,8 @@ func openPKI(dir string) (*pki, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	p.ca, err = p.make("ca", &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "coracle-ca"},
+	p.ca, err = p.make(name, &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "coracle-" + name},
 		NotAfter:              time.Now().Add(caLife),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		BasicConstraintsValid: true,
@@ -103,6 +108,16 @@ func (p *pki) admin() (*keyPair, error) {
 	return p.signed("admin", func(*x509.Certificate) bool { return true }, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{request.GroupMasters}},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// frontProxyName is the name of the certificate that servers behind this one are shown, and what it is called in there.
+const frontProxyName = "front-proxy-client"
+
+// frontProxy returns what servers behind this one are shown.
+func (p *pki) frontProxy() (*keyPair, error) {
+	return p.signed(frontProxyName, func(*x509.Certificate) bool { return true }, &x509.Certificate{
+		Subject: pkix.Name{CommonName: frontProxyName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
 

@@ -21,7 +21,7 @@ var loopback = []net.IP{net.IPv4(127, 0, 0, 1).To4()}
 // open returns the authority in dir with the serving and the administrator's certificate.
 func open(t testing.TB, dir string, names ...string) (p *pki, serving, admin *keyPair) {
 	t.Helper()
-	p, err := openPKI(dir)
+	p, err := openPKI(dir, "ca")
 	if err != nil {
 		t.Fatalf("openPKI: %v", err)
 	}
@@ -103,7 +103,7 @@ func TestPKIBroken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openPKI(dir); err == nil {
+	if _, err := openPKI(dir, "ca"); err == nil {
 		t.Error("openPKI of a broken authority: got no error; it must not be replaced in silence")
 	}
 }

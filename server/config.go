@@ -55,12 +55,12 @@ type APIConfig struct {
 	Version string
 	// EventTTL is how long Events are kept, default 1 h; negative: for ever. (--event-ttl)
 	EventTTL time.Duration
-	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
-	DeleteWorkers int
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.
 	Services ServicesConfig
+	// Aggregation is how other API servers are reached, behind this one.
+	Aggregation AggregationConfig
 	// Without is what to leave out of the API.
 	Without WithoutConfig
 	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
@@ -301,6 +301,8 @@ type LimitsConfig struct {
 	// MinWatch is the least time that a watch without timeoutSeconds lasts, default 30 min. (--min-request-timeout, in
 	// seconds there)
 	MinWatch time.Duration
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
+	DeleteWorkers int
 }
 
 // ShutdownConfig says how the server ends.

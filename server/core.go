@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admissionregistration"
+	"github.com/coracle-project/coracle/registry/aggregation"
 	"github.com/coracle-project/coracle/registry/apps"
 	"github.com/coracle-project/coracle/registry/authentication"
 	"github.com/coracle-project/coracle/registry/authorization"
@@ -49,6 +50,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 			Name: "", Priority: 18000,
 			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
 		},
+		{Name: "apiregistration.k8s.io", Priority: 18000, Resources: aggregation.Resources()},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "authentication.k8s.io", Priority: 17700, Actions: authentication.Actions(around.access)},

@@ -4,7 +4,7 @@
 //	s, err := server.New(ctx, server.Config{})
 //	err = s.Run(ctx)
 //
-// A Server is a chain of GenericServers in front of one store. Each GenericServer has a director with a REST router and a
+// A Server is a chain of GenericServers in front of one store: aggregator, core and extensions. Each GenericServer has a director with a REST router and a
 // prefix mux of its own, and hands what it does not know to the next; all show one picture in discovery.
 //
 // Resources come and go while the server runs, through one table: Server.Install, Replace and Remove. What is not in it

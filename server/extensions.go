@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
@@ -61,10 +62,10 @@ const statusWriters = 8
 // customPriority is the place of custom resources among the groups of discovery, as in Kubernetes.
 const customPriority = 1000
 
-func newDefinitions(r *resources, on *GenericServer) *definitions {
+func newDefinitions(r *resources, on *GenericServer, resolve callout.Resolver) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		converters: &converters{resolve: r.resolveService, metrics: r.metrics.conversions, known: map[string]*sharedClient{}},
+		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, known: map[string]*sharedClient{}},
 		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }

@@ -25,6 +25,10 @@ type identity struct {
 	admin      *keyPair // nil without own
 	given      string   // file of the serving certificate, if own has not signed it
 
+	// shown is what servers behind this one are shown, nil for nothing; proxyCA is who has signed it, if that is this server's own.
+	shown   *reloaded[tls.Certificate]
+	proxyCA *x509.Certificate
+
 	serving *reloaded[tls.Certificate]
 	byName  *reloaded[namedCertificates] // nil if there are none
 	authorities
@@ -57,12 +61,15 @@ func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (_
 			id.accounts.close()
 		}
 	}()
+	if err := id.openShown(c); err != nil {
+		return nil, fmt.Errorf("server: certificate for servers behind this one: %w", err)
+	}
 	if c.Serving.SecurePort == NoPort {
 		return id, nil
 	}
 	if c.Serving.authority() {
 		id.kubeconfig = c.path("admin.kubeconfig")
-		if id.own, err = openPKI(c.path("pki")); err != nil {
+		if id.own, err = openPKI(c.path("pki"), "ca"); err != nil {
 			return nil, fmt.Errorf("server: certificates: %w", err)
 		}
 		if id.admin, err = id.own.admin(); err != nil {
@@ -95,17 +102,51 @@ func (id *identity) openServing(c completed) (err error) {
 	if err != nil {
 		return err
 	}
-	id.serving, err = newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
+	if id.serving, err = readPair(certFile, keyFile); err != nil {
+		return err
+	}
+	return id.readByName()
+}
+
+// readPair reads a certificate and its key.
+func readPair(certFile, keyFile string) (*reloaded[tls.Certificate], error) {
+	return newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
 		}
 		return &pair, nil
 	})
-	if err != nil {
-		return err
+}
+
+// openShown reads what servers behind this one are shown: the certificate that is given, or one that is made if it is not there. It is
+// of a CA that signs nothing else, so that they trust nobody else to speak for others; this server trusts it with nothing. Where it is
+// said whom they are to trust, there is none but the one that is given.
+func (id *identity) openShown(c completed) (err error) {
+	certFile, keyFile := c.API.Aggregation.CertFile, c.API.Aggregation.KeyFile
+	if certFile == "" {
+		if !c.Serving.authority() || id.proxyCAFile != "" {
+			return nil
+		}
+		p, err := openPKI(c.path("pki"), "front-proxy-ca")
+		if err != nil {
+			return err
+		}
+		if _, err := p.frontProxy(); err != nil {
+			return err
+		}
+		id.proxyCA, certFile, keyFile = p.ca.cert, c.path("pki", frontProxyName+".crt"), c.path("pki", frontProxyName+".key")
 	}
-	return id.readByName()
+	id.shown, err = readPair(certFile, keyFile)
+	return err
+}
+
+// proxy returns what servers behind this one are shown, nil for nothing.
+func (id *identity) proxy() *tls.Certificate {
+	if id.shown == nil {
+		return nil
+	}
+	return id.shown.get()
 }
 
 // readAuthorities reads whose certificates clients and front proxies have. The names of proxies may be given.

@@ -28,6 +28,8 @@ import (
 type Server struct {
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
+	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that these name.
+	Aggregator *GenericServer
 	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
 	Core *GenericServer
 	// Extensions comes behind it, and serves custom resources and their definitions.
@@ -36,7 +38,6 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	*resources
-	log       *zap.Logger
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity
@@ -116,7 +117,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.access.roles = roles
 	}
 	d.resources.files, _ = store.engine.(*file.Store)
-	handler := filters.Chain(d.core, filters.Config{
+	d.aggregator.certificate = identity.proxy
+	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  acquainted{authenticator},
 		Authorizer:     authorizers,
@@ -139,13 +141,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Core: d.core, Extensions: d.extensions, Metrics: reg,
+		Scheme: d.scheme, Codecs: d.codecs, Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions, Metrics: reg,
 		resources: d.resources,
-		log:       c.Log, handler: handler, client: client, identity: identity,
+		handler:   handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -156,6 +158,7 @@ type declaration struct {
 	scheme           *scheme.Scheme
 	codecs           *codec.Factory
 	core, extensions *GenericServer
+	aggregator       *aggregator
 	definitions      *definitions
 	life             *life
 	access           *access
@@ -195,15 +198,19 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 	}
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
-		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.API.DeleteWorkers}
+		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
 	for _, other := range store.others {
 		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
 	}
-	d.definitions = newDefinitions(d.resources, d.extensions)
+	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core), d.core)
+	d.aggregator.availability = m.availability
+	d.aggregator.ends = d.life.controllers.ctx
+	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{t, d.resources.backend})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
+	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
@@ -214,7 +221,10 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}
 	for i := range groups {
 		on := d.core
-		if groups[i].Name == customResourceDefinitions.Group {
+		switch groups[i].Name {
+		case apiServices.Group:
+			on = d.aggregator.on
+		case customResourceDefinitions.Group:
 			on = d.extensions
 		}
 		if err := d.resources.Install(on, groups[i]); err != nil {

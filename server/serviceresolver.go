@@ -1,35 +1,35 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
+
+// resolver returns what finds the addresses of services, by their endpoints or not.
+func (s Stores) resolver(byEndpoints bool) callout.Resolver {
+	if byEndpoints {
+		return s.resolveEndpoint
+	}
+	return s.resolveService
+}
 
 // resolveService finds the address of a service as kube-apiserver does unless it is told otherwise: its cluster IP, which the
 // machine has to route, or the name that it stands for.
 func (s Stores) resolveService(ctx context.Context, to callout.Service) (string, error) {
-	services, err := registry.ViewOf[*corev1.Service](s.Store(meta.GroupResource{Resource: "services"}))
+	svc, port, err := s.service(ctx, to)
 	if err != nil {
 		return "", err
-	}
-	svc, err := services.Get(ctx, to.Namespace, to.Name)
-	if meta.IsNotFound(err) {
-		return "", meta.NewNotFound(meta.GroupResource{Resource: "service"}, to.Name)
-	}
-	if err != nil {
-		return "", err
-	}
-	port := to.Port
-	if port == 0 {
-		port = 443
 	}
 	host := svc.Spec.ClusterIP
 	switch svc.Spec.Type {
@@ -37,8 +37,8 @@ func (s Stores) resolveService(ctx context.Context, to callout.Service) (string,
 		if svc.Spec.Type == corev1.ServiceTypeClusterIP && host == "None" {
 			return "", errors.New(`cannot route to service with ClusterIP "None"`)
 		}
-		if !hasPort(svc, port) {
-			return "", meta.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
+		if _, err := findPort(svc, port); err != nil {
+			return "", err
 		}
 	case corev1.ServiceTypeExternalName:
 		host = svc.Spec.ExternalName
@@ -48,11 +48,80 @@ func (s Stores) resolveService(ctx context.Context, to callout.Service) (string,
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-func hasPort(svc *corev1.Service, port int) bool {
+// service returns a service and the number of the port that is meant.
+func (s Stores) service(ctx context.Context, to callout.Service) (*corev1.Service, int, error) {
+	all, err := registry.ViewOf[*corev1.Service](s.Store(services))
+	if err != nil {
+		return nil, 0, err
+	}
+	svc, err := all.Get(ctx, to.Namespace, to.Name)
+	if meta.IsNotFound(err) {
+		return nil, 0, meta.NewNotFound(meta.GroupResource{Resource: "service"}, to.Name)
+	}
+	return svc, cmp.Or(to.Port, 443), err
+}
+
+func findPort(svc *corev1.Service, port int) (*corev1.ServicePort, error) {
 	for i := range svc.Spec.Ports {
 		if int(svc.Spec.Ports[i].Port) == port {
-			return true
+			return &svc.Spec.Ports[i], nil
 		}
 	}
-	return false
+	return nil, meta.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
+}
+
+// resolveEndpoint finds the address of some endpoint of a service that is ready, of the service's first family if there are such.
+func (s Stores) resolveEndpoint(ctx context.Context, to callout.Service) (string, error) {
+	svc, number, err := s.service(ctx, to)
+	if err != nil {
+		return "", err
+	}
+	switch svc.Spec.Type {
+	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+	default:
+		return "", fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	port, err := findPort(svc, number)
+	if err != nil {
+		return "", err
+	}
+	slices, err := registry.ViewOf[*discoveryv1.EndpointSlice](s.Store(endpointSlices))
+	if err != nil {
+		return "", err
+	}
+	var first, others []string
+	for slice, err := range slices.Labelled(ctx, svc.Namespace, meta.SelectorFromSet(map[string]string{discoveryv1.LabelServiceName: svc.Name})) {
+		if err != nil {
+			return "", err
+		}
+		if len(svc.Spec.IPFamilies) > 0 && string(slice.AddressType) != string(svc.Spec.IPFamilies[0]) {
+			others = appendReady(others, slice, port.Name)
+		} else {
+			first = appendReady(first, slice, port.Name)
+		}
+	}
+	if len(first) == 0 {
+		first = others
+	}
+	if len(first) == 0 {
+		return "", meta.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
+	}
+	return first[rand.N(len(first))], nil
+}
+
+// appendReady adds the addresses of the endpoints in a slice that are ready, or may be, at a port.
+func appendReady(to []string, slice *discoveryv1.EndpointSlice, port string) []string {
+	for i := range slice.Ports {
+		p := &slice.Ports[i]
+		if p.Name == nil || *p.Name != port || p.Port == nil {
+			continue
+		}
+		for j := range slice.Endpoints {
+			ep := &slice.Endpoints[j]
+			if len(ep.Addresses) > 0 && (ep.Conditions.Ready == nil || *ep.Conditions.Ready) {
+				to = append(to, net.JoinHostPort(ep.Addresses[0], strconv.Itoa(int(*p.Port))))
+			}
+		}
+	}
+	return to
 }

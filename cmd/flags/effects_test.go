@@ -42,7 +42,7 @@ var effects = map[string]struct{ value, effect string }{
 	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
 	"encryption-provider-config":                  {"f", "Storage.EncryptionConfigFile=f"},
 	"encryption-provider-config-automatic-reload": {"true --encryption-provider-config=f", "Storage.EncryptionConfigFile=f, Storage.EncryptionReload=true"},
-	"delete-collection-workers":                   {"3", "API.DeleteWorkers=3"},
+	"delete-collection-workers":                   {"3", "Limits.DeleteWorkers=3"},
 	"etcd-healthcheck-timeout":                    {"1s", "Storage.HealthTimeout=1s"},
 	"etcd-readycheck-timeout":                     {"1s", "Storage.ReadyTimeout=1s"},
 	"etcd-servers-overrides":                      {"/events#http://a:1;http://b:2", "Storage.Overrides=[{events [http://a:1 http://b:2] <nil>}]"},

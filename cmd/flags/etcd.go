@@ -41,7 +41,7 @@ func (o *Options) bindEtcd(s *section) {
 		"other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
 	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be healthy")
 	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be ready")
-	s.IntVar(&o.config.API.DeleteWorkers, "delete-collection-workers", 1, "objects of a collection that are deleted at a time")
+	s.IntVar(&o.config.Limits.DeleteWorkers, "delete-collection-workers", 1, "objects of a collection that are deleted at a time")
 	s.Duration("etcd-count-metric-poll-period", time.Minute, "how often the objects of each resource are counted")
 	s.ignore("objects are counted as they change", "etcd-count-metric-poll-period")
 	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "how often the size of the database is asked for")

@@ -89,33 +89,21 @@ func New(cfg Config) (*Client, error) {
 }
 
 func newTransport(cfg *Config) (*http.Transport, error) {
-	tlsConfig, err := cfg.Target.tls()
+	t, err := cfg.Target.transport()
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: connectTime}
-	t := &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    connectTime,
-		Proxy:                  http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter},
-		DisableCompression:     true, // MaxAnswer counts what is sent
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        idleTime,
-		MaxResponseHeaderBytes: maxHeader,
-	}
+	t.Proxy = http.ProxyFromEnvironment
 	if service := cfg.Target.Service; service != nil {
 		// The request names the service, for TLS and the Host header; only the connection knows better.
 		t.Proxy = nil
+		dial := t.DialContext
 		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			address, err := cfg.Resolve(ctx, *service)
 			if err != nil {
 				return nil, err
 			}
-			return dialer.DialContext(ctx, network, address)
+			return dial(ctx, network, address)
 		}
 	}
 	return t, nil

@@ -92,9 +92,12 @@ func (s *Service) address() (*url.URL, error) {
 	if path == "" {
 		path = "/"
 	}
-	host := net.JoinHostPort(s.Name+"."+s.Namespace+".svc", strconv.Itoa(port))
+	host := net.JoinHostPort(s.host(), strconv.Itoa(port))
 	return &url.URL{Scheme: "https", Host: host, Path: path}, nil
 }
+
+// host is the name by which the service is known, to certificates for one.
+func (s *Service) host() string { return s.Name + "." + s.Namespace + ".svc" }
 
 // tls returns how the ends prove themselves.
 func (t *Target) tls() (*tls.Config, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
@@ -35,6 +36,7 @@ var Groups = map[string]*scheme.Builder{
 	"":                             corev1.Scheme,
 	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
 	"apiextensions.k8s.io":         apiextensionsv1.Scheme,
+	"apiregistration.k8s.io":       apiregistrationv1.Scheme,
 	"apps":                         appsv1.Scheme,
 	"authentication.k8s.io":        authenticationv1.Scheme,
 	"authorization.k8s.io":         authorizationv1.Scheme,

@@ -9,7 +9,8 @@
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
 // Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
-// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go.
+// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go; merge.go and swagger.go for what other
+// servers describe.
 package openapi
 
 import (
@@ -133,7 +134,12 @@ type Entry struct {
 }
 
 // URL is the address of the document, below the server's own.
-func (e Entry) URL() string { return "/openapi/v3/" + e.Path + "?hash=" + e.Hash }
+func (e Entry) URL() string {
+	if e.Hash == "" { // another server, which has the document, does not say
+		return "/openapi/v3/" + e.Path
+	}
+	return "/openapi/v3/" + e.Path + "?hash=" + e.Hash
+}
 
 // Index returns the index of the documents of version 3 as JSON.
 func Index(entries []Entry) []byte {

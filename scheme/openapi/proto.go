@@ -114,6 +114,18 @@ func list(element way) way {
 	}
 }
 
+// oneOrMore writes a value, or each element of a list.
+func oneOrMore(write way) way {
+	each := list(write)
+	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
+		if strings.HasPrefix(string(value), "[") {
+			each(w, number, value)
+			return
+		}
+		write(w, number, value)
+	}
+}
+
 // of writes a message.
 func of(m *message) way {
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {

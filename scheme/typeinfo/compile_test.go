@@ -169,6 +169,7 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		List     []item           `json:"list" list:"sorted"`
 		Set      []item           `json:"set" list:"set"`
 		Pointers []*string        `json:"pointers" list:"set"`
+		Bytes    []byte           `json:"bytes" list:"set"`
 		Merge    []item           `json:"merge" patch:"merge"`
 		MergeKey []item           `json:"mergeKey" patch:"merge,key=id"`
 		Strategy []item           `json:"strategy" patch:"glue"`
@@ -205,6 +206,7 @@ func TestMistakesAreReportedAtOnce(t *testing.T) {
 		`bad.Deep: list key "tags" is no scalar`,
 		"bad.Set: the elements of a set are strings, numbers or booleans",
 		"bad.Pointers: the elements of a set are strings, numbers or booleans",
+		"bad.Bytes: list type on a bytes",
 		"bad.NoKeys: a list of type map needs keys",
 		`bad.List: list type "sorted" is unknown`,
 		"bad.Merge: merging a list of structs needs a patch key",

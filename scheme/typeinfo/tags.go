@@ -214,6 +214,7 @@ func (c *compiler) readShape(f *Field, tag reflect.StructTag, at string) {
 			f.ListKeys = append(f.ListKeys, key)
 		}
 		switch {
+		case f.Type.Kind == Bytes && value == "atomic": // as they always are; Kubernetes publishes it of some
 		case f.Type.Kind != List:
 			c.fail(at, "list type on a %s", f.Type.Kind)
 		case f.ListType == "map" && len(f.ListKeys) == 0:

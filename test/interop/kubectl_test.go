@@ -69,18 +69,29 @@ func replay(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var written strings.Builder
 	flags := []string{"--controllers=*"}
+	if first, _, _ := strings.Cut(string(text), "\n"); strings.HasPrefix(first, serve) {
+		flags = strings.Fields(first[len(serve):])
+	}
+	play(t, newShell(t, newServer(t, flags...)), file)
+}
+
+// play replays a session in a shell.
+func play(t *testing.T, shell *shell, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written strings.Builder
 	session := string(text)
 	if first, rest, _ := strings.Cut(session, "\n"); strings.HasPrefix(first, serve) {
-		flags, session = strings.Fields(first[len(serve):]), "\n"+rest // which leaves the lines their numbers
+		session = "\n" + rest // which leaves the lines their numbers
 		written.WriteString(first + "\n")
 	}
 	steps, err := parseSession(session)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	shell := newShell(t, newServer(t, flags...))
 	for _, s := range steps {
 		got := shell.run(t, s.command)
 		fmt.Fprintf(&written, "%s$ %s\n", s.remarks, s.command)

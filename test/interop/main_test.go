@@ -2,7 +2,7 @@
 // kills the server, stops it and runs two on one etcd.
 //
 // All programs are built once per run. The server is built in the module under test, so with its own go.mod.
-// Environment: CORACLE, KUBECTL and ETCD name programs to use instead of building them.
+// Environment: CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of building them.
 //
 // Read: main_test.go and process_test.go (how programs are built and run), then any other.
 package interop
@@ -23,7 +23,7 @@ import (
 )
 
 // programs are the paths of what is tested and of what it is tested with.
-var programs struct{ server, kubectl, etcd string }
+var programs struct{ server, kubectl, etcd, extension string }
 
 // shared is a server for all tests that stop none. Each uses a namespace of its own.
 var shared *server
@@ -70,8 +70,9 @@ func buildAll(dir string) error {
 		{&programs.server, "coracle", root, "./cmd/coracle", ""},
 		{&programs.kubectl, "kubectl", ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.36.3"},
 		{&programs.etcd, "etcd", ".", "./etcd", ""},
+		{&programs.extension, "extension", ".", "./extension", ""},
 	} {
-		env := map[string]string{"coracle": "CORACLE", "kubectl": "KUBECTL", "etcd": "ETCD"}[p.name]
+		env := map[string]string{"coracle": "CORACLE", "kubectl": "KUBECTL", "etcd": "ETCD", "extension": "EXTENSION"}[p.name]
 		if *p.path = os.Getenv(env); *p.path != "" {
 			continue
 		}

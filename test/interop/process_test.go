@@ -25,15 +25,35 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// server is a server process. It may be started again after it has ended; port and data stay.
+// process is a program that runs. It may be started again after it has ended.
+type process struct {
+	cmd  *exec.Cmd
+	log  *tail
+	done chan struct{} // closed when the process has ended
+}
+
+// run starts the program.
+func (p *process) run(program string, args ...string) error {
+	if p.log == nil {
+		p.log = &tail{}
+	}
+	p.cmd = exec.Command(program, args...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.done = make(chan struct{})
+	go func() { p.cmd.Wait(); close(p.done) }() // ends with the process
+	return nil
+}
+
+// server is a server process; port and data stay when it is started again.
 type server struct {
 	dir  string   // --data-dir
 	args []string // further flags
 	port int      // chosen at the first start
 
-	cmd  *exec.Cmd
-	log  *tail
-	done chan struct{} // closed when the process has ended
+	process
 }
 
 // newServer starts a server for one test.
@@ -64,21 +84,13 @@ func (s *server) start() error {
 			return err
 		}
 	}
-	if s.log == nil {
-		s.log = &tail{}
-	}
 	args := []string{"serve", "--data-dir", s.dir, "--secure-port", strconv.Itoa(s.port), "--log-level=debug"}
 	if !slices.ContainsFunc(s.args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
 		args = append(args, ownConfigMaps)
 	}
-	args = append(args, s.args...)
-	s.cmd = exec.Command(programs.server, args...)
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
+	if err := s.run(programs.server, append(args, s.args...)...); err != nil {
 		return err
 	}
-	s.done = make(chan struct{})
-	go func() { s.cmd.Wait(); close(s.done) }() // ends with the process
 	config, err := s.waitConfig(30 * time.Second)
 	if err != nil {
 		return fmt.Errorf("%w; its log:\n%s", err, s.log)
@@ -101,7 +113,7 @@ func (s *server) waitConfig(limit time.Duration) (*rest.Config, error) {
 	}
 }
 
-func (s *server) waitReady(config *rest.Config, limit time.Duration) error {
+func (p *process) waitReady(config *rest.Config, limit time.Duration) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
@@ -116,15 +128,15 @@ func (s *server) waitReady(config *rest.Config, limit time.Duration) error {
 			}
 			err = errors.New(resp.Status)
 		}
-		if !s.running() || time.Now().After(end) {
-			return fmt.Errorf("the server did not become ready: %w; its log:\n%s", err, s.log)
+		if !p.running() || time.Now().After(end) {
+			return fmt.Errorf("the server did not become ready: %w; its log:\n%s", err, p.log)
 		}
 	}
 }
 
-func (s *server) running() bool {
+func (p *process) running() bool {
 	select {
-	case <-s.done:
+	case <-p.done:
 		return false
 	default:
 		return true
@@ -132,27 +144,27 @@ func (s *server) running() bool {
 }
 
 // kill ends the process as a power cut would and waits for the end.
-func (s *server) kill() {
-	if s.done != nil {
-		s.cmd.Process.Kill()
-		<-s.done
+func (p *process) kill() {
+	if p.done != nil {
+		p.cmd.Process.Kill()
+		<-p.done
 	}
 }
 
 // terminate asks the process to end.
-func (s *server) terminate(t testing.TB) {
+func (p *process) terminate(t testing.TB) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // exit waits for the end of the process and returns its exit code.
-func (s *server) exit(t testing.TB, limit time.Duration) int {
+func (p *process) exit(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	select {
-	case <-s.done:
-		return s.cmd.ProcessState.ExitCode()
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(limit):
 		t.Fatalf("the server still runs after %v", limit)
 		return -1

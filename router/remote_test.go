@@ -1,0 +1,247 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/openapi"
+)
+
+// elsewhere is a version with one resource that another server has.
+func elsewhere(group, version string, groupPriority, versionPriority int) *RemoteVersion {
+	gv := meta.GroupVersion{Group: group, Version: version}
+	path := "apis/" + gv.String()
+	return &RemoteVersion{
+		GroupVersion: gv, GroupPriority: groupPriority, VersionPriority: versionPriority,
+		Resources: []apidiscoveryv2.APIResourceDiscovery{{
+			Resource: "remotes", ResponseKind: &meta.GroupVersionKind{Kind: "Remote"}, Scope: apidiscoveryv2.ScopeCluster, Verbs: []string{"get"},
+		}},
+		Schemas: []openapi.Entry{{Path: path, Hash: "AB"}, {Path: "apis/" + group, Hash: "CD"}},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "from ", gv, " ", r.URL) }),
+	}
+}
+
+// items are what /apis shows in the aggregated form.
+func (d *Discovery) items(tb testing.TB) string {
+	tb.Helper()
+	var list struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Versions []struct {
+				Version, Freshness string
+				Resources          []struct{ Resource string }
+			}
+		}
+	}
+	if _, body, _ := d.get(tb, "GET", "/apis", "Accept", aggregatedJSON); json.Unmarshal([]byte(body), &list) != nil {
+		tb.Fatal(body)
+	}
+	var groups []string
+	for _, g := range list.Items {
+		line := g.Metadata.Name + ":"
+		for _, v := range g.Versions {
+			line += " " + v.Version + "=" + v.Freshness[:1]
+			for _, r := range v.Resources {
+				line += "," + r.Resource
+			}
+		}
+		groups = append(groups, line)
+	}
+	return strings.Join(groups, "; ")
+}
+
+func TestRemoteDiscovery(t *testing.T) {
+	d := NewDiscovery(testConfig(t).Codecs)
+	d.Install(things("a.io", "v1", 10, 0))
+	d.Install(things("b.io", "v1", 10, 0))
+	stale := elsewhere("a.io", "v2", 5, 0)
+	stale.Stale, stale.Resources = true, nil
+	for _, step := range []struct {
+		name                string
+		do                  func()
+		plain, everythingAt string
+	}{
+		{"none", func() { d.SetRemote(nil) }, "a.io: v1, b.io: v1", "a.io: v1=C,things; b.io: v1=C,things"},
+		{"a group of its own, first", func() { d.SetRemote([]*RemoteVersion{elsewhere("c.io", "v1", 20, 0)}) },
+			"c.io: v1, a.io: v1, b.io: v1", "c.io: v1=C,remotes; a.io: v1=C,things; b.io: v1=C,things"},
+		{"a second version, stale, and one that is served here too", func() {
+			d.SetRemote([]*RemoteVersion{stale, elsewhere("b.io", "v1", 30, 0), elsewhere("", "v1", 1, 1)})
+		}, "b.io: v1, a.io: v2 v1", "b.io: v1=C,remotes; a.io: v2=S v1=C,things"},
+		{"a change here", func() { d.Remove(things("a.io", "v1", 0, 0)); d.Install(things("d.io", "v1", 40, 0)) },
+			"d.io: v1, b.io: v1, a.io: v2", "d.io: v1=C,things; b.io: v1=C,remotes; a.io: v2=S"},
+		{"gone", func() { d.SetRemote(nil) }, "d.io: v1, b.io: v1", "d.io: v1=C,things; b.io: v1=C,things"},
+	} {
+		step.do()
+		if got := d.summary(t); got != step.plain {
+			t.Errorf("%s: /apis lists %q, want %q", step.name, got, step.plain)
+		}
+		if got := d.items(t); got != step.everythingAt {
+			t.Errorf("%s: aggregated: %q, want %q", step.name, got, step.everythingAt)
+		}
+	}
+}
+
+// TestRemoteDocuments: of a version of another server, /apis/{group} and the index of paths know, and the list of resources is its own.
+func TestRemoteDocuments(t *testing.T) {
+	d := NewDiscovery(testConfig(t).Codecs)
+	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
+	if code, body, _ := d.get(t, "GET", "/apis/a.io"); code != 200 || !strings.Contains(body, `"preferredVersion":{"groupVersion":"a.io/v1","version":"v1"}`) {
+		t.Errorf("/apis/a.io: %d %s", code, body)
+	}
+	if code, body, _ := d.get(t, "GET", "/apis/a.io/v1"); code != 0 {
+		t.Errorf("/apis/a.io/v1: %d %s, want nothing", code, body)
+	}
+	if got := strings.Join(d.Paths(), " "); got != "/apis /apis/a.io /apis/a.io/v1" {
+		t.Errorf("Paths: %s", got)
+	}
+	if _, known := d.GroupOf("/apis/a.io/v9/x", nil); !known {
+		t.Error("the group is not known")
+	}
+}
+
+// TestRemoteKeeps: versions that stay the same keep their documents, here and elsewhere, and without remote versions nothing is made.
+func TestRemoteKeeps(t *testing.T) {
+	d := groups(t)
+	before := d.now.Load()
+	d.SetRemote(nil)
+	if d.now.Load() != before {
+		t.Error("no remote versions made a new picture")
+	}
+	stays, goes := elsewhere("r.io", "v1", 0, 0), elsewhere("r.io", "v2", 0, 0)
+	d.SetRemote([]*RemoteVersion{stays, goes})
+	d.items(t)
+	with := d.now.Load()
+	for v := range before.all {
+		if with.find(v.Group, v.Version) != v {
+			t.Errorf("%s: its documents are lost", v.GroupVersion)
+		}
+	}
+	d.SetRemote([]*RemoteVersion{stays, goes})
+	if d.now.Load() != with {
+		t.Error("the same remote versions made a new picture")
+	}
+	d.SetRemote([]*RemoteVersion{stays})
+	d.Install(things("b.io", "v3", 10, 0))
+	now := d.now.Load()
+	if v := now.find("r.io", "v1"); v != with.find("r.io", "v1") || v.part[codec.JSON].Load() == nil {
+		t.Error("the documents of a remote version that stays are lost")
+	}
+	if now.find("r.io", "v2") != nil {
+		t.Error("a remote version stayed")
+	}
+	d.SetRemote(nil)
+	d.Remove(things("b.io", "v3", 10, 0))
+	if now := d.now.Load(); now.remote != nil || now.find("first.io", "v1") != before.find("first.io", "v1") {
+		t.Error("without remote versions the picture is not what it was")
+	}
+}
+
+func TestRemoteSchemas(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	for _, group := range []string{"a.io", "b.io"} {
+		gv := meta.GroupVersion{Group: group, Version: "v1"}
+		d.Install(GroupVersion{GroupVersion: gv, Resources: []Resource{all("things", true, &fake{})}})
+	}
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	get := func(path string) (int, string) {
+		w := serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3"+path, "")
+		body, _ := io.ReadAll(w.Body)
+		return w.Code, string(body)
+	}
+	_, without := get("")
+	first := elsewhere("c.io", "v1", 0, 0)
+	greedy := elsewhere("c.io", "v2", 0, 0)
+	greedy.Schemas = append(greedy.Schemas, openapi.Entry{Path: "apis/a.io/v1", Hash: "EF"}, openapi.Entry{Path: "apis", Hash: "01"})
+	d.SetRemote([]*RemoteVersion{first, greedy, elsewhere("b.io", "v1", 0, 0)})
+	_, index := get("")
+	for path, want := range map[string]string{
+		"apis/c.io/v1": "AB", "apis/c.io/v2": "AB", "apis/c.io": "CD", "apis/b.io/v1": "AB", "apis/b.io": "CD",
+	} {
+		if url := `"` + path + `":{"serverRelativeURL":"/openapi/v3/` + path + `?hash=` + want + `"}`; strings.Count(index, url) != 1 {
+			t.Errorf("the index lacks %s: %s", url, index)
+		}
+	}
+	for _, path := range []string{"apis/a.io/v1", "apis/a.io", "apis"} { // those of this server are as they were
+		at := strings.Index(without, `"`+path+`"`)
+		entry := without[at : at+strings.IndexByte(without[at:], '}')]
+		if strings.Count(index, entry) != 1 || strings.Count(index, `"`+path+`"`) != 1 {
+			t.Errorf("%s is not what it was: %s", entry, index)
+		}
+		if code, body := get("/" + path); code != 200 || !strings.HasPrefix(body, "{") {
+			t.Errorf("%s: %d %.100s", path, code, body)
+		}
+	}
+	for path, want := range map[string]string{
+		"/apis/c.io/v1?hash=AB": "from c.io/v1 /openapi/v3/apis/c.io/v1?hash=AB",
+		"/apis/c.io":            "from c.io/v1 /openapi/v3/apis/c.io",
+		"/apis/b.io/v1":         "from b.io/v1 /openapi/v3/apis/b.io/v1",
+	} {
+		if code, body := get(path); code != 200 || body != want {
+			t.Errorf("%s: %d %s, want %s", path, code, body, want)
+		}
+	}
+	d.SetRemote(nil)
+	if _, again := get(""); again != without {
+		t.Errorf("without remote versions the index is %s, was %s", again, without)
+	}
+}
+
+// TestRemoteV2 merges version 2 with parts of others, for as long as those stay the same.
+func TestRemoteV2(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	part := func(path string) *RemoteV2 {
+		return NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"` + path + `":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
+	}
+	var parts []*RemoteV2
+	asked := 0
+	o.RemoteV2 = func(context.Context) []*RemoteV2 { asked++; return parts }
+	get := func(header ...string) string {
+		w := serve(t, http.HandlerFunc(o.ServeV2), "GET", "/openapi/v2", "", header...)
+		if w.Code != 200 {
+			t.Errorf("got %d", w.Code)
+		}
+		return w.Body.String()
+	}
+	without := get()
+	if asked > 0 {
+		t.Error("others are asked, though there are none")
+	}
+	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
+	if got := get(); asked == 0 || got != without {
+		t.Errorf("others that say nothing, asked %d times, changed the document", asked)
+	}
+	parts = []*RemoteV2{part("/apis/a.io/v1/")}
+	with := get()
+	if !strings.Contains(with, `"/apis/a.io/v1/":`) || !strings.Contains(with, `"/api/v1/namespaces/{namespace}/configmaps":`) {
+		t.Errorf("with others: %.500s", with)
+	}
+	if got := get("Accept", protoV2+newEnd); !strings.Contains(got, "/apis/a.io/v1/") {
+		t.Error("the protobuf form lacks what others have")
+	}
+	kept := o.merged.last
+	if get(); o.merged.last != kept {
+		t.Error("what has not changed is merged again")
+	}
+	parts = append(parts, part("/apis/b.io/v1/"))
+	if got := get(); !strings.Contains(got, `"/apis/a.io/v1/":`) || !strings.Contains(got, `"/apis/b.io/v1/":`) {
+		t.Errorf("with one more: %.500s", got)
+	}
+	d.Install(things("c.io", "v1", 0, 0))
+	d.Remove(things("c.io", "v1", 0, 0))
+	d.SetRemote(nil)
+	if got := get(); got != without || o.merged.last != nil {
+		t.Error("when others are gone, the document is not what it was")
+	}
+}

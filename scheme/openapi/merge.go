@@ -1,0 +1,185 @@
+package openapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+const (
+	v2Parameters = "#/parameters/"
+	kindsKey     = "x-kubernetes-group-version-kind"
+)
+
+// FilterV2 returns what a document of version 2 of another server says of the paths below prefix, for MergeV2: nil if nothing. A document
+// that may be no Swagger 2.0 is an error.
+func FilterV2(document []byte, prefix string) ([]byte, error) {
+	d, err := readSwagger(document)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]any{}
+	for path, item := range d.paths {
+		if strings.HasPrefix(path, prefix) {
+			kept[path] = item
+		}
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	before, now := d.used(d.paths), d.used(kept)
+	maps.DeleteFunc(d.definitions, func(name string, _ any) bool { return before[v2Models+name] && !now[v2Models+name] })
+	d.paths = kept
+	return d.append(nil), nil
+}
+
+// MergeV2 returns a document of version 2, made by V2JSON, with parts of others, made by FilterV2. Of models and parameters that have
+// one name and say different things, those of later parts get other names. What parts have that is no such document is left out.
+func MergeV2(document []byte, parts [][]byte) []byte {
+	tree, _ := jsontext.RawOf(document).Look(0)
+	root, ok := tree.(map[string]any)
+	if !ok {
+		return document
+	}
+	section := func(name string) map[string]any {
+		raw, _ := root[name].(jsontext.Raw)
+		tree, _ := raw.Look(1)
+		members, ok := tree.(map[string]any)
+		if !ok {
+			members = map[string]any{}
+		}
+		root[name] = members
+		return members
+	}
+	to := &swagger{definitions: section("definitions"), parameters: section("parameters"), paths: section("paths")}
+	for _, part := range parts {
+		if from, err := readSwagger(part); err == nil {
+			to.merge(from)
+		}
+	}
+	return appendTree(make([]byte, 0, len(document)+len(document)/4), root)
+}
+
+// merge takes over what another document has. A path that is there already stays as it is.
+func (d *swagger) merge(from *swagger) {
+	maps.DeleteFunc(from.paths, func(path string, _ any) bool { return d.paths[path] != nil })
+	if len(from.paths) == 0 {
+		return
+	}
+	definitions := renames(d.definitions, from.definitions, sameModel)
+	parameters := renames(d.parameters, from.parameters, jsontext.Equal)
+	refs := map[string]string{}
+	for name, to := range definitions {
+		refs[v2Models+name] = v2Models + to
+	}
+	for name, to := range parameters {
+		refs[v2Parameters+name] = v2Parameters + to
+	}
+	from.rename(refs)
+	for name, model := range from.definitions {
+		if to := definitions[name]; to != "" {
+			name = to
+		}
+		if there := look(d.definitions, name); there == nil {
+			d.definitions[name] = model
+		} else {
+			addKinds(there.(map[string]any), model.(map[string]any))
+		}
+	}
+	for name, parameter := range from.parameters {
+		if to := parameters[name]; to != "" {
+			name = to
+		}
+		if d.parameters[name] == nil {
+			d.parameters[name] = parameter
+		}
+	}
+	maps.Copy(d.paths, from.paths)
+}
+
+// renames are the new names that those of from get that stand for something else in to: that of the same under a number, or a free one.
+func renames(to, from map[string]any, same func(a, b any) bool) map[string]string {
+	renames, taken := map[string]string{}, map[string]bool{}
+	for _, name := range jsontext.Keys(from) {
+		there := look(to, name)
+		if there == nil || same(there, from[name]) {
+			continue
+		}
+		next, i := name, 1
+		for there != nil && !same(there, from[name]) {
+			i++
+			next = fmt.Sprintf("%s_v%d", name, i)
+			there = look(to, next)
+		}
+		for there == nil && (taken[next] || to[next] != nil || from[next] != nil) {
+			i++
+			next = fmt.Sprintf("%s_v%d", name, i)
+		}
+		renames[name], taken[next] = next, true
+	}
+	return renames
+}
+
+// look returns an object by its name, nil if there is none. What was not looked into before is a tree then.
+func look(objects map[string]any, name string) any {
+	raw, ok := objects[name].(jsontext.Raw)
+	if !ok {
+		return objects[name]
+	}
+	s := jsontext.NewScanner([]byte(raw), true, nil)
+	tree, err := s.Document()
+	if _, ok := tree.(map[string]any); err != nil || !ok {
+		tree = map[string]any{} // what V2JSON makes are objects
+	}
+	objects[name] = tree
+	return tree
+}
+
+// sameModel reports whether two models say the same, whatever kinds they are of.
+func sameModel(a, b any) bool {
+	left, right := a.(map[string]any), b.(map[string]any)
+	count := func(m map[string]any) int {
+		if m[kindsKey] != nil {
+			return len(m) - 1
+		}
+		return len(m)
+	}
+	if count(left) != count(right) {
+		return false
+	}
+	for key, value := range left {
+		if other, ok := right[key]; key != kindsKey && (!ok || !jsontext.Equal(value, other)) {
+			return false
+		}
+	}
+	return true
+}
+
+// addKinds adds the kinds of a model to those of the same one in another document. If there are new ones, all are put in order.
+func addKinds(to, from map[string]any) {
+	there, _ := to[kindsKey].([]any)
+	more, _ := from[kindsKey].([]any)
+	if there == nil {
+		if more != nil {
+			to[kindsKey] = more
+		}
+		return
+	}
+	id := func(kind any) string {
+		m, _ := kind.(map[string]any)
+		return fmt.Sprintf("%v/%v.%v", m["group"], m["version"], m["kind"])
+	}
+	known := map[string]bool{}
+	for _, kind := range there {
+		known[id(kind)] = true
+	}
+	more = slices.DeleteFunc(slices.Clone(more), func(kind any) bool { return known[id(kind)] })
+	if len(more) > 0 {
+		all := slices.Concat(there, more)
+		slices.SortStableFunc(all, func(a, b any) int { return strings.Compare(id(a), id(b)) })
+		to[kindsKey] = all
+	}
+}

@@ -1,0 +1,264 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+)
+
+// swagger is what counts of a document of version 2: the objects by name, as trees.
+type swagger struct {
+	definitions, parameters, paths map[string]any
+}
+
+// maxNesting is how deep the objects and lists of a document of another server may nest.
+const maxNesting = 200
+
+// readSwagger reads a document of another server. Whoever reads what comes of it, in JSON or in protobuf, finds values of the types that
+// Swagger 2.0 has there. Of what Swagger does not know nothing is said.
+func readSwagger(document []byte) (*swagger, error) {
+	s := jsontext.NewScanner(document, true, nil)
+	s.Depth = jsontext.MaxDepth - maxNesting
+	tree, err := s.Document()
+	if err != nil {
+		return nil, errors.New("the document is no JSON, or nested too deep")
+	}
+	root, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.New("the document is no object")
+	}
+	d := &swagger{}
+	for _, part := range []struct {
+		name  string
+		shape shape
+		place *map[string]any
+	}{
+		{"definitions", swaggerShapes().schema, &d.definitions},
+		{"parameters", swaggerShapes().parameter, &d.parameters},
+		{"paths", swaggerShapes().path, &d.paths},
+	} {
+		*part.place, ok = root[part.name].(map[string]any)
+		if !ok && root[part.name] != nil {
+			return nil, fmt.Errorf("%s is no object", part.name)
+		}
+		for name, value := range *part.place {
+			if part.name == "paths" && !strings.HasPrefix(name, "/") { // an extension, or nothing
+				delete(*part.place, name)
+			} else if !part.shape(nil, value) {
+				return nil, fmt.Errorf("%s: %.200q is not what Swagger 2.0 knows", part.name, name)
+			}
+		}
+	}
+	return d, nil
+}
+
+// append appends the document to dst.
+func (d *swagger) append(dst []byte) []byte {
+	return appendTree(dst, map[string]any{"definitions": d.definitions, "parameters": d.parameters, "paths": d.paths})
+}
+
+// used are the references that paths make, and those that follow from them.
+func (d *swagger) used(paths map[string]any) map[string]bool {
+	used := map[string]bool{}
+	var next []string
+	see := func(object map[string]any) {
+		if ref, _ := object["$ref"].(string); ref != "" && !used[ref] {
+			used[ref] = true
+			next = append(next, ref)
+		}
+	}
+	for _, path := range paths {
+		swaggerShapes().path(see, path)
+	}
+	for len(next) > 0 {
+		ref := next[len(next)-1]
+		next = next[:len(next)-1]
+		if name, ok := strings.CutPrefix(ref, v2Models); ok {
+			swaggerShapes().schema(see, d.definitions[name])
+		} else if name, ok := strings.CutPrefix(ref, v2Parameters); ok {
+			swaggerShapes().parameter(see, d.parameters[name])
+		}
+	}
+	return used
+}
+
+// rename gives references other targets.
+func (d *swagger) rename(refs map[string]string) {
+	if len(refs) == 0 {
+		return
+	}
+	see := func(object map[string]any) {
+		if ref, _ := object["$ref"].(string); refs[ref] != "" {
+			object["$ref"] = refs[ref]
+		}
+	}
+	for _, value := range d.definitions {
+		swaggerShapes().schema(see, value)
+	}
+	for _, value := range d.parameters {
+		swaggerShapes().parameter(see, value)
+	}
+	for _, value := range d.paths {
+		swaggerShapes().path(see, value)
+	}
+}
+
+// shape reports whether a value is what a place of a document takes, and has see look at all objects that may refer to others. see may
+// be nil. Members of objects that are null are taken away.
+type shape func(see func(object map[string]any), value any) bool
+
+// swaggerShapes are the shapes of what has a name.
+var swaggerShapes = sync.OnceValue(func() (shapes struct{ schema, parameter, path shape }) {
+	schema := map[string]shape{}
+	shapes.schema = objectOf(schema)
+	docs := objectOf(map[string]shape{"description": isText, "url": isText})
+	common := func(fields map[string]shape) map[string]shape {
+		for _, name := range []string{"$ref", "description", "format", "pattern"} {
+			fields[name] = isText
+		}
+		for _, name := range []string{"multipleOf", "maximum", "minimum"} {
+			fields[name] = isNumber
+		}
+		for _, name := range []string{"maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"} {
+			fields[name] = isInteger
+		}
+		for _, name := range []string{"exclusiveMaximum", "exclusiveMinimum", "uniqueItems"} {
+			fields[name] = isBool
+		}
+		fields["enum"] = listOf(isAny)
+		return fields
+	}
+	common(schema)
+	for _, name := range []string{"id", "$schema", "title", "discriminator"} {
+		schema[name] = isText
+	}
+	for _, name := range []string{"properties", "patternProperties", "definitions"} {
+		schema[name] = mapOf(shapes.schema)
+	}
+	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
+		schema[name] = listOf(shapes.schema)
+	}
+	schema["additionalProperties"], schema["additionalItems"] = anyOf(isBool, shapes.schema), anyOf(isBool, shapes.schema)
+	schema["not"], schema["items"] = shapes.schema, anyOf(shapes.schema, listOf(shapes.schema))
+	schema["dependencies"] = mapOf(anyOf(shapes.schema, listOf(isText)))
+	schema["type"], schema["required"] = anyOf(isText, listOf(isText)), listOf(isText)
+	schema["nullable"], schema["readOnly"], schema["externalDocs"] = isBool, isBool, docs
+	schema[kindsKey] = listOf(objectOf(map[string]shape{"group": isText, "kind": isText, "version": isText}))
+
+	items := common(map[string]shape{"type": isText, "collectionFormat": isText})
+	items["items"] = objectOf(items)
+	simple := objectOf(items)
+	parameter := common(map[string]shape{
+		"name": isText, "in": isText, "type": isText, "collectionFormat": isText, "items": simple,
+		"required": isBool, "allowEmptyValue": isBool, "schema": shapes.schema,
+	})
+	shapes.parameter = func(see func(map[string]any), value any) bool {
+		if !objectOf(parameter)(see, value) {
+			return false
+		}
+		object := value.(map[string]any)
+		return object["$ref"] != nil || slices.Contains([]any{"body", "query", "path", "header", "formData"}, object["in"])
+	}
+	response := objectOf(map[string]shape{
+		"$ref": isText, "description": isText, "schema": shapes.schema, "headers": mapOf(simple), "examples": mapOf(isAny),
+	})
+	operation := objectOf(map[string]shape{
+		"tags": listOf(isText), "summary": isText, "description": isText, "externalDocs": docs, "operationId": isText,
+		"consumes": listOf(isText), "produces": listOf(isText), "schemes": listOf(isText), "deprecated": isBool,
+		"security": listOf(mapOf(listOf(isText))), "parameters": listOf(shapes.parameter), "responses": responsesOf(response),
+	})
+	path := map[string]shape{"$ref": isText, "parameters": listOf(shapes.parameter)}
+	for _, method := range []string{"get", "put", "post", "delete", "options", "head", "patch"} {
+		path[method] = operation
+	}
+	shapes.path = objectOf(path)
+	return shapes
+})
+
+func isAny(_ func(map[string]any), _ any) bool { return true }
+
+func isText(_ func(map[string]any), value any) bool {
+	_, ok := value.(string)
+	return ok
+}
+
+func isBool(_ func(map[string]any), value any) bool {
+	_, ok := value.(bool)
+	return ok
+}
+
+func isInteger(_ func(map[string]any), value any) bool {
+	_, ok := value.(int64)
+	return ok
+}
+
+func isNumber(_ func(map[string]any), value any) bool {
+	switch value.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+// anyOf is one shape or another.
+func anyOf(one, other shape) shape {
+	return func(see func(map[string]any), value any) bool { return one(see, value) || other(see, value) }
+}
+
+func listOf(element shape) shape {
+	return func(see func(map[string]any), value any) bool {
+		list, ok := value.([]any)
+		return ok && !slices.ContainsFunc(list, func(e any) bool { return !element(see, e) })
+	}
+}
+
+// mapOf is an object whose keys are names.
+func mapOf(element shape) shape {
+	return func(see func(map[string]any), value any) bool {
+		object, ok := value.(map[string]any)
+		for _, member := range object {
+			ok = ok && element(see, member)
+		}
+		return ok
+	}
+}
+
+// objectOf is an object with fields.
+func objectOf(fields map[string]shape) shape {
+	return func(see func(map[string]any), value any) bool {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return false
+		}
+		for key, member := range object {
+			if member == nil {
+				delete(object, key)
+			} else if f := fields[key]; f != nil && !f(see, member) {
+				return false
+			}
+		}
+		if see != nil {
+			see(object)
+		}
+		return true
+	}
+}
+
+// responsesOf is an object of answers by code, or of one for all others. What else is there is taken away.
+func responsesOf(response shape) shape {
+	return func(see func(map[string]any), value any) bool {
+		object, ok := value.(map[string]any)
+		for code, member := range object {
+			if code != "default" && strings.Trim(code, "0123456789") != "" {
+				delete(object, code)
+			} else {
+				ok = ok && response(see, member)
+			}
+		}
+		return ok
+	}
+}

@@ -1,0 +1,316 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// speaker is a server behind another one: what it says, by path, and what it was asked.
+type speaker struct {
+	*httptest.Server
+	mu    sync.Mutex
+	says  map[string]said
+	asked []string // path, user, groups, and the ETag that is known
+}
+
+// said is an answer; the zero one is 404.
+type said struct {
+	code            int
+	typ, etag, body string
+	hang            chan struct{}
+}
+
+func newSpeaker(t testing.TB, says map[string]said) *speaker {
+	t.Helper()
+	s := &speaker{says: says}
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	a := s.says[r.URL.Path]
+	s.asked = append(s.asked, strings.TrimSpace(strings.Join([]string{
+		r.URL.Path, r.Header.Get("X-Remote-User"), strings.Join(r.Header["X-Remote-Group"], ","), r.Header.Get("If-None-Match"),
+	}, " ")))
+	s.mu.Unlock()
+	if a.hang != nil {
+		select {
+		case <-a.hang:
+		case <-r.Context().Done():
+		}
+		return
+	}
+	if a.etag != "" {
+		w.Header().Set("ETag", a.etag)
+		if r.Header.Get("If-None-Match") == a.etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if a.typ != "" {
+		w.Header().Set("Content-Type", a.typ)
+	}
+	switch {
+	case a.code != 0:
+		w.WriteHeader(a.code)
+	case a.body == "":
+		w.WriteHeader(http.StatusNotFound)
+	}
+	io.WriteString(w, a.body)
+}
+
+// say changes an answer.
+func (s *speaker) say(path string, a said) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.says[path] = a
+}
+
+// was returns how often the server was asked something.
+func (s *speaker) was(question string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.asked {
+		if q == question {
+			n++
+		}
+	}
+	return n
+}
+
+// aggregates puts s behind a server, for a group version.
+func (s *speaker) aggregates(p *inProcess, version, group string, priority int) {
+	p.tb.Helper()
+	const services = "/api/v1/namespaces/ns/services"
+	if code, _ := p.do("GET", services+"/speaker", ""); code == http.StatusNotFound {
+		p.mustDo("POST", services, `{"metadata":{"name":"speaker"},"spec":{"type":"ExternalName","externalName":"localhost"}}`)
+	}
+	p.mustDo("POST", "/apis/apiregistration.k8s.io/v1/apiservices", fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"group":%q,"version":%q,
+		"groupPriorityMinimum":%d,"versionPriority":10,"insecureSkipTLSVerify":true,"service":{"namespace":"ns","name":"speaker","port":%d}}}`,
+		version+"."+group, group, version, priority, s.Listener.Addr().(*net.TCPAddr).Port))
+}
+
+// available says whether the server of a version can be reached.
+func available(p *inProcess, version, group string, status string) {
+	p.tb.Helper()
+	p.mustDo("PATCH", "/apis/apiregistration.k8s.io/v1/apiservices/"+version+"."+group+"/status",
+		`{"status":{"conditions":[{"type":"Available","status":"`+status+`"}]}}`)
+}
+
+const (
+	aggregatedList = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	asAggregator   = "system:kube-aggregator system:masters"
+)
+
+// discovered is what aggregated discovery shows of a group: versions, whether they are stale, and resources.
+func discovered(p *inProcess, group string) string {
+	p.tb.Helper()
+	_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
+	var list struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Versions []struct {
+				Version, Freshness string
+				Resources          []struct {
+					Resource     string
+					Subresources []struct{ Subresource string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		p.tb.Fatal(err)
+	}
+	var all []string
+	for _, g := range list.Items {
+		for _, v := range g.Versions {
+			if g.Metadata.Name != group {
+				continue
+			}
+			line := v.Version + " " + v.Freshness
+			for _, r := range v.Resources {
+				line += " " + r.Resource
+				for _, sub := range r.Subresources {
+					line += "/" + sub.Subresource
+				}
+			}
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// boatsList is what a server says of boats.example.com, in aggregated discovery.
+const boatsList = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"boats.example.com"},"versions":[
+	{"version":"v1","freshness":"Current","resources":[{"resource":"boats","scope":"Namespaced","singularResource":"boat","verbs":["get","list"],
+		"responseKind":{"group":"","version":"","kind":"Boat"},"subresources":[{"subresource":"status","verbs":["get"]}]}]},
+	{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"","verbs":["get"]}]}]}]}`
+
+// TestRemoteDiscovery shows what a server behind says, in both its ways, as it changes, fails, comes back and goes.
+func TestRemoteDiscovery(t *testing.T) {
+	p := newInProcess(t)
+	_, before := p.do("GET", "/apis", "", "Accept", aggregatedList)
+	s := newSpeaker(t, map[string]said{"/apis": {typ: aggregatedList, etag: `"1"`, body: boatsList}})
+	sees := func(what, want string) {
+		t.Helper()
+		eventually(t, what, func() bool { return discovered(p, "boats.example.com") == want })
+	}
+	s.aggregates(p, "v1", "boats.example.com", 30000-20001)
+	sees("a version is shown", "v1 Current boats/status")
+	if s.was("/apis "+asAggregator) == 0 {
+		t.Errorf("asked %q", s.asked)
+	}
+	s.aggregates(p, "v2", "boats.example.com", 100)
+	s.aggregates(p, "v3", "boats.example.com", 100)
+	sees("versions of one server are shown", "v3 Current; v2 Current ships; v1 Current boats/status")
+	if code, body := p.do("GET", "/apis/boats.example.com", ""); code != 200 || !strings.Contains(body, `"preferredVersion":{"groupVersion":"boats.example.com/v3","version":"v3"}`) {
+		t.Errorf("the group: %d %s", code, body)
+	}
+	asked := s.was("/apis " + asAggregator + ` "1"`)
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "a server that has not changed is not read again", func() bool { return s.was("/apis "+asAggregator+` "1"`) > asked })
+
+	s.say("/apis", said{code: 503})
+	available(p, "v1", "boats.example.com", "False")
+	sees("a server that does not answer is stale", "v3 Stale; v2 Stale; v1 Stale")
+	if _, body := p.do("GET", "/apis", ""); !strings.Contains(body, `"name":"boats.example.com"`) {
+		t.Errorf("/apis: %s", body)
+	}
+	s.say("/apis", said{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // asked again by itself
+	s.say("/apis/boats.example.com/v1", said{typ: "application/json", body: `{"resources":[{"name":"boats","namespaced":true,"kind":"Boat","verbs":["get"]},
+		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
+	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")
+	if s.was("/apis/boats.example.com/v1 system:kube-aggregator") == 0 {
+		t.Errorf("asked %q", s.asked)
+	}
+	for _, v := range []string{"v1", "v2", "v3"} {
+		p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/"+v+".boats.example.com", "")
+	}
+	eventually(t, "discovery is what it was", func() bool {
+		_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
+		return body == before
+	})
+}
+
+// TestRemoteDiscoveryRefuses what is no discovery: the version is stale, and all others are as they were.
+func TestRemoteDiscoveryRefuses(t *testing.T) {
+	p := newInProcess(t)
+	s := newSpeaker(t, map[string]said{})
+	s.aggregates(p, "v1", "boats.example.com", 100)
+	for i, bad := range []said{
+		{typ: aggregatedList, body: "{"}, {typ: aggregatedList, body: `{"items":[{"versions":[{"resources":[1]}]}]}`},
+		{typ: aggregatedList, body: strings.Repeat(" ", 5<<20) + boatsList}, {code: 500}, {typ: "text/html", body: "hello"},
+		{typ: aggregatedList, body: strings.Repeat(`{"items":[`, 20000)},
+	} {
+		s.say("/apis", said{typ: aggregatedList, etag: fmt.Sprint(`"`, i, `"`), body: boatsList})
+		available(p, "v1", "boats.example.com", "True")
+		eventually(t, "good discovery", func() bool { return discovered(p, "boats.example.com") == "v1 Current boats/status" })
+		s.say("/apis", bad)
+		available(p, "v1", "boats.example.com", "False")
+		eventually(t, "bad discovery", func() bool { return discovered(p, "boats.example.com") == "v1 Stale" })
+		if apps := discovered(p, "apps"); !strings.HasPrefix(apps, "v1 Current ") {
+			t.Errorf("%d: of others: %s", i, apps)
+		}
+	}
+}
+
+const (
+	boatsIndex = `{"paths":{"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=ABC"},
+		"apis/boats.example.com":{"serverRelativeURL":"http://elsewhere/?hash=D%22"},"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=EVIL"}}}`
+	boatsSwagger = `{"swagger":"2.0","info":{"title":"boats","version":"1"},"paths":{
+		"/apis/boats.example.com/v1/boats":{"get":{"operationId":"boats","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/Boat"}}}}},
+		"/api/v1/evil":{"get":{"responses":{}}}},"definitions":{"Boat":{"type":"object"}}}`
+)
+
+// TestRemoteOpenAPI: version 3 is the server's own, but for the index, and version 2 has what it says of its versions.
+func TestRemoteOpenAPI(t *testing.T) {
+	p := newInProcess(t)
+	_, v2 := p.do("GET", "/openapi/v2", "")
+	_, v3 := p.do("GET", "/openapi/v3", "")
+	s := newSpeaker(t, map[string]said{
+		"/apis":                                 {typ: aggregatedList, body: boatsList},
+		"/openapi/v3":                           {body: boatsIndex},
+		"/openapi/v2":                           {body: boatsSwagger, etag: `"s"`},
+		"/openapi/v3/apis/boats.example.com/v1": {body: "the document"},
+	})
+	index := func() string {
+		_, body := p.do("GET", "/openapi/v3", "")
+		return body
+	}
+	s.aggregates(p, "v1", "boats.example.com", 100)
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "the index has the document", func() bool {
+		return strings.Contains(index(), `"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=ABC"}`)
+	})
+	if got := index(); !strings.Contains(got, `"apis/boats.example.com":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com"}`) || strings.Contains(got, "EVIL") {
+		t.Errorf("the index: %s", got)
+	}
+	if code, body := p.do("GET", "/openapi/v3/apis/boats.example.com/v1?hash=ABC", ""); code != 200 || body != "the document" {
+		t.Errorf("the document: %d %s", code, body)
+	}
+	if s.was("/openapi/v2 system:aggregator") > 0 {
+		t.Error("version 2 was asked for before anybody wanted it")
+	}
+	_, merged := p.do("GET", "/openapi/v2", "")
+	if !strings.Contains(merged, `"/apis/boats.example.com/v1/boats":`) || !strings.Contains(merged, `"/api/v1/pods":`) || strings.Contains(merged, "evil") {
+		t.Errorf("version 2: %.2000s", merged)
+	}
+	p.do("GET", "/openapi/v2", "")
+	if n := s.was("/openapi/v2 system:aggregator"); n != 1 {
+		t.Errorf("version 2 was asked for %d times", n)
+	}
+	s.say("/openapi/v2", said{body: `{"paths":{"/apis/boats.example.com/v1/boats":1}}`})
+	s.say("/openapi/v3", said{body: `{"paths":[]}`})
+	available(p, "v1", "boats.example.com", "Unknown")
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "version 2 is asked for when something has changed", func() bool {
+		p.do("GET", "/openapi/v2", "")
+		return s.was(`/openapi/v2 system:aggregator "s"`) > 0
+	})
+	if _, again := p.do("GET", "/openapi/v2", ""); again != merged {
+		t.Error("a document that is none changed version 2")
+	}
+	if got := index(); !strings.Contains(got, "hash=ABC") {
+		t.Errorf("an index that is none changed the index: %s", got)
+	}
+	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v1.boats.example.com", "")
+	eventually(t, "the index is what it was", func() bool { return index() == v3 })
+	if _, got := p.do("GET", "/openapi/v2", ""); got != v2 {
+		t.Error("version 2 is not what it was")
+	}
+}
+
+// TestRemoteHangs: a server that does not answer holds nobody else up, but for one request for version 2.
+func TestRemoteHangs(t *testing.T) {
+	p := newInProcess(t)
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	s := newSpeaker(t, map[string]said{"/apis": {hang: end}, "/openapi/v2": {hang: end}, "/openapi/v3": {hang: end}})
+	s.aggregates(p, "v1", "boats.example.com", 100)
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "the version is shown as stale", func() bool { return discovered(p, "boats.example.com") == "v1 Stale" })
+	for range 3 {
+		for _, path := range []string{"/apis", "/openapi/v3", "/openapi/v2"} {
+			if code, body := p.do("GET", path, ""); code != 200 || len(body) < 1000 {
+				t.Errorf("%s: %d %s", path, code, body)
+			}
+		}
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(s.asked), func(q string) bool { return !strings.HasPrefix(q, "/openapi/v2") })); n > 1 {
+		t.Errorf("the server was asked %d times for version 2", n)
+	}
+}

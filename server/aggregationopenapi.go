@@ -1,0 +1,183 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/openapi"
+)
+
+// Documents of OpenAPI v2 are large, and asked for by few clients. So those of other servers are asked for when somebody wants what they
+// are merged into, and no more often than once a minute. That request waits for them, but not for long: what a server has not said by
+// then is what it said last.
+
+const (
+	maxSwagger  = 8 << 20 // in bytes
+	swaggerTime = 30 * time.Second
+	// swaggerWait is how long a request waits for servers behind this one.
+	swaggerWait = 5 * time.Second
+)
+
+// swaggers are the parts of a server's document of OpenAPI v2. What is in it is guarded by the mu of neighbours.
+type swaggers struct {
+	remotes []*remote     // for which it was asked
+	at      time.Time     // when it was asked last
+	running chan struct{} // closed when it is there; nil: nobody asks
+	late    bool          // nobody waits any more
+	etag    string
+	hash    [sha256.Size]byte
+	parts   map[meta.GroupVersion]*router.RemoteV2
+}
+
+// openAPIV2 returns what all servers say of their group versions: those of groups with a higher priority first.
+func (n *neighbours) openAPIV2(ctx context.Context) []*router.RemoteV2 {
+	n.mu.Lock()
+	var late []*neighbour
+	for _, server := range n.known {
+		if server.refresh() {
+			late = append(late, server)
+		}
+	}
+	n.mu.Unlock()
+	n.await(ctx, late)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var remotes []*remote
+	parts, priorities := map[*remote]*router.RemoteV2{}, map[string]int32{}
+	for _, server := range n.known {
+		for _, r := range server.remotes {
+			spec := &r.service.Spec
+			priorities[spec.Group] = max(priorities[spec.Group], spec.GroupPriorityMinimum)
+			if part := server.v2.parts[r.version()]; part != nil {
+				parts[r] = part
+				remotes = append(remotes, r)
+			}
+		}
+	}
+	slices.SortFunc(remotes, func(a, b *remote) int {
+		return cmp.Or(cmp.Compare(priorities[b.service.Spec.Group], priorities[a.service.Spec.Group]), strings.Compare(a.service.Name, b.service.Name))
+	})
+	var list []*router.RemoteV2
+	for _, r := range remotes {
+		list = append(list, parts[r])
+	}
+	return list
+}
+
+// await returns when servers have said what they have to, or time is up. Nobody else waits for one that was too late.
+func (n *neighbours) await(ctx context.Context, late []*neighbour) {
+	if len(late) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, swaggerWait)
+	defer cancel()
+	for _, server := range late {
+		n.mu.Lock()
+		running := server.v2.running
+		n.mu.Unlock()
+		if running == nil {
+			continue
+		}
+		select {
+		case <-running:
+		case <-ctx.Done():
+			n.mu.Lock()
+			server.v2.late = true
+			n.mu.Unlock()
+		}
+	}
+}
+
+// refresh has the server asked for its document if it is time, and reports whether to wait for that. The caller holds mu.
+func (s *neighbour) refresh() bool {
+	v2 := &s.v2
+	if v2.running != nil {
+		return !v2.late
+	}
+	at := slices.IndexFunc(s.remotes, func(r *remote) bool { return r.available })
+	if at < 0 || s.ctx.Err() != nil || time.Since(v2.at) < askAgain && slices.Equal(v2.remotes, s.remotes) {
+		return false
+	}
+	running, remotes := make(chan struct{}), s.remotes
+	v2.running, v2.late, v2.at = running, false, time.Now()
+	s.work.run(func(context.Context) {
+		defer close(running)
+		s.askV2(remotes, remotes[at])
+	})
+	return true
+}
+
+// askV2 asks the server for its document, and keeps what it says of its group versions. What it said before stays if it fails.
+func (s *neighbour) askV2(remotes []*remote, r *remote) {
+	ctx, cancel := context.WithTimeout(s.ctx, swaggerTime)
+	defer cancel()
+	s.mu.Lock()
+	before := s.v2
+	s.mu.Unlock()
+	next := before
+	err := next.ask(ctx, remotes, r)
+	if err != nil && s.ctx.Err() == nil {
+		s.log.Warn("the OpenAPI v2 document of a server behind this one cannot be merged", zap.String("name", r.service.Name), zap.Error(err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.v2.running = nil
+	s.v2.remotes = remotes
+	if err == nil {
+		s.v2.etag, s.v2.hash, s.v2.parts = next.etag, next.hash, next.parts
+	}
+}
+
+// ask asks for the document.
+func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error {
+	same := len(v2.parts) > 0 && !slices.ContainsFunc(remotes, func(r *remote) bool {
+		_, known := v2.parts[r.version()]
+		return !known
+	})
+	header := http.Header{"Accept": {codec.JSONType}}
+	if same && v2.etag != "" {
+		header.Set("If-None-Match", v2.etag)
+	}
+	got, err := r.question(ctx, &openAPIUser, "/openapi/v2", maxSwagger, header)
+	switch {
+	case err != nil:
+		return err
+	case got.code == http.StatusNotModified && header.Get("If-None-Match") != "":
+		return nil
+	case got.code == http.StatusNotFound: // it has none
+		v2.etag, v2.parts = "", nil
+		return nil
+	case got.code != http.StatusOK:
+		return fmt.Errorf("/openapi/v2: status %d", got.code)
+	}
+	hash := sha256.Sum256(got.body)
+	if same && hash == v2.hash {
+		v2.etag = got.header.Get("Etag")
+		return nil
+	}
+	parts := map[meta.GroupVersion]*router.RemoteV2{}
+	for _, r := range remotes {
+		gv := r.version()
+		part, err := openapi.FilterV2(got.body, "/apis/"+gv.String()+"/")
+		if err != nil {
+			return fmt.Errorf("/openapi/v2: %w", err)
+		}
+		parts[gv] = nil
+		if part != nil {
+			parts[gv] = router.NewRemoteV2(part)
+		}
+	}
+	v2.etag, v2.hash, v2.parts = got.header.Get("Etag"), hash, parts
+	return nil
+}

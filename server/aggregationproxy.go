@@ -1,0 +1,326 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
+)
+
+const (
+	// discoveryTime bounds how long what a server behind has to say about a group version may take: everybody asks for it.
+	discoveryTime = 5 * time.Second
+	// flushEvery is how long an answer of known size may be held back; one that streams is not.
+	flushEvery = 200 * time.Millisecond
+	// restTime is how long what is left of the body of a long-running request may take when its answer has ended.
+	restTime = 2 * time.Second
+)
+
+// ServeHTTP hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
+// server's, but for what is said in its place if it cannot be reached.
+func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	info := request.From(req.Context())
+	if !r.available {
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	c := r.connect()
+	if c.err != nil {
+		http.Error(w, c.err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if info == nil || info.User == nil {
+		http.Error(w, "missing user", http.StatusInternalServerError)
+		return
+	}
+	host, err := r.resolve(req.Context())
+	if err != nil {
+		r.log.Warn("the service of an API service cannot be resolved", zap.String("name", r.service.Name), zap.Error(err))
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	h := &handover{remote: r, info: info, host: host, writer: w, in: req, upgrades: callout.Upgrades(req.Header)}
+	h.serve(c)
+}
+
+// handover is one request on its way to the server behind.
+type handover struct {
+	*remote
+	info     *request.Info
+	host     string
+	writer   http.ResponseWriter // of the answer's header
+	in       *http.Request
+	upgrades bool
+	body     *lentBody   // nil if the request has none
+	lasts    func() bool // a connection that has switched protocols lasts longer than a request
+}
+
+func (h *handover) serve(to *connection) {
+	ctx, w, buffers := h.in.Context(), h.writer, &buffers
+	switch {
+	case h.upgrades:
+		var cancel context.CancelFunc
+		ctx, cancel, h.lasts = h.outlast(ctx)
+		defer cancel()
+	case filters.LongRunning(h.info):
+		var end func()
+		w, end = router.Stream(ctx, w)
+		defer end()
+		conn := http.NewResponseController(h.writer) // without a connection, in tests, there are no deadlines
+		_ = conn.SetReadDeadline(time.Time{})
+		defer func() { _ = conn.SetReadDeadline(time.Now().Add(restTime)) }()
+		buffers = &smallBuffers
+	case !h.info.IsResource && strings.Count(strings.Trim(h.info.Path, "/"), "/") == 2:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, discoveryTime)
+		defer cancel()
+	}
+	if ctx.Value(http.ServerContextKey) == nil { // of a request from inside; half an answer must look broken there, too
+		ctx = context.WithValue(ctx, http.ServerContextKey, h)
+	}
+	out := h.in.WithContext(ctx)
+	if out.Body != nil && out.Body != http.NoBody {
+		h.body = &lentBody{ReadCloser: out.Body, over: make(chan struct{}), shared: h.in.ProtoMajor > 1 || filters.LongRunning(h.info)}
+		out.Body = h.body
+		defer close(h.body.over)
+	}
+	proxy := httputil.ReverseProxy{
+		Rewrite: h.rewrite, Transport: to, ModifyResponse: h.answered, ErrorHandler: h.failed,
+		FlushInterval: flushEvery, BufferPool: buffers, ErrorLog: silent,
+	}
+	proxy.ServeHTTP(w, out)
+}
+
+// outlast returns a context that ends with ctx only until lasts is called, and then with the server or with cancel.
+func (h *handover) outlast(ctx context.Context) (_ context.Context, cancel context.CancelFunc, lasts func() bool) {
+	longer, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	stopWork := context.AfterFunc(h.ends, end)
+	return longer, func() {
+		stop()
+		stopWork()
+		end()
+	}, stop
+}
+
+// rewrite makes the request that the other server gets. What concerns one connection alone has been taken off already.
+func (h *handover) rewrite(p *httputil.ProxyRequest) {
+	out, header := p.Out, p.Out.Header
+	// The path is the one that was decided about, whatever its escapes were.
+	out.URL = &url.URL{Scheme: "https", Host: h.host, Path: h.in.URL.Path, RawQuery: h.in.URL.Query().Encode()}
+	out.Host, out.Trailer = h.host, nil
+	for name := range header {
+		if strings.HasPrefix(name, "Impersonate-") {
+			delete(header, name)
+		}
+	}
+	for _, name := range [...]string{"Authorization", "Cookie"} { // they are for this server
+		delete(header, name)
+	}
+	speakFor(header, h.info.User, !h.NoUIDs)
+	header.Set("Audit-Id", h.info.AuditID)
+	from := h.in.Header["X-Forwarded-For"]
+	if ip, _, err := net.SplitHostPort(h.in.RemoteAddr); err == nil {
+		from = append(from[:len(from):len(from)], ip)
+	}
+	if len(from) > 0 {
+		header.Set("X-Forwarded-For", strings.Join(from, ", "))
+	}
+	uri := path.Clean("/" + out.URL.EscapedPath())
+	if strings.HasSuffix(out.URL.Path, "/") {
+		uri += "/"
+	}
+	header.Set("X-Forwarded-Uri", uri)
+	header.Set("X-Forwarded-Host", h.host)
+	header.Set("X-Forwarded-Proto", "https")
+}
+
+// speakFor says whose request it is, and that nobody else has said anything about that.
+func speakFor(header http.Header, u *request.User, uid bool) {
+	names := &authn.StandardHeaders
+	for name := range header {
+		if strings.HasPrefix(strings.ToLower(name), "x-remote-") {
+			delete(header, name)
+		}
+	}
+	header.Set(names.Names[0], u.Name)
+	if uid && u.UID != "" {
+		header.Set(names.UIDs[0], u.UID)
+	}
+	for _, group := range u.Groups {
+		header.Add(names.Groups[0], group)
+	}
+	for key, values := range u.Extra {
+		for _, value := range values {
+			header.Add(names.ExtraPrefixes[0]+escapeKey(key), value)
+		}
+	}
+}
+
+// escapeKey makes a key part of the name of a header, in which a percent sign begins the code of a byte that cannot stand there.
+func escapeKey(key string) string {
+	var b strings.Builder
+	for i := range len(key) {
+		c := key[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if letter || strings.IndexByte("!#$&'*+-.^_`|~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// answered looks at the head of an answer, which is about to be sent.
+func (h *handover) answered(resp *http.Response) error {
+	code := resp.StatusCode
+	switch location := resp.Header.Get("Location"); {
+	case h.upgrades && code == http.StatusSwitchingProtocols:
+		h.lasts()
+		if conn, ok := resp.Body.(io.ReadWriteCloser); ok {
+			resp.Body = tunnel{conn}
+		}
+		return nil
+	case h.upgrades && code < http.StatusBadRequest:
+		return fmt.Errorf("invalid upgrade response: status code %d", code)
+	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
+		const why = "the backend attempted to redirect this request, which is not permitted"
+		resp.Body.Close()
+		*resp = http.Response{
+			StatusCode: http.StatusBadGateway, Header: http.Header{}, Request: resp.Request,
+			Body: io.NopCloser(strings.NewReader(why)), ContentLength: int64(len(why)),
+		}
+	case location != "":
+		to, err := url.Parse(location)
+		if err != nil {
+			return errors.New("error trying to parse Location header")
+		}
+		if strings.HasPrefix(to.Path, "/") && (to.Host == "" || to.Host == h.host) {
+			to.Scheme, to.Host = "https", h.host
+		}
+		resp.Header.Set("Location", to.String())
+	}
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "Access-Control-Allow-") { // pages may do here what this server lets them
+			delete(resp.Header, name)
+		}
+	}
+	resp.Header.Del("Audit-Id") // it is the one that stands there
+	for name := range resp.Header {
+		delete(h.writer.Header(), name)
+	}
+	h.body.hold()
+	return nil
+}
+
+// failed answers when the server behind has not. If the request has ended, nobody waits for that, or its end is the answer.
+func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
+	if h.in.Context().Err() != nil {
+		return
+	}
+	h.body.hold()
+	why := "error trying to reach service: "
+	if h.upgrades {
+		why = "error dialing backend: "
+	}
+	http.Error(w, why+err.Error(), http.StatusServiceUnavailable)
+}
+
+// lentBody is the body of a request, which is read by whoever sends it on. By HTTP/1, when the answer begins before the other server has
+// read all of it, the rest is this server's, and the one who reads waits for the end: an error would cut the answer off.
+type lentBody struct {
+	io.ReadCloser
+	over   chan struct{} // closed when the answer has ended
+	shared bool          // it can be read while the answer is sent
+	mu     sync.Mutex
+	held   bool
+}
+
+var errOver = errors.New("the answer has ended")
+
+// Read implements io.Reader.
+func (b *lentBody) Read(p []byte) (int, error) {
+	if b.isHeld() {
+		<-b.over
+		return 0, errOver
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && b.isHeld() {
+		<-b.over
+	}
+	return n, err
+}
+
+func (b *lentBody) isHeld() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
+// hold lets nothing more be read.
+func (b *lentBody) hold() {
+	if b != nil && !b.shared {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.held = true
+	}
+}
+
+// tunnel is the connection to a server that has switched protocols. When one end closes it, it is closed for the other, who might not
+// notice.
+type tunnel struct{ io.ReadWriteCloser }
+
+var errClosed = errors.New("closed by the other end")
+
+// Read implements io.Reader.
+func (t tunnel) Read(p []byte) (int, error) {
+	n, err := t.ReadWriteCloser.Read(p)
+	if err == io.EOF {
+		err = errClosed
+	}
+	return n, err
+}
+
+// bufferPool has what answers are copied by, all of one size.
+type bufferPool struct {
+	size int
+	pool sync.Pool
+}
+
+// Get implements httputil.BufferPool.
+func (b *bufferPool) Get() []byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return *buf
+	}
+	return make([]byte, b.size)
+}
+
+// Put implements httputil.BufferPool.
+func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
+
+// Streams wait most of the time, with their buffer.
+var (
+	buffers      = bufferPool{size: 32 << 10}
+	smallBuffers = bufferPool{size: 4 << 10}
+)
+
+// silent is told of connections that break, which is nobody's fault here, in the words of strangers.
+var silent = log.New(io.Discard, "", 0)

@@ -1,0 +1,343 @@
+package interop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+var flunders = schema.GroupVersionResource{Group: wardleGroup, Version: "v1beta1", Resource: "flunders"}
+
+// TestAggregation puts Kubernetes' example of an extension server behind a server and does with its resources what one does with
+// others, while it runs, while it does not, and when it is there again.
+func TestAggregation(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	x := newExtension(t, s)
+	x.register(t, s, corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"})
+	for _, version := range wardleVersions {
+		awaitAvailable(t, s, version, apiregistrationv1.ConditionTrue, "Passed")
+	}
+	play(t, newShell(t, s), "testdata/extension/up.txt")
+	t.Run("Discovery", func(t *testing.T) { remoteDiscovery(t, s, x) })
+	t.Run("OpenAPI", func(t *testing.T) { remoteOpenAPI(t, s) })
+	t.Run("Watch", func(t *testing.T) { remoteWatch(t, s) })
+	t.Run("Users", func(t *testing.T) { remoteUsers(t, s) })
+	t.Run("Delegation", func(t *testing.T) { delegation(t, s, x) })
+	t.Run("Outage", func(t *testing.T) { remoteOutage(t, s, x) })
+}
+
+// flunder is an object to create.
+func flunder(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": flunders.GroupVersion().String(), "kind": "Flunder", "metadata": map[string]any{"name": name},
+	}}
+}
+
+func dynamicClient(t *testing.T, config *rest.Config) dynamic.Interface {
+	t.Helper()
+	c, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// direct is a client's configuration for the extension server itself.
+func (x *extension) direct(t *testing.T, token string) *rest.Config {
+	t.Helper()
+	return &rest.Config{
+		Host: fmt.Sprintf("https://127.0.0.1:%d", x.port), BearerToken: token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: x.bundle(t), ServerName: wardleService + "." + wardleSpace + ".svc"},
+	}
+}
+
+// remoteDiscovery wants discovery to say of the extension server's versions what that says, aggregated and one by one.
+func remoteDiscovery(t *testing.T, s *server, x *extension) {
+	bot := accountToken(t, s, "discoverer")
+	of := func(c discovery.DiscoveryInterface) map[string]string {
+		t.Helper()
+		_, lists, err := c.ServerGroupsAndResources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		for _, list := range lists {
+			for _, r := range list.APIResources {
+				if strings.HasPrefix(list.GroupVersion, wardleGroup) {
+					slices.Sort(r.Verbs)
+					r.Group, r.Version, r.StorageVersionHash = "", "", "" // which one of the two ways says
+					text, err := json.Marshal(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					found[list.GroupVersion+"/"+r.Name] = string(text)
+				}
+			}
+		}
+		return found
+	}
+	front, behind := discovery.NewDiscoveryClientForConfigOrDie(s.config(t)), discovery.NewDiscoveryClientForConfigOrDie(x.direct(t, bot))
+	want := of(behind)
+	if names := slices.Sorted(maps.Keys(want)); len(names) != 3 {
+		t.Errorf("the extension server has %q", names)
+	}
+	for name, c := range map[string]discovery.DiscoveryInterface{"aggregated": front, "one by one": front.WithLegacy()} {
+		eventually(t, 10*time.Second, func() error {
+			if got := of(c); !reflect.DeepEqual(got, want) {
+				return fmt.Errorf("%s: got %v, want %v", name, got, want)
+			}
+			return nil
+		})
+	}
+}
+
+// remoteOpenAPI wants the documents of OpenAPI to have the extension server's models and paths.
+func remoteOpenAPI(t *testing.T, s *server) {
+	c := discovery.NewDiscoveryClientForConfigOrDie(s.config(t))
+	eventually(t, 10*time.Second, func() error {
+		paths, err := c.OpenAPIV3().Paths()
+		if err != nil {
+			return err
+		}
+		gv := paths["apis/"+flunders.GroupVersion().String()]
+		if gv == nil {
+			return errors.New("no document of OpenAPI v3")
+		}
+		text, err := gv.Schema("application/json")
+		if err == nil && !strings.Contains(string(text), `"/apis/wardle.example.com/v1beta1/namespaces/{namespace}/flunders/{name}"`) {
+			err = fmt.Errorf("OpenAPI v3 has no path of flunders: %.200s", text)
+		}
+		return err
+	})
+	eventually(t, 20*time.Second, func() error {
+		doc, err := c.OpenAPISchema()
+		if err != nil {
+			return err
+		}
+		models, paths := 0, 0
+		for _, d := range doc.GetDefinitions().GetAdditionalProperties() {
+			if strings.HasSuffix(d.Name, "wardle.v1beta1.Flunder") {
+				models++
+			}
+		}
+		for _, p := range doc.GetPaths().GetPath() {
+			if strings.HasPrefix(p.Name, "/apis/wardle.example.com/v1beta1/") {
+				paths++
+			}
+		}
+		if models != 1 || paths == 0 {
+			return fmt.Errorf("OpenAPI v2 has %d models of flunders and %d paths", models, paths)
+		}
+		return nil
+	})
+}
+
+// remoteWatch follows objects behind, each change as it is made.
+func remoteWatch(t *testing.T, s *server) {
+	c := dynamicClient(t, s.config(t)).Resource(flunders).Namespace(namespace(t, s.client(t)))
+	list, err := c.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for _, step := range []struct {
+		want string
+		do   func() error
+	}{
+		{"ADDED", func() error { _, err := c.Create(t.Context(), flunder("f"), metav1.CreateOptions{}); return err }},
+		{"MODIFIED", func() error {
+			_, err := c.Patch(t.Context(), "f", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+			return err
+		}},
+		{"DELETED", func() error { return c.Delete(t.Context(), "f", metav1.DeleteOptions{}) }},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		if e := next(t, w); string(e.Type) != step.want || e.Object.(*unstructured.Unstructured).GetName() != "f" {
+			t.Errorf("got %s of %v, want %s", e.Type, e.Object, step.want)
+		}
+	}
+}
+
+// remoteUsers has the extension server itself say who comes: a policy of its refuses whatever is created, and names the user.
+func remoteUsers(t *testing.T, s *server) {
+	ns := namespace(t, s.client(t))
+	policies := s.client(t).AdmissionregistrationV1()
+	_, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "who"},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{wardleGroup}, APIVersions: []string{"*"}, Resources: []string{"flunders"}},
+				},
+			}}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}}},
+			Validations: []admissionregistrationv1.Validation{{
+				Expression: "false",
+				MessageExpression: `"<" + request.userInfo.username + "> <" + request.userInfo.uid + "> <" + request.userInfo.groups.join("|") + "> <" +
+					request.userInfo.extra["example.com/team%"].join("|") + ">"`,
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "who"},
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: "who", ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := s.config(t)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "jane <doe>, of x", UID: "u/7", Groups: []string{"system:masters", "a b"},
+		Extra: map[string][]string{"example.com/team%": {"red", "50%"}},
+	}
+	who := dynamicClient(t, config).Resource(flunders).Namespace(ns)
+	const want = "<jane <doe>, of x> <u/7> <system:masters|a b|system:authenticated> <red|50%>"
+	eventually(t, 15*time.Second, func() error { // the policy is being found
+		_, err := who.Create(t.Context(), flunder("f"), metav1.CreateOptions{DryRun: []string{"All"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("got %w, want %s", err, want)
+		}
+		return nil
+	})
+}
+
+// accountToken makes an account and a token of it.
+func accountToken(t *testing.T, s *server, name string) string {
+	t.Helper()
+	c := s.client(t)
+	if _, err := c.CoreV1().ServiceAccounts(wardleSpace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return tokenOf(t, c, wardleSpace, name)
+}
+
+// delegation asks the extension server without the one in front: who its users are, and what they may do, it learns there.
+func delegation(t *testing.T, s *server, x *extension) {
+	bot, guest := accountToken(t, s, "bot"), accountToken(t, s, "guest")
+	c := s.client(t).RbacV1()
+	_, err := c.Roles(wardleSpace).Create(t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "fishers"}, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"list"}, APIGroups: []string{wardleGroup}, Resources: []string{"flunders"}},
+	}}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = c.RoleBindings(wardleSpace).Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "fishers"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "fishers"},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "bot", Namespace: wardleSpace}},
+		}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, token, want string }{
+		{"with a role", bot, ""},
+		{"without", guest, `cannot list resource "flunders" in API group "wardle.example.com" in the namespace "wardle"`},
+		{"with a garbled token", guest + "x", "Unauthorized"},
+		{"nobody", "", `User "system:anonymous" cannot list`},
+	} {
+		_, err := dynamicClient(t, x.direct(t, tt.token)).Resource(flunders).Namespace(wardleSpace).List(t.Context(), metav1.ListOptions{})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// remoteOutage ends the extension server and starts it again, with a certificate of another authority.
+func remoteOutage(t *testing.T, s *server, x *extension) {
+	c := dynamicClient(t, s.config(t)).Resource(flunders).Namespace("lake")
+	if _, err := c.Create(t.Context(), flunder("trout"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x.kill()
+	recheck(t, s)
+	for _, version := range wardleVersions {
+		awaitAvailable(t, s, version, apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck")
+	}
+	if _, err := c.List(t.Context(), metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("got %v, want ServiceUnavailable", err)
+	}
+	eventually(t, 10*time.Second, func() error {
+		groups, _, err := discovery.NewDiscoveryClientForConfigOrDie(s.config(t)).ServerGroupsAndResources()
+		failed := new(discovery.ErrGroupDiscoveryFailed)
+		if !errors.As(err, &failed) || len(failed.Groups) != len(wardleVersions) || len(groups) == 0 {
+			return fmt.Errorf("got %w, want only the versions %v to have failed", err, wardleVersions)
+		}
+		for gv, err := range failed.Groups {
+			if stale := (discovery.StaleGroupVersionError{}); !errors.As(err, &stale) {
+				return fmt.Errorf("%s: got %w, want a stale version", gv, err)
+			}
+		}
+		return nil
+	})
+	play(t, newShell(t, s), "testdata/extension/down.txt")
+
+	x.certify(t)
+	x.start(t)
+	recheck(t, s)
+	eventually(t, 10*time.Second, func() error {
+		found, err := s.registry(t).ApiregistrationV1().APIServices().Get(t.Context(), "v1beta1."+wardleGroup, metav1.GetOptions{})
+		if err == nil && !strings.Contains(found.Status.Conditions[0].Message, "x509: certificate signed by unknown authority") {
+			err = fmt.Errorf("got %v", found.Status.Conditions)
+		}
+		return err
+	})
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": x.bundle(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range wardleVersions {
+		if _, err := s.registry(t).ApiregistrationV1().APIServices().Patch(t.Context(), version+"."+wardleGroup, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, version := range wardleVersions {
+		awaitAvailable(t, s, version, apiregistrationv1.ConditionTrue, "Passed")
+	}
+	eventually(t, 10*time.Second, func() error {
+		_, err := c.Get(t.Context(), "trout", metav1.GetOptions{})
+		return err
+	})
+	eventually(t, 10*time.Second, func() error {
+		_, _, err := discovery.NewDiscoveryClientForConfigOrDie(s.config(t)).ServerGroupsAndResources()
+		return err
+	})
+}
+
+// recheck has a server look at once whether the extension server is available: it looks when its declaration changes.
+func recheck(t *testing.T, s *server) {
+	t.Helper()
+	for _, version := range wardleVersions {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"looked":%q}}}`, time.Now())
+		if _, err := s.registry(t).ApiregistrationV1().APIServices().Patch(t.Context(), version+"."+wardleGroup, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
