@@ -2,7 +2,6 @@ package aggregation
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
@@ -24,7 +23,7 @@ func apiServices() registry.Resource {
 			Validate:     checkAPIService,
 		},
 		Status: &registry.StatusOf[*apiregistrationv1.APIService]{
-			Prepare:  registry.KeepMeta[*apiregistrationv1.APIService],
+			Prepare:  keepMeta,
 			Validate: checkAPIServiceStatus,
 			Reset:    []string{"metadata", "spec"},
 		},
@@ -43,6 +42,13 @@ func apiServices() registry.Resource {
 	})
 }
 
+// keepMeta is registry.KeepMeta, but that a client is told if it moves the deletion.
+func keepMeta(r *registry.Request, s, old *apiregistrationv1.APIService) {
+	deleted := s.DeletionTimestamp
+	registry.KeepMeta(r, s, old)
+	s.DeletionTimestamp = deleted
+}
+
 func serviceCell(r *apiregistrationv1.ServiceReference) string {
 	if r == nil {
 		return "Local"
@@ -51,7 +57,7 @@ func serviceCell(r *apiregistrationv1.ServiceReference) string {
 }
 
 func availableCell(s *apiregistrationv1.APIService) string {
-	switch c := Condition(s, apiregistrationv1.Available); {
+	switch c := apiregistrationv1.Condition(s, apiregistrationv1.Available); {
 	case c == nil:
 		return string(apiregistrationv1.ConditionUnknown)
 	case c.Status != apiregistrationv1.ConditionTrue && c.Reason != "":
@@ -63,35 +69,6 @@ func availableCell(s *apiregistrationv1.APIService) string {
 
 func prepareAPIService(r *registry.Request, s, old *apiregistrationv1.APIService) {
 	if old == nil && s.Spec.Service == nil {
-		SetCondition(s, Local, meta.Time{Time: r.Now})
+		apiregistrationv1.SetCondition(s, apiregistrationv1.Local, meta.Time{Time: r.Now})
 	}
-}
-
-// Local is what is said of a version that this server has itself.
-var Local = apiregistrationv1.APIServiceCondition{
-	Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
-	Reason: "Local", Message: "Local APIServices are always available",
-}
-
-// Condition returns the condition of a type, nil if there is none.
-func Condition(s *apiregistrationv1.APIService, typ apiregistrationv1.APIServiceConditionType) *apiregistrationv1.APIServiceCondition {
-	i := slices.IndexFunc(s.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool { return c.Type == typ })
-	if i < 0 {
-		return nil
-	}
-	return &s.Status.Conditions[i]
-}
-
-// SetCondition sets a condition. The time of its last transition is now if its status changes.
-func SetCondition(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition, now meta.Time) {
-	c.LastTransitionTime = now
-	old := Condition(s, c.Type)
-	if old == nil {
-		s.Status.Conditions = append(slices.Clip(s.Status.Conditions), c)
-		return
-	}
-	if old.Status == c.Status {
-		c.LastTransitionTime = old.LastTransitionTime
-	}
-	*old = c
 }
