@@ -43,6 +43,7 @@ func prefix(resource string) string {
 var historical = map[string]string{
 	"endpoints": "services/endpoints", "ingresses": "ingress", "nodes": "minions", "replicationcontrollers": "controllers",
 	"services": "services/specs", "customresourcedefinitions": "apiextensions.k8s.io/customresourcedefinitions",
+	"apiservices": "apiregistration.k8s.io/apiservices",
 }
 
 func (s *shelf) put(resource, namespace, name string, obj runtime.Object) {
