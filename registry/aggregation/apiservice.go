@@ -23,7 +23,7 @@ func apiServices() registry.Resource {
 			Validate:     checkAPIService,
 		},
 		Status: &registry.StatusOf[*apiregistrationv1.APIService]{
-			Prepare:  registry.KeepMeta[*apiregistrationv1.APIService],
+			Prepare:  keepMeta,
 			Validate: checkAPIServiceStatus,
 			Reset:    []string{"metadata", "spec"},
 		},
@@ -64,4 +64,11 @@ func prepareAPIService(r *registry.Request, s, old *apiregistrationv1.APIService
 	if old == nil && s.Spec.Service == nil {
 		apiregistrationv1.SetCondition(s, apiregistrationv1.Local, meta.Time{Time: r.Now})
 	}
+}
+
+// keepMeta is registry.KeepMeta, but that a client is told if it moves the deletion.
+func keepMeta(r *registry.Request, s, old *apiregistrationv1.APIService) {
+	deleted := s.DeletionTimestamp
+	registry.KeepMeta(r, s, old)
+	s.DeletionTimestamp = deleted
 }

@@ -164,8 +164,10 @@ var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
 	}
 	var names []string
 	for name := range definitions {
-		if strings.HasPrefix(name, "io.k8s.api.") || strings.HasPrefix(name, "io.k8s.apiextensions-apiserver.pkg.apis.") { // else it is no object
-			names = append(names, name)
+		for _, packages := range []string{"io.k8s.api.", "io.k8s.apiextensions-apiserver.pkg.apis.", "io.k8s.kube-aggregator.pkg.apis."} {
+			if strings.HasPrefix(name, packages) { // else it is no object
+				names = append(names, name)
+			}
 		}
 	}
 	models := must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
