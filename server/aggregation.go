@@ -191,6 +191,7 @@ func (a *aggregator) follow(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
+	a.availability.unavailable.Reset()
 	present := map[string]bool{} // nil after the initial state
 	for {
 		events, err := w.Next(ctx)
@@ -207,13 +208,12 @@ func (a *aggregator) follow(ctx context.Context) error {
 						changed = a.forget(name) || changed
 					}
 				}
-				a.availability.forget(func(name string) bool { return !present[name] })
 				present = nil
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
 				name := a.nameOf(e.Object)
 				changed = a.forget(name) || changed
-				a.availability.forget(func(gone string) bool { return gone == name })
+				a.availability.forget(name)
 			default:
 				if present != nil {
 					present[a.nameOf(e.Object)] = true
@@ -247,7 +247,7 @@ func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)
-	defer a.availability.observe(name, service)
+	a.availability.show(service)
 	if service.Spec.Service == nil {
 		return a.forget(name)
 	}
@@ -274,6 +274,7 @@ func (a *aggregator) forget(name string) bool {
 // publish puts the table in force.
 func (a *aggregator) publish() {
 	defer a.docs.set(a.known)
+	defer a.availability.need(len(a.known) > 0)
 	if len(a.known) == 0 {
 		a.table.Store(nil)
 		return

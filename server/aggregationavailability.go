@@ -2,16 +2,20 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/http2"
 
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -21,17 +25,17 @@ import (
 // Whether servers behind this one can be reached, a controller finds out, which works as long as there is one to ask. It is not among
 // those that can be chosen from: without it no request is handed on.
 
-// availability has the conditions of APIServices kept, and counted.
+// availability has the conditions of APIServices with servers behind them kept, and counts what all say.
 type availability struct {
 	unavailable *prometheus.GaugeVec
 	lost        *prometheus.CounterVec
-	turn        sync.Mutex // of the controller, which may have to end before it begins again
+	turn        sync.Mutex // of the controller: it ends before it begins again
 
-	mu   sync.Mutex
-	find func(context.Context) // the controller; nil before its time
-	work *background           // where it runs
-	open map[string]bool       // all APIServices: true for those of which there is something to find out
-	end  context.CancelFunc    // nil while it does not run
+	mu     sync.Mutex
+	find   func(context.Context) // the controller; nil before its time
+	work   *background           // where it runs
+	needed bool
+	end    context.CancelFunc // nil while it does not run
 }
 
 func newAvailability(reg *prometheus.Registry) (*availability, error) {
@@ -40,12 +44,11 @@ func newAvailability(reg *prometheus.Registry) (*availability, error) {
 			Help: "1 for each API service that is not said to be available, 0 for the others."}, []string{"name"}),
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
 			Help: "How often this server has found that an API service is available no more, by why."}, []string{"name", "reason"}),
-		open: map[string]bool{},
 	}
 	return v, errors.Join(reg.Register(v.unavailable), reg.Register(v.lost))
 }
 
-// begin has the controller run from now on, whenever there is something for it to do.
+// begin has the controller run from now on, whenever it is needed.
 func (v *availability) begin(a *aggregator, s *Server) {
 	c := &controller.APIServiceAvailability{
 		Client: s.client, Check: a.check, Log: a.log.Named("availability"),
@@ -57,42 +60,21 @@ func (v *availability) begin(a *aggregator, s *Server) {
 	v.settleLocked()
 }
 
-// observe takes in what an APIService says.
-func (v *availability) observe(name string, s *apiregistrationv1.APIService) {
-	unavailable := 0.0
-	if !isAvailable(s) {
-		unavailable = 1
-	}
-	v.unavailable.WithLabelValues(name).Set(unavailable)
+// need says whether there are servers behind this one.
+func (v *availability) need(needed bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.open[name] = s.Spec.Service != nil || unavailable > 0
+	v.needed = needed
 	v.settleLocked()
 }
 
-// forget takes in that APIServices are gone: those of which gone says so.
-func (v *availability) forget(gone func(name string) bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for name := range v.open {
-		if gone(name) {
-			delete(v.open, name)
-			v.unavailable.DeleteLabelValues(name)
-			v.lost.DeletePartialMatch(prometheus.Labels{"name": name})
-		}
-	}
-	v.settleLocked()
-}
-
-// settleLocked has the controller begin or end if it is time.
 func (v *availability) settleLocked() {
-	needed := false
-	for _, open := range v.open {
-		needed = needed || open
-	}
-	switch {
-	case v.find == nil || needed == (v.end != nil):
-	case needed:
+	switch running := v.end != nil; {
+	case v.find == nil || v.needed == running:
+	case running:
+		v.end()
+		v.end = nil
+	default:
 		var ctx context.Context
 		ctx, v.end = context.WithCancel(v.work.ctx)
 		v.work.run(func(context.Context) {
@@ -100,10 +82,22 @@ func (v *availability) settleLocked() {
 			defer v.turn.Unlock()
 			v.find(ctx)
 		})
-	default:
-		v.end()
-		v.end = nil
 	}
+}
+
+// show counts what an APIService says.
+func (v *availability) show(s *apiregistrationv1.APIService) {
+	unavailable := 1.0
+	if isAvailable(s) {
+		unavailable = 0
+	}
+	v.unavailable.WithLabelValues(s.Name).Set(unavailable)
+}
+
+// forget drops what was counted of an APIService that is gone.
+func (v *availability) forget(name string) {
+	v.unavailable.DeleteLabelValues(name)
+	v.lost.DeletePartialMatch(prometheus.Labels{"name": name})
 }
 
 // isAvailable reports whether an APIService is said to be available.
@@ -139,11 +133,7 @@ func (a *aggregator) check(ctx context.Context, s *apiregistrationv1.APIService)
 	}
 	if err := r.answers(ctx, &to); err != nil {
 		r.close() // what is idle may be dead
-		var op *net.OpError
-		if errors.As(err, &op) {
-			op.Source = nil // the port is another each time, and nothing new
-		}
-		return fmt.Errorf("failing or missing response from %v: %w", &to, err)
+		return fmt.Errorf("failing or missing response from %v: %w", &to, steady(err))
 	}
 	return nil
 }
@@ -166,4 +156,23 @@ func (r *remote) answers(ctx context.Context, to *url.URL) error {
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, checkRead)
 	return nil
+}
+
+// steady takes out of an error what is another each time, and nothing new: the port at this end, the time, the number of a stream.
+func steady(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		op.Source = nil
+	}
+	if refused := (*tls.CertificateVerificationError)(nil); errors.As(err, &refused) {
+		if why, ok := refused.Err.(x509.CertificateInvalidError); ok && why.Reason == x509.Expired {
+			_, why.Detail, _ = strings.Cut(why.Detail, " is ")
+			why.Detail = "current time is " + why.Detail
+			refused.Err = why
+		}
+	}
+	asked, broken := (*url.Error)(nil), http2.StreamError{}
+	if errors.As(err, &asked) && errors.As(err, &broken) {
+		asked.Err = fmt.Errorf("stream error: %v", broken.Code)
+	}
+	return err
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,9 +42,8 @@ func newSpeaker(t testing.TB, says map[string]said) *speaker {
 func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	a := s.says[r.URL.Path]
-	s.asked = append(s.asked, strings.TrimSpace(strings.Join([]string{
-		r.URL.Path, r.Header.Get("X-Remote-User"), strings.Join(r.Header["X-Remote-Group"], ","), r.Header.Get("If-None-Match"),
-	}, " ")))
+	words := append([]string{r.URL.Path, r.Header.Get("X-Remote-User")}, r.Header["X-Remote-Group"]...)
+	s.asked = append(s.asked, strings.Join(append(words, r.Header["If-None-Match"]...), " "))
 	s.mu.Unlock()
 	if a.hang != nil {
 		select {
@@ -172,7 +170,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	s.aggregates(p, "v1", "boats.example.com", 30000-20001)
 	sees("a version is shown", "v1 Current boats/status")
 	if s.was("/apis "+asAggregator) == 0 {
-		t.Errorf("asked %q", s.asked)
+		t.Error("the server was asked by somebody else")
 	}
 	s.aggregates(p, "v2", "boats.example.com", 100)
 	s.aggregates(p, "v3", "boats.example.com", 100)
@@ -195,7 +193,7 @@ func TestRemoteDiscovery(t *testing.T) {
 		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
 	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")
 	if s.was("/apis/boats.example.com/v1 system:kube-aggregator") == 0 {
-		t.Errorf("asked %q", s.asked)
+		t.Error("the server was asked for a version by somebody else")
 	}
 	for _, v := range []string{"v1", "v2", "v3"} {
 		p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/"+v+".boats.example.com", "")
@@ -298,8 +296,8 @@ func TestRemoteOpenAPI(t *testing.T) {
 func TestRemoteHangs(t *testing.T) {
 	p := newInProcess(t)
 	end := make(chan struct{})
-	t.Cleanup(func() { close(end) })
 	s := newSpeaker(t, map[string]said{"/apis": {hang: end}, "/openapi/v2": {hang: end}, "/openapi/v3": {hang: end}})
+	t.Cleanup(func() { close(end) })
 	s.aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "the version is shown as stale", func() bool { return discovered(p, "boats.example.com") == "v1 Stale" })
@@ -310,7 +308,7 @@ func TestRemoteHangs(t *testing.T) {
 			}
 		}
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(s.asked), func(q string) bool { return !strings.HasPrefix(q, "/openapi/v2") })); n > 1 {
+	if n := s.was("/openapi/v2 system:aggregator"); n > 1 {
 		t.Errorf("the server was asked %d times for version 2", n)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	maxSwagger  = 8 << 20 // in bytes
 	swaggerTime = 30 * time.Second
 	// swaggerWait is how long a request waits for servers behind this one.
-	swaggerWait = 5 * time.Second
+	swaggerWait = 3 * time.Second
 )
 
 // swaggers are the parts of a server's document of OpenAPI v2. What is in it is guarded by the mu of neighbours.

@@ -22,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 const (
@@ -136,6 +137,9 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	}
 	speakFor(header, h.info.User, !h.NoUIDs)
 	header.Set("Audit-Id", h.info.AuditID)
+	if hops := h.in.Header["Forwarded"]; hops != nil { // of those in front of this server
+		header["Forwarded"] = hops
+	}
 	from := h.in.Header["X-Forwarded-For"]
 	if ip, _, err := net.SplitHostPort(h.in.RemoteAddr); err == nil {
 		from = append(from[:len(from):len(from)], ip)
@@ -191,8 +195,9 @@ func escapeKey(key string) string {
 
 // answered looks at the head of an answer, which is about to be sent.
 func (h *handover) answered(resp *http.Response) error {
-	code := resp.StatusCode
-	switch location := resp.Header.Get("Location"); {
+	code, location := resp.StatusCode, resp.Header.Get("Location")
+	to, err := url.Parse(location)
+	switch {
 	case h.upgrades && code == http.StatusSwitchingProtocols:
 		h.lasts()
 		if conn, ok := resp.Body.(io.ReadWriteCloser); ok {
@@ -201,6 +206,8 @@ func (h *handover) answered(resp *http.Response) error {
 		return nil
 	case h.upgrades && code < http.StatusBadRequest:
 		return fmt.Errorf("invalid upgrade response: status code %d", code)
+	case err != nil:
+		return headError{meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
 		const why = "the backend attempted to redirect this request, which is not permitted"
 		resp.Body.Close()
@@ -209,10 +216,6 @@ func (h *handover) answered(resp *http.Response) error {
 			Body: io.NopCloser(strings.NewReader(why)), ContentLength: int64(len(why)),
 		}
 	case location != "":
-		to, err := url.Parse(location)
-		if err != nil {
-			return errors.New("error trying to parse Location header")
-		}
 		if strings.HasPrefix(to.Path, "/") && (to.Host == "" || to.Host == h.host) {
 			to.Scheme, to.Host = "https", h.host
 		}
@@ -231,6 +234,9 @@ func (h *handover) answered(resp *http.Response) error {
 	return nil
 }
 
+// headError says what is wrong with the head of an answer. The other server has been reached.
+type headError struct{ error }
+
 // failed answers when the server behind has not. If the request has ended, nobody waits for that, or its end is the answer.
 func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	if h.in.Context().Err() != nil {
@@ -240,6 +246,9 @@ func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	why := "error trying to reach service: "
 	if h.upgrades {
 		why = "error dialing backend: "
+	}
+	if errors.As(err, new(headError)) {
+		why = ""
 	}
 	http.Error(w, why+err.Error(), http.StatusServiceUnavailable)
 }

@@ -68,7 +68,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},
 		{Name: "node.k8s.io", Priority: 16300, Resources: node.Resources()},
 		{Name: "discovery.k8s.io", Priority: 16200, Resources: discovery.Resources()},
-		{Name: "resource.k8s.io", Priority: 16150, Resources: resource.Resources()},
+		{Name: "resource.k8s.io", Priority: 16200, Resources: resource.Resources()},
 		{Name: "flowcontrol.apiserver.k8s.io", Priority: 16100, Resources: flowcontrol.Resources()},
 	}
 	for i := range groups {

@@ -42,6 +42,13 @@ func apiServices() registry.Resource {
 	})
 }
 
+// keepMeta is registry.KeepMeta, but that a client is told if it moves the deletion.
+func keepMeta(r *registry.Request, s, old *apiregistrationv1.APIService) {
+	deleted := s.DeletionTimestamp
+	registry.KeepMeta(r, s, old)
+	s.DeletionTimestamp = deleted
+}
+
 func serviceCell(r *apiregistrationv1.ServiceReference) string {
 	if r == nil {
 		return "Local"
@@ -64,11 +71,4 @@ func prepareAPIService(r *registry.Request, s, old *apiregistrationv1.APIService
 	if old == nil && s.Spec.Service == nil {
 		apiregistrationv1.SetCondition(s, apiregistrationv1.Local, meta.Time{Time: r.Now})
 	}
-}
-
-// keepMeta is registry.KeepMeta, but that a client is told if it moves the deletion.
-func keepMeta(r *registry.Request, s, old *apiregistrationv1.APIService) {
-	deleted := s.DeletionTimestamp
-	registry.KeepMeta(r, s, old)
-	s.DeletionTimestamp = deleted
 }

@@ -58,7 +58,7 @@ type backed struct {
 }
 
 // source has the APIServices that stand for other servers when their specs change, or their services and endpoints. What their
-// statuses say is for others to read.
+// statuses say is for others to read. Those that stand for this server itself are not its business.
 func (c *APIServiceAvailability) source(ctx context.Context, add func(Name), failed func(error)) {
 	known := map[string]*backed{}
 	forget := func(name string) {
@@ -81,13 +81,8 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(Name), fai
 		s, name := ev.Object, strings.Clone(ev.Object.Name)
 		before := known[name]
 		switch {
-		case ev.Type == client.Deleted:
+		case ev.Type == client.Deleted || s.Spec.Service == nil:
 			forget(name)
-		case s.Spec.Service == nil:
-			forget(name)
-			if scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status != apiregistrationv1.ConditionTrue {
-				add(Name{Name: name})
-			}
 		case before != nil && before.uid == s.UID && scheme.Equal(before.spec, &s.Spec):
 		default:
 			forget(name)
@@ -102,13 +97,9 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(Name), fai
 // reconcile looks at an APIService and writes down what it finds.
 func (c *APIServiceAvailability) reconcile(ctx context.Context, name Name) (time.Duration, error) {
 	s, err := c.apiServices().Get(ctx, name.Name, meta.GetOptions{})
-	if err != nil {
+	if err != nil || s.Spec.Service == nil {
 		c.failures.forget(name.Name)
 		return 0, ignoreNotFound(err)
-	}
-	if s.Spec.Service == nil {
-		c.failures.forget(name.Name)
-		return 0, ignoreNotFound(c.report(ctx, s, apiregistrationv1.Local))
 	}
 	found, unanswered := c.look(ctx, s)
 	if ctx.Err() != nil { // what did not answer was not given its time

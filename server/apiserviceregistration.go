@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// addAPIServiceRegistration adds the hook that registers the group versions that this server has itself, if there are APIServices.
+// definitions tells when the custom resources are known that were there at the start; nil: there are none.
+func (s *Server) addAPIServiceRegistration(definitions *progress) error {
+	if s.Store(apiServices) == nil {
+		return nil
+	}
+	local := &localVersions{table: s.table}
+	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
+	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", Run: func(ctx context.Context, s *Server) error {
+		local.settle()
+		r.Begin(ctx)
+		s.life.controllers.run(func(ctx context.Context) {
+			if s.Store(customResourceDefinitions) == nil || definitions.wait(ctx, 0) == nil {
+				r.Run(ctx)
+			}
+		})
+		return nil
+	}})
+}
+
+// localVersions are the group versions of a table. Those of the aggregator itself are not registered.
+type localVersions struct {
+	table *table
+	stay  map[meta.GroupVersion]bool
+}
+
+// settle has the versions stay that have more than custom resources.
+func (l *localVersions) settle() {
+	l.stay = map[meta.GroupVersion]bool{}
+	for _, o := range l.table.now.Load().offers {
+		for i := range o.versions {
+			if !o.isCustom() {
+				l.stay[o.versions[i].GroupVersion] = true
+			}
+		}
+	}
+}
+
+// All implements controller.LocalVersions.
+func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
+	all := map[meta.GroupVersion]controller.LocalVersion{}
+	for _, o := range l.table.now.Load().offers {
+		for i := range o.versions {
+			gv := o.versions[i].GroupVersion
+			v, known := all[gv]
+			switch {
+			case gv.Group == apiServices.Group:
+				continue
+			case !o.isCustom():
+				v = controller.LocalVersion{GroupPriority: groupPriority(o.priority), VersionPriority: registeredPriority(gv), Stays: l.stay[gv]}
+			case !known:
+				v = controller.LocalVersion{GroupPriority: customPriority, VersionPriority: customVersionPriority}
+			}
+			all[gv] = v
+		}
+	}
+	return all
+}
+
+// Changed implements controller.LocalVersions.
+func (l *localVersions) Changed() <-chan struct{} { return l.table.now.Load().replaced }
+
+// isCustom reports whether what is offered is a custom resource.
+func (o *offer) isCustom() bool { return o.store != nil && o.store.Resource().Custom }
+
+const (
+	customVersionPriority = 100 // of custom resources; of several the usual order of versions decides
+	usualVersionPriority  = 15
+)
+
+// versionPriorities are the places of versions in their groups, as Kubernetes has them, where they are not the usual one.
+var versionPriorities = map[meta.GroupVersion]int32{
+	{Group: "", Version: "v1"}:                             1,
+	{Group: "autoscaling", Version: "v2"}:                  30,
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: 21,
+	{Group: "resource.k8s.io", Version: "v1"}:              21,
+}
+
+// groupPriority brings the place of a group in discovery into the bounds of what can be registered.
+func groupPriority(p int) int32 { return int32(min(max(p, 1), 20000)) }
+
+func registeredPriority(gv meta.GroupVersion) int32 {
+	if p, ok := versionPriorities[gv]; ok {
+		return p
+	}
+	return usualVersionPriority
+}

@@ -1,0 +1,247 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// APIServiceRegistration registers the group versions that a server has itself: there is an APIService of each, which names no
+// service. A label says who looks after it:
+//
+//   - onstart: the version is there as long as the server is. Its APIService is made, or given its spec, when the server starts, and then
+//     left alone; one whose version is gone goes.
+//   - true: it comes and goes, as definitions of custom resources do. Its APIService is kept while it is there, whatever others do to it.
+//
+// What has neither is somebody else's. Any APIService without a service is available. Every server runs its own.
+type APIServiceRegistration struct {
+	Client *client.Client
+	Local  LocalVersions
+	Log    *zap.Logger
+
+	stale   map[string]bool      // onstart when the server started, of versions that it does not have for good
+	missing map[string]time.Time // since when there has been no version for an APIService
+}
+
+// LocalVersions are the group versions that a server has itself, as they are at the moment of each call.
+type LocalVersions interface {
+	All() map[meta.GroupVersion]LocalVersion
+	// Changed returns a channel that is closed when versions come or go after the call.
+	Changed() <-chan struct{}
+}
+
+// LocalVersion is a group version that a server has itself.
+type LocalVersion struct {
+	GroupPriority, VersionPriority int32
+	Stays                          bool // as long as the server runs
+}
+
+// The label of APIServices that are registered, and its values.
+const (
+	automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
+	managedOnStart   = "onstart"
+	managedAlways    = "true"
+)
+
+const (
+	// registrationWriters is how many APIServices are made at once when a server starts: those that come together share a write to the disk.
+	registrationWriters = 8
+	// gatherVersions is how long versions are given to come together, as those of definitions do that are made one after the other.
+	gatherVersions = 20 * time.Millisecond
+	// learnTime is how long a server may take to learn of a version that another server has registered.
+	learnTime = time.Second
+)
+
+// Begin registers the versions that stay. It tries until it has.
+func (c *APIServiceRegistration) Begin(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := c.begin(ctx)
+		if err == nil {
+			return
+		}
+		if ignoreOvertaken(err) != nil {
+			c.Log.Warn("cannot register group versions yet", zap.Error(err))
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
+func (c *APIServiceRegistration) begin(ctx context.Context) error {
+	list, err := c.services().List(ctx, meta.ListOptions{})
+	if err != nil {
+		return err
+	}
+	c.stale, c.missing = map[string]bool{}, map[string]time.Time{}
+	there := map[string]*apiregistrationv1.APIService{}
+	for _, s := range list.Items {
+		there[s.Name] = s
+		if s.Labels[automanagedLabel] == managedOnStart {
+			c.stale[s.Name] = true
+		}
+	}
+	var wg sync.WaitGroup
+	var errs []error
+	var mu sync.Mutex
+	room := make(chan struct{}, registrationWriters)
+	for gv, v := range c.Local.All() {
+		if !v.Stays {
+			continue
+		}
+		s := there[serviceName(gv)]
+		delete(c.stale, serviceName(gv))
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			if err := c.register(ctx, gv, v, s); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Run works until ctx ends, after Begin. All definitions that were there at the start have to be known by then.
+func (c *APIServiceRegistration) Run(ctx context.Context) {
+	Loop{
+		Source:    Join(Watch(c.services(), meta.ListOptions{}), c.changes),
+		Reconcile: func(ctx context.Context, name Name) (time.Duration, error) { return c.reconcile(ctx, name.Name) },
+		Log:       c.Log,
+	}.Run(ctx)
+}
+
+func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.APIService] {
+	return client.For[*apiregistrationv1.APIService](c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
+}
+
+// changes is the Source of versions that come and go.
+func (c *APIServiceRegistration) changes(ctx context.Context, add func(Name), _ func(error)) {
+	var known map[meta.GroupVersion]LocalVersion
+	for ctx.Err() == nil {
+		changed := c.Local.Changed()
+		now := c.Local.All()
+		for gv := range now {
+			if _, ok := known[gv]; !ok {
+				add(Name{Name: serviceName(gv)})
+			}
+		}
+		for gv := range known {
+			if _, ok := now[gv]; !ok {
+				add(Name{Name: serviceName(gv)})
+			}
+		}
+		known = now
+		select {
+		case <-changed:
+			pause(ctx, gatherVersions)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serviceName is the name of the APIService of a version.
+func serviceName(gv meta.GroupVersion) string { return gv.Version + "." + gv.Group }
+
+// reconcile brings the APIService of a name to where it should be.
+func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
+	s, err := c.services().Get(ctx, name, meta.GetOptions{})
+	if ignoreNotFound(err) != nil {
+		return 0, err
+	}
+	if err != nil {
+		s = nil
+	}
+	version, group, _ := strings.Cut(name, ".")
+	gv := meta.GroupVersion{Group: group, Version: version}
+	v, local := c.Local.All()[gv]
+	if local {
+		delete(c.missing, name)
+	}
+	switch {
+	case local && !v.Stays && (s == nil || c.keeps(s)):
+		if err = c.register(ctx, gv, v, s); err == nil {
+			delete(c.stale, name)
+		}
+	case s == nil:
+		delete(c.missing, name)
+		delete(c.stale, name)
+		return 0, nil
+	case !local && c.keeps(s):
+		return c.drop(ctx, s)
+	}
+	if err == nil && s != nil && s.Spec.Service == nil {
+		err = c.setAvailable(ctx, s)
+	}
+	return 0, ignoreOvertaken(err)
+}
+
+// keeps reports whether an APIService comes and goes with its version.
+func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
+	label := s.Labels[automanagedLabel]
+	return label == managedAlways || label == managedOnStart && c.stale[s.Name]
+}
+
+// register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's.
+func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) error {
+	spec := apiregistrationv1.APIServiceSpec{
+		Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
+	}
+	if s == nil {
+		managed := managedAlways
+		if v.Stays {
+			managed = managedOnStart
+		}
+		_, err := c.services().Create(ctx, &apiregistrationv1.APIService{
+			ObjectMeta: meta.ObjectMeta{Name: serviceName(gv), Labels: map[string]string{automanagedLabel: managed}}, Spec: spec,
+		}, meta.CreateOptions{})
+		if meta.IsAlreadyExists(err) { // another server was faster
+			return nil
+		}
+		return err
+	}
+	if label := s.Labels[automanagedLabel]; label != managedOnStart && label != managedAlways || scheme.Equal(&s.Spec, &spec) {
+		return nil
+	}
+	s.Spec = spec
+	_, err := c.services().Update(ctx, s, meta.UpdateOptions{})
+	return err
+}
+
+// drop deletes an APIService whose version this server does not have. Another server may have registered it, and this one not know of
+// it yet.
+func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.APIService) (again time.Duration, err error) {
+	since, waits := c.missing[s.Name]
+	if !waits {
+		since = time.Now()
+		c.missing[s.Name] = since
+	}
+	if left := learnTime - time.Since(since); left > 0 {
+		return left, nil
+	}
+	delete(c.missing, s.Name)
+	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}})
+	return 0, ignoreOvertaken(err)
+}
+
+// setAvailable says that a version which this server has itself is available.
+func (c *APIServiceRegistration) setAvailable(ctx context.Context, s *apiregistrationv1.APIService) error {
+	is := apiregistrationv1.Condition(s, apiregistrationv1.Available)
+	want := apiregistrationv1.Local
+	if is != nil && is.Status == want.Status && is.Reason == want.Reason && is.Message == want.Message {
+		return nil
+	}
+	apiregistrationv1.SetCondition(s, want, meta.Time{Time: time.Now()})
+	_, err := c.services().UpdateStatus(ctx, s, meta.UpdateOptions{})
+	return err
+}
