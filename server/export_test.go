@@ -1,7 +1,10 @@
 package server
 
 import (
+	"context"
+
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -13,4 +16,9 @@ func (s *Server) SecretToken(namespace, account, uid, secret string) (string, er
 // TokenObject tells of an object that a token is bound to.
 func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
 	return (&tokenObjects{s.resources.Stores, s.log}).Object(resource, namespace, name)
+}
+
+// ResolveByEndpoints is where a service is found by its endpoints.
+func ResolveByEndpoints(s *Server, namespace, name string, port int) (string, error) {
+	return s.resolver(true)(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
 }

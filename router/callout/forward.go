@@ -1,7 +1,6 @@
 package callout
 
 import (
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -28,9 +27,10 @@ func NewForwarder(to Target) (*Forwarder, error) {
 	if err != nil {
 		return nil, err
 	}
-	upgrades := usual.Clone()
-	upgrades.ForceAttemptHTTP2, upgrades.TLSNextProto = false, map[string]func(string, *tls.Conn) http.RoundTripper{}
-	return &Forwarder{usual, upgrades}, nil
+	upgrades, err := to.transport()
+	upgrades.ForceAttemptHTTP2, upgrades.Protocols = false, new(http.Protocols)
+	upgrades.Protocols.SetHTTP1(true)
+	return &Forwarder{usual, upgrades}, err
 }
 
 // RoundTrip implements http.RoundTripper.
