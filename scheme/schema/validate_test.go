@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -321,4 +322,20 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s has not changed, and yet %v", once, same.errs.ToAggregate())
 		}
 	})
+}
+
+func TestPreserveAllSaysNothingOfValues(t *testing.T) {
+	const text = `{"type":"object","properties":{"closed":{"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":false},
+		"open":{"type":"object","additionalProperties":true,"maxProperties":1}}}`
+	const tree = `{"closed":{"a":1},"open":{"a":{"deep":null},"b":1},"unknown":{"c":null}}`
+	s := parseSchema(t, text)
+	s.PreserveAll()
+	pruned := parseTree(t, tree)
+	if s.Prune(pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
+		t.Errorf("Prune(%s) = %v", tree, pruned)
+	}
+	// Neither what is forbidden nor what is anything has been described, so it counts as changed.
+	checkValid(t, s, tree, tree,
+		`FieldValueInvalid closed: Invalid value: "a": closed.a in body is a forbidden property`,
+		`FieldValueTooMany open: Too many: 2: must have at most 1 item`)
 }
