@@ -339,3 +339,12 @@ func TestPreserveAllSaysNothingOfValues(t *testing.T) {
 		`FieldValueInvalid closed: Invalid value: "a": closed.a in body is a forbidden property`,
 		`FieldValueTooMany open: Too many: 2: must have at most 1 item`)
 }
+
+func TestFormerElementsByNumbers(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","p"],
+		"items":{"type":"object","required":["k","p"],"properties":{"k":{"type":"string"},"p":{"type":"number"},"v":{"type":"string","maxLength":1}}}}}}`)
+	old := `{"l":[{"k":"a","p":2.0,"v":"long"},{"k":"a","p":2,"v":"longer"},{"k":"b","p":0.12345678,"v":"longest"}]}`
+	checkValid(t, s, old, old)
+	checkValid(t, s, `{"l":[{"k":"b","p":0.123456781}]}`, old)
+	checkValid(t, s, `{"l":[{"k":"a","p":2,"v":"long"}]}`, old, `FieldValueTooLong l[0].v: Too long: may not be more than 1 byte`)
+}
