@@ -81,7 +81,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	case rawExtensionModel:
 		return anyAtomic
 	}
-	sh := shape{of: s, preserve: preserve || s.PreserveUnknown}
+	sh := shape{of: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
 		typ = "" // of which there is no type either

@@ -31,10 +31,10 @@ func (s *Schema) prune(tree any, nulls bool) (unknown []string) {
 	return slices.Compact(append(p.found, p.inMeta...))
 }
 
-// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s describes. It changes s, which is
-// to be new.
+// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s describes. What s says of them
+// stays what it was. It changes s, which is to be new.
 func (s *Schema) PreserveAll() {
-	s.PreserveUnknown, s.keepNulls = true, true
+	s.keepsAll = true
 	for _, p := range s.Properties {
 		p.PreserveAll()
 	}
@@ -61,7 +61,7 @@ func (p *pruner) value(s *Schema, v any, keep bool) {
 	}
 	if s != nil {
 		s = s.Target()
-		keep = keep || s.PreserveUnknown
+		keep = keep || s.KeepsUnknown()
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -124,7 +124,7 @@ func (p *pruner) head(name string, v any) bool {
 }
 
 // dropsNull reports whether v is a null that stands for nothing.
-func (s *Schema) dropsNull(v any) bool { return s.forbidsNull(v) && s.Default == nil && !s.keepNulls }
+func (s *Schema) dropsNull(v any) bool { return s.forbidsNull(v) && s.Default == nil && !s.keepsAll }
 
 // holdsMore reports whether a value can have fields below it.
 func holdsMore(v any) bool {

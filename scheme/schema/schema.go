@@ -76,8 +76,8 @@ type Schema struct {
 	// EmbeddedResource marks a value that is an object of some kind.
 	EmbeddedResource bool
 	PreserveUnknown  bool // fields that are not described are kept
-	keepNulls        bool // even where they are not allowed; see PreserveAll
 	IntOrString      bool
+	keepsAll         bool // see PreserveAll
 	// resources and lists say that there may be embedded resources, or lists whose elements have to be told apart, in values of s. They
 	// are what Parse has seen: Go types have no such resources, and Validate judges their lists.
 	resources, lists bool
@@ -173,6 +173,9 @@ func (s *Schema) Child(name string) *Schema {
 	}
 	return s.AdditionalProperties
 }
+
+// KeepsUnknown reports whether fields that are not described are kept: by what s says, or as they are wherever s stands.
+func (s *Schema) KeepsUnknown() bool { return s.PreserveUnknown || s.keepsAll }
 
 // isResource reports whether values have apiVersion, kind and metadata besides what is described.
 func (s *Schema) isResource() bool { return s.Resource || s.EmbeddedResource }

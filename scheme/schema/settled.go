@@ -7,7 +7,7 @@ func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
 func settled(s *Schema, v any, keep bool) bool {
 	if s != nil {
 		s = s.Target()
-		keep = keep || s.PreserveUnknown
+		keep = keep || s.KeepsUnknown()
 	}
 	switch v := v.(type) {
 	case map[string]any:

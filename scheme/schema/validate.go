@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -331,7 +332,8 @@ func (f *former) element(v any) before {
 	return before{}
 }
 
-// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars.
+// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars. As
+// in kube-apiserver, 1 is not 1.0, and where there are several keys, six decimals of a number count.
 func (s *Schema) scalarKeys(element any) (any, bool) {
 	fields, _ := element.(map[string]any)
 	for _, name := range s.ListKeys {
@@ -339,7 +341,21 @@ func (s *Schema) scalarKeys(element any) (any, bool) {
 			return nil, false
 		}
 	}
-	return identity(element, s.ListKeys), len(s.ListKeys) > 0
+	if len(s.ListKeys) < 2 {
+		return identity(element, s.ListKeys), len(s.ListKeys) == 1
+	}
+	var b strings.Builder
+	for _, name := range s.ListKeys {
+		switch v := fields[name].(type) {
+		case string:
+			fmt.Fprintf(&b, "%q,", v)
+		case float64:
+			fmt.Fprintf(&b, "%f,", v)
+		default:
+			fmt.Fprint(&b, v, ",")
+		}
+	}
+	return b.String(), true
 }
 
 // isAnything reports whether s says nothing at all of a value.

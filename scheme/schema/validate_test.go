@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -321,4 +322,29 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s has not changed, and yet %v", once, same.errs.ToAggregate())
 		}
 	})
+}
+
+func TestPreserveAllSaysNothingOfValues(t *testing.T) {
+	const text = `{"type":"object","properties":{"closed":{"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":false},
+		"open":{"type":"object","additionalProperties":true,"maxProperties":1}}}`
+	const tree = `{"closed":{"a":1},"open":{"a":{"deep":null},"b":1},"unknown":{"c":null}}`
+	s := parseSchema(t, text)
+	s.PreserveAll()
+	pruned := parseTree(t, tree)
+	if s.Prune(pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
+		t.Errorf("Prune(%s) = %v", tree, pruned)
+	}
+	// Neither what is forbidden nor what is anything has been described, so it counts as changed.
+	checkValid(t, s, tree, tree,
+		`FieldValueInvalid closed: Invalid value: "a": closed.a in body is a forbidden property`,
+		`FieldValueTooMany open: Too many: 2: must have at most 1 item`)
+}
+
+func TestFormerElementsByNumbers(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","properties":{"l":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k","p"],
+		"items":{"type":"object","required":["k","p"],"properties":{"k":{"type":"string"},"p":{"type":"number"},"v":{"type":"string","maxLength":1}}}}}}`)
+	old := `{"l":[{"k":"a","p":2.0,"v":"long"},{"k":"a","p":2,"v":"longer"},{"k":"b","p":0.12345678,"v":"longest"}]}`
+	checkValid(t, s, old, old)
+	checkValid(t, s, `{"l":[{"k":"b","p":0.123456781}]}`, old)
+	checkValid(t, s, `{"l":[{"k":"a","p":2,"v":"long"}]}`, old, `FieldValueTooLong l[0].v: Too long: may not be more than 1 byte`)
 }

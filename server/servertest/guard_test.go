@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
 // TestGuardForms knows credentials that it was not told of from what else stands in logs.
@@ -49,10 +50,10 @@ func TestGuardForms(t *testing.T) {
 		"GET /apis/apps/v1/deployments?continue=eyJ": false,
 		"config map extension-apiserver-authentication changed in kube-system": false,
 	} {
-		g := new(guard)
-		log := func(fields ...zap.Field) { zap.New(g.core()).With(zap.String("kept", "x")).Debug("m", fields...) }
-		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.lines()) > 0) != want {
-			t.Errorf("%s: got %v, want %v", text, g.lines(), want)
+		g := new(leaks.Log)
+		log := func(fields ...zap.Field) { zap.New(logging(g)).With(zap.String("kept", "x")).Debug("m", fields...) }
+		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.Found()) > 0) != want {
+			t.Errorf("%s: got %v, want %v", text, g.Found(), want)
 		}
 	}
 }
@@ -99,11 +100,11 @@ func TestGuardFindsLeaks(t *testing.T) {
 			Sent(r)
 			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		}
-		if found := g.lines(); len(found) > 0 {
+		if found := g.Found(); len(found) > 0 {
 			t.Errorf("%s: found before it leaks: %s", tt.leak, found)
 		}
 		s.Log().Debug("planted", zap.Error(fmt.Errorf("about %s: no", tt.leak)))
-		if len(g.lines()) == 0 {
+		if len(g.Found()) == 0 {
 			t.Errorf("%s: not found", tt.leak)
 		}
 		if err := s.Close(); err != nil {

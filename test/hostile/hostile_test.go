@@ -15,11 +15,16 @@ func TestRefused(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	server, err := startServer(t.Context(), binary)
+	server, err := startServer(t.Context(), binary, "debug", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.stop()
+	defer func() {
+		server.stop()
+		if err := server.leaked(); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, q := range refused() {
 		for _, proto := range []protocol{http1, http2} {
 			if proto == http2 && q.odd {

@@ -68,12 +68,15 @@ type plan struct {
 	only     *regexp.Regexp
 }
 
-func (p *plan) run(ctx context.Context) error {
-	coracle, err := startServer(ctx, p.server)
+func (p *plan) run(ctx context.Context) (err error) {
+	coracle, err := startServer(ctx, p.server, "error", os.Stderr)
 	if err != nil {
 		return err
 	}
-	defer coracle.stop()
+	defer func() {
+		coracle.stop()
+		err = errors.Join(err, coracle.leaked())
+	}()
 	switch {
 	case p.dear:
 		return p.lookOn(ctx, coracle)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
 // process is a running server.
@@ -19,6 +22,15 @@ type process struct {
 	cmd     *exec.Cmd
 	address string
 	cleanup func()
+	log     *leaks.Log // of the coracle binary
+}
+
+// leaked is an error if there are credentials in the log of a server that was stopped.
+func (p *process) leaked() error {
+	if found := p.log.Found(); len(found) > 0 {
+		return fmt.Errorf("credentials in the server's log: %.300q", found)
+	}
+	return nil
 }
 
 // start starts cmd, which dies with this process.
@@ -33,8 +45,8 @@ func (p *process) stop() {
 	p.cleanup()
 }
 
-// startServer starts the coracle binary on a free port, with data of its own, and waits until it is ready.
-func startServer(ctx context.Context, binary string) (*process, error) {
+// startServer starts the coracle binary on a free port, with data of its own, and waits until it is ready. It logs from level on, to out.
+func startServer(ctx context.Context, binary, level string, out io.Writer) (*process, error) {
 	dir, err := os.MkdirTemp("", "hostile-")
 	if err != nil {
 		return nil, err
@@ -48,14 +60,16 @@ func startServer(ctx context.Context, binary string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, "serve", "--log-level=error", "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
-	cmd.Stderr = os.Stderr
+	cmd := exec.Command(binary, "serve", "--log-level="+level, "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	leaks.Learn(adminToken, knownToken)
+	log := new(leaks.Log)
+	cmd.Stderr = io.MultiWriter(out, log)
 	p, err := start(cmd)
 	if err != nil {
 		return nil, err
 	}
 	p.address = "127.0.0.1:" + port
-	p.cleanup = func() { os.RemoveAll(dir) }
+	p.log, p.cleanup = log, func() { os.RemoveAll(dir) }
 	ready := request{method: "GET", target: "/readyz", header: bearer(adminToken)}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		if a, err := newSender(&p, http1).once(ctx, &ready); err == nil && a.Status == 200 {

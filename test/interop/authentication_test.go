@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 	"github.com/zitadel/oidc/v3/example/server/exampleop"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -30,7 +31,7 @@ func (s *server) withToken(t *testing.T, token string) *rest.Config {
 	t.Helper()
 	config := rest.AnonymousClientConfig(s.config(t))
 	config.BearerToken = token
-	leaks.learn(token)
+	leaks.Learn(token)
 	return config
 }
 
@@ -156,7 +157,7 @@ const hookToken = "of-the-server"
 // hookFile makes the kubeconfig that leads a server to a webhook.
 func hookFile(t *testing.T, hook *httptest.Server) string {
 	t.Helper()
-	leaks.learn(hookToken)
+	leaks.Learn(hookToken)
 	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")
 	config := clientcmdapi.NewConfig()
 	config.Clusters["hook"] = &clientcmdapi.Cluster{Server: hook.URL + "/review", CertificateAuthority: caFile(t, hook)}

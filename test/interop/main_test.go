@@ -18,9 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 )
+
+// logs are those of all servers, which log everything. They are read for credentials, as those of servers inside of tests are.
+var logs leaks.Log
 
 // programs are the paths of what is tested and of what it is tested with.
 var programs struct{ server, kubectl, etcd, extension string }
@@ -49,7 +53,7 @@ func runAll(m *testing.M) int {
 	}
 	code := m.Run()
 	shared.kill()
-	for _, line := range leaks.lines() {
+	for _, line := range logs.Found() {
 		log.Printf("a credential in the log of a server: %s", line)
 		code = 1
 	}

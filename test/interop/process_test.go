@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -182,8 +183,8 @@ func (s *server) config(t testing.TB) *rest.Config {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	leaks.learn(config.BearerToken)
-	leaks.learn(string(config.KeyData))
+	leaks.Learn(config.BearerToken)
+	leaks.Learn(string(config.KeyData))
 	return config
 }
 
@@ -292,7 +293,7 @@ func (l *tail) Write(p []byte) (int, error) {
 	l.data = append(l.data, p...)
 	fresh := l.data[len(l.data)-len(p)-l.unread:]
 	whole := bytes.LastIndexByte(fresh, '\n') + 1
-	leaks.read(string(fresh[:whole]))
+	logs.Write(fresh[:whole])
 	l.unread = min(len(fresh)-whole, tailSize)
 	if n := len(l.data) - tailSize; n > tailSize {
 		l.data = bytes.Clone(l.data[n:])

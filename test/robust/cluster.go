@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
 // Config is what is tested.
@@ -73,7 +75,7 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 		port := strconv.Itoa(freePort())
 		name := fmt.Sprintf("server%d", i)
 		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
-			"--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}
+			"--log-level", "debug", "--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}
 		url := "https://127.0.0.1:" + port
 		cl.urls = append(cl.urls, url)
 		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: slices.Concat(args, storage, c.Args),
@@ -114,12 +116,25 @@ func (cl *cluster) kill() {
 func (cl *cluster) end(trouble func(string, ...any)) {
 	for _, p := range cl.servers {
 		p.terminate()
-		data, err := os.ReadFile(p.log)
-		if err != nil {
-			trouble("%v", err)
-		} else if at := alarm.FindIndex(data); at != nil {
-			trouble("%s: %.2000s", p.log, data[at[0]:])
-		}
+		readLog(p.log, trouble)
+	}
+}
+
+// readLog looks through a log for what must not be there.
+func readLog(file string, trouble func(string, ...any)) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		trouble("%v", err)
+		return
+	}
+	if at := alarm.FindIndex(data); at != nil {
+		trouble("%s: %.2000s", file, data[at[0]:])
+	}
+	leaks.Learn(token)
+	var log leaks.Log
+	log.Write(data)
+	for _, line := range log.Found() {
+		trouble("%s: a credential in the log: %.2000s", file, line)
 	}
 }
 

@@ -1,0 +1,32 @@
+package leaks
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestLog finds what is planted, in whatever pieces it is written.
+func TestLog(t *testing.T) {
+	Learn("planted-secret", "short")
+	for text, want := range map[string]int{
+		"":                                   0,
+		"a short one\nGET /api/v1/secrets\n": 0,
+		"planted-\nsecret\n":                 0,
+		"a planted-secret here\nb\n":         1,
+		"cGxhbnRlZC1zZWNyZXQ=\n":             1, // in base64
+		"a\nBearer 0123456789\nBasic YTpiY2RlZg==\nb\nplanted-secret": 3,
+		strings.Repeat("planted-secret\n", 2*shownLines):              shownLines,
+	} {
+		for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			var l Log
+			if _, err := io.Copy(&l, in); err != nil {
+				t.Fatal(err)
+			}
+			if found := l.Found(); len(found) != want {
+				t.Errorf("%q: found %q, want %d lines", text, found, want)
+			}
+		}
+	}
+}
