@@ -46,10 +46,10 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 			s.answer <- nil
 			return
 		}
-		if s.reason != nil {
-			panic(s.reason)
+		if s.came.reason != nil {
+			panic(s.came.reason)
 		}
-		if s.refused && c != nil {
+		if s.came.refused && c != nil {
 			c.refused.Store(time.Now().UnixNano())
 		}
 	})
@@ -82,17 +82,22 @@ type stream struct {
 	header              http.Header
 	log                 *zap.Logger
 	code                int     // held back, so that the header can say what becomes of the connection; 0 if there is none
-	refused             bool    // the code is an error's
 	frames              *[]byte // not sent yet; nil if there are none
 
 	asked  chan struct{} // asks the goroutine of net/http to take the connection; closed when it has been served
 	answer chan error
-	reason any                // of a panic, for net/http
+	came   outcome            // for net/http
 	cancel context.CancelFunc // ends the request
 
 	mu       sync.Mutex
 	conn     net.Conn  // nil until it has been taken
 	deadline time.Time // for writing
+}
+
+// outcome is what came of a request that has not become a stream.
+type outcome struct {
+	refused bool // the code is an error's
+	reason  any  // of a panic
 }
 
 // serve has h answer.
@@ -102,7 +107,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	defer func() {
 		reason := recover()
 		if s.conn == nil {
-			s.reason = reason
+			s.came.reason = reason
 			return
 		}
 		if reason != nil && reason != http.ErrAbortHandler {
@@ -163,7 +168,7 @@ func (s *stream) WriteHeader(code int) {
 	case code < http.StatusOK:
 		s.ResponseWriter.WriteHeader(code)
 	case s.code == 0:
-		s.code, s.refused = code, code >= http.StatusBadRequest
+		s.code, s.came.refused = code, code >= http.StatusBadRequest
 	}
 }
 

@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
 // What the example server of Kubernetes serves, and how its own manifests call it.
@@ -79,7 +81,7 @@ func tokenOf(t *testing.T, c kubernetes.Interface, ns, account string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaks.learn(r.Status.Token)
+	leaks.Learn(r.Status.Token)
 	return r.Status.Token
 }
 
