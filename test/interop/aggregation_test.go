@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -331,11 +332,11 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 	})
 }
 
-// recheck has a server look at once whether the extension server is available: it looks when its declaration changes.
+// recheck has a server look at once whether the extension server is available: it looks when what is wanted changes.
 func recheck(t *testing.T, s *server) {
 	t.Helper()
 	for _, version := range wardleVersions {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"looked":%q}}}`, time.Now())
+		patch := fmt.Appendf(nil, `{"spec":{"groupPriorityMinimum":%d}}`, 1000+rand.IntN(1000))
 		if _, err := s.registry(t).ApiregistrationV1().APIServices().Patch(t.Context(), version+"."+wardleGroup, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
