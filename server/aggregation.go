@@ -117,6 +117,12 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.on.ServeHTTP(w, r)
 }
 
+// local reports whether no other server has a group version.
+func (a *aggregator) local(gv meta.GroupVersion) bool {
+	table := a.table.Load()
+	return table == nil || (*table)[gv] == nil
+}
+
 // legacy is the version that stands for all paths under /api.
 var legacy = meta.GroupVersion{Version: "v1"}
 
