@@ -50,13 +50,16 @@ func newAvailability(reg *prometheus.Registry) (*availability, error) {
 
 // begin has the controller run from now on, whenever it is needed.
 func (v *availability) begin(a *aggregator, s *Server) {
-	c := &controller.APIServiceAvailability{
-		Client: s.client, Check: a.check, Log: a.log.Named("availability"),
-		Lost: func(name, reason string) { v.lost.WithLabelValues(strings.Clone(name), reason).Inc() },
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.find, v.work = c.Run, s.life.controllers
+	v.work = s.life.controllers
+	v.find = func(ctx context.Context) {
+		c := controller.APIServiceAvailability{
+			Client: s.client, Check: a.check, Log: a.log.Named("availability"),
+			Lost: func(name, reason string) { v.lost.WithLabelValues(strings.Clone(name), reason).Inc() },
+		}
+		c.Run(ctx)
+	}
 	v.settleLocked()
 }
 
