@@ -15,7 +15,7 @@ func (s *Server) addAPIServiceRegistration(definitions *progress) error {
 	}
 	local := &localVersions{table: s.table}
 	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
-	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", Run: func(ctx context.Context, s *Server) error {
+	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: "autoregister-completion", Run: func(ctx context.Context, s *Server) error {
 		local.settle()
 		r.Begin(ctx)
 		s.life.controllers.run(func(ctx context.Context) {

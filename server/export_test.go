@@ -22,3 +22,12 @@ func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
 func ResolveByEndpoints(s *Server, namespace, name string, port int) (string, error) {
 	return s.resolver(true)(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
 }
+
+// NoAvailability leaves what API services say of the servers behind them to the test.
+func NoAvailability(s *Server) {
+	v := s.resources.metrics.availability
+	v.need(false)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.find = nil
+}

@@ -15,6 +15,8 @@ type Hook struct {
 	// Run does the work. A post-start hook that returns an error ends the server; what it leaves running must be
 	// ended by the context and is not waited for, unless it was started with Server.Go.
 	Run func(ctx context.Context, s *Server) error
+
+	completes string // a check of its own, as Kubernetes has one for what the hook does; "" for none
 }
 
 // hooks are those of one occasion, with their state. Readiness waits for all post-start hooks.
@@ -32,7 +34,11 @@ func (s *Server) AddPostStartHook(h Hook) error {
 	if err := s.life.postStart.add(h); err != nil {
 		return err
 	}
-	return s.life.health.installHook(s.life.postStart.check(h.Name))
+	var errs []error
+	for _, c := range s.life.postStart.checksOf(h) {
+		errs = append(errs, s.life.health.installHook(c))
+	}
+	return errors.Join(errs...)
 }
 
 // AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned away. It must be
@@ -57,15 +63,21 @@ func (h *hooks) add(hook Hook) error {
 func (h *hooks) checks() []healthCheck {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	checks := make([]healthCheck, len(h.list))
-	for i := range h.list {
-		checks[i] = h.check(h.list[i].Name)
+	checks := make([]healthCheck, 0, len(h.list))
+	for _, hook := range h.list {
+		checks = append(checks, h.checksOf(hook)...)
 	}
 	return checks
 }
 
-func (h *hooks) check(name string) healthCheck {
-	return healthCheck{"poststarthook/" + name, func(context.Context) error { return h.done(name) }}
+// checksOf are the health checks of one hook.
+func (h *hooks) checksOf(hook Hook) []healthCheck {
+	done := func(context.Context) error { return h.done(hook.Name) }
+	checks := []healthCheck{{"poststarthook/" + hook.Name, done}}
+	if hook.completes != "" {
+		checks = append(checks, healthCheck{hook.completes, done})
+	}
+	return checks
 }
 
 func (h *hooks) done(name string) error {

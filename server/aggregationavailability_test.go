@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+func apiServices(s *servertest.Server) client.Resource[*apiregistrationv1.APIService] {
+	return client.For[*apiregistrationv1.APIService](s.Server.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
+}
+
+// says waits until an APIService says so of whether it is available: "status reason: message", or the beginning of that.
+func says(t testing.TB, s *servertest.Server, name, want string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+	defer cancel()
+	got := ""
+	for ev, err := range apiServices(s).Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := apiregistrationv1.Condition(ev.Object, apiregistrationv1.Available); c != nil {
+			if got = string(c.Status) + " " + c.Reason + ": " + c.Message; strings.HasPrefix(got, want) {
+				return
+			}
+		}
+	}
+	t.Fatalf("%s says %q, want %q", name, got, want)
+}
+
+// TestAvailability: a server behind comes, fails, is away, and comes back; requests are handed on to it, or not.
+func TestAvailability(t *testing.T) {
+	t.Parallel()
+	var failing atomic.Bool
+	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
+		if failing.Load() {
+			http.Error(w, "", http.StatusInternalServerError)
+			return
+		}
+		hello(w, r)
+	})
+	s := inFront(t)
+	const name = "v1.skiffs.example.com"
+	if _, err := apiServices(s).Create(t.Context(), b.service(), meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s, name, "True Passed: all checks passed")
+	if asked := b.came.Load(); asked.Header.Get("X-Remote-User") == "" {
+		t.Errorf("asked with %v", asked.Header)
+	}
+	failing.Store(true)
+	change := func(change func(*apiregistrationv1.APIService)) {
+		t.Helper()
+		have, err := apiServices(s).Get(t.Context(), name, meta.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(have)
+		if _, err := apiServices(s).Update(t.Context(), have, meta.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(a *apiregistrationv1.APIService) { a.Spec.VersionPriority++ }) // has it looked at now
+	url := "https://localhost:" + port(b.Listener.Addr()) + skiffs
+	says(t, s, name, "False FailedDiscoveryCheck: failing or missing response from "+url+": bad status from "+url+": 500")
+	failing.Store(false)
+	says(t, s, name, "True Passed: all checks passed")
+	change(func(a *apiregistrationv1.APIService) { a.Spec.CABundle = []byte("none") })
+	says(t, s, name, `False FailedDiscoveryCheck: failing or missing response from `+url+`: Get "`+url+`": the CA bundle holds no certificate in PEM`)
+	change(func(a *apiregistrationv1.APIService) { a.Spec.CABundle, a.Spec.InsecureSkipTLSVerify = nil, true })
+	says(t, s, name, "True Passed: all checks passed")
+	b.Close()
+	change(func(a *apiregistrationv1.APIService) { a.Spec.VersionPriority++ })
+	says(t, s, name, `False FailedDiscoveryCheck: failing or missing response from `+url+`: Get "`+url+`": dial tcp`)
+	change(func(a *apiregistrationv1.APIService) { a.Spec.Service, a.Spec.InsecureSkipTLSVerify = nil, false })
+	says(t, s, name, "True Local: Local APIServices are always available")
+	if n := series(t, s, `aggregator_unavailable_apiservice_total{name="v1.skiffs.example.com",reason="FailedDiscoveryCheck"} 3`); n != 1 {
+		t.Errorf("it is not counted how often it was lost: %d series", n)
+	}
+}
+
+func port(a net.Addr) string {
+	_, port, _ := net.SplitHostPort(a.String())
+	return port
+}
+
+// series counts the lines of the metrics that begin so.
+func series(t testing.TB, s *servertest.Server, line string) (n int) {
+	t.Helper()
+	_, metrics := do(t, s, "GET", "/metrics", "")
+	for have := range strings.SplitSeq(metrics, "\n") {
+		if strings.HasPrefix(have, line) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAvailabilityIsShown: 1 for each APIService that is not available, 0 for all others, nothing for those that are gone.
+func TestAvailabilityIsShown(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, server.Config{})
+	const gauge = "aggregator_unavailable_apiservice{name="
+	if series(t, s, gauge+`"v1.apps"} 0`) != 1 || series(t, s, gauge+`"v1."} 0`) != 1 {
+		t.Error("what is local is not shown as available")
+	}
+	made, err := apiServices(s).Create(t.Context(), &apiregistrationv1.APIService{
+		ObjectMeta: meta.ObjectMeta{Name: "v1.skiffs.example.com"},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: "skiffs.example.com", Version: "v1", GroupPriorityMinimum: 1, VersionPriority: 1,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "absent"},
+		},
+	}, meta.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, s, made.Name, `False ServiceNotFound: service/absent in "default" is not present`)
+	eventually(t, "it is shown as unavailable", func() bool { return series(t, s, gauge+`"v1.skiffs.example.com"} 1`) == 1 })
+	if err := apiServices(s).Delete(t.Context(), made.Name, meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is shown no more", func() bool { return series(t, s, gauge+`"v1.skiffs`) == 0 })
+}
+
+// TestAvailabilityCostsNothing while there are no servers behind: nobody works who did not before, also when there have been some.
+func TestAvailabilityCostsNothing(t *testing.T) {
+	s := servertest.Start(t, server.Config{Controllers: []string{}})
+	working := func() bool {
+		buf := make([]byte, 1<<20)
+		return strings.Contains(string(buf[:runtime.Stack(buf, true)]), "APIServiceAvailability")
+	}
+	if working() {
+		t.Error("somebody works")
+	}
+	for range 3 {
+		made, err := apiServices(s).Create(t.Context(), newBehind(t, hello).service(), meta.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, s, made.Name, "False ServiceNotFound")
+		if !working() {
+			t.Error("nobody works")
+		}
+		if err := apiServices(s).Delete(t.Context(), made.Name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nobody works", func() bool { return !working() })
+	}
+}
+
+// TestAvailabilityOnTwoServers of one store: they come to the same, and write it once.
+func TestAvailabilityOnTwoServers(t *testing.T) {
+	t.Parallel()
+	store := memory.New(memory.Config{})
+	b := newBehind(t, hello)
+	with := func(c *server.Config) { c.Storage.Store = store }
+	first := inFront(t, with)
+	if _, err := apiServices(first).Create(t.Context(), b.service(), meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, first, "v1.skiffs.example.com", "True Passed")
+	second := inFront(t, with)
+	before, err := apiServices(first).Get(t.Context(), "v1.skiffs.example.com", meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(b.done) > 0 {
+		<-b.done
+	}
+	<-b.done // the second asks as well
+	eventually(t, "the second hands requests on", func() bool {
+		code, _ := do(t, second, "GET", skiffs+"/boats", "")
+		return code == http.StatusOK
+	})
+	after, err := apiServices(second).Get(t.Context(), "v1.skiffs.example.com", meta.GetOptions{})
+	if err != nil || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("got %v, %v, want it as it was at %s", after.ResourceVersion, err, before.ResourceVersion)
+	}
+}
