@@ -21,19 +21,21 @@ func FilterV2(document []byte, prefix string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := map[string]any{}
-	for path, item := range d.paths {
-		if strings.HasPrefix(path, prefix) {
-			kept[path] = item
-		}
-	}
-	if len(kept) == 0 {
+	d.drop(func(path string) bool { return !strings.HasPrefix(path, prefix) })
+	if len(d.paths) == 0 {
 		return nil, nil
 	}
-	before, now := d.used(d.paths), d.used(kept)
-	maps.DeleteFunc(d.definitions, func(name string, _ any) bool { return before[v2Models+name] && !now[v2Models+name] })
-	d.paths = kept
 	return d.append(nil), nil
+}
+
+// drop takes paths away, and the models that were used by nothing else. What nothing has used stays.
+func (d *swagger) drop(isGone func(path string) bool) {
+	before, all := d.used(), len(d.paths)
+	maps.DeleteFunc(d.paths, func(path string, _ any) bool { return isGone(path) })
+	if len(d.paths) < all {
+		now := d.used()
+		maps.DeleteFunc(d.definitions, func(name string, _ any) bool { return before[v2Models+name] && !now[v2Models+name] })
+	}
 }
 
 // MergeV2 returns a document of version 2, made by V2JSON, with parts of others, made by FilterV2. Of models and parameters that have
@@ -65,7 +67,7 @@ func MergeV2(document []byte, parts [][]byte) []byte {
 
 // merge takes over what another document has. A path that is there already stays as it is.
 func (d *swagger) merge(from *swagger) {
-	maps.DeleteFunc(from.paths, func(path string, _ any) bool { return d.paths[path] != nil })
+	from.drop(func(path string) bool { return d.paths[path] != nil })
 	if len(from.paths) == 0 {
 		return
 	}

@@ -62,7 +62,7 @@ func (d *swagger) append(dst []byte) []byte {
 }
 
 // used are the references that paths make, and those that follow from them.
-func (d *swagger) used(paths map[string]any) map[string]bool {
+func (d *swagger) used() map[string]bool {
 	used := map[string]bool{}
 	var next []string
 	see := func(object map[string]any) {
@@ -71,7 +71,7 @@ func (d *swagger) used(paths map[string]any) map[string]bool {
 			next = append(next, ref)
 		}
 	}
-	for _, path := range paths {
+	for _, path := range d.paths {
 		swaggerShapes().path(see, path)
 	}
 	for len(next) > 0 {
@@ -108,7 +108,7 @@ func (d *swagger) rename(refs map[string]string) {
 }
 
 // shape reports whether a value is what a place of a document takes, and has see look at all objects that may refer to others. see may
-// be nil. Members of objects that are null are taken away.
+// be nil. Fields that are null are taken away.
 type shape func(see func(object map[string]any), value any) bool
 
 // swaggerShapes are the shapes of what has a name.
@@ -235,9 +235,10 @@ func objectOf(fields map[string]shape) shape {
 			return false
 		}
 		for key, member := range object {
-			if member == nil {
+			f := fields[key]
+			if f != nil && member == nil {
 				delete(object, key)
-			} else if f := fields[key]; f != nil && !f(see, member) {
+			} else if f != nil && !f(see, member) {
 				return false
 			}
 		}
