@@ -61,8 +61,7 @@ type aggregator struct {
 	// resolve finds addresses of services.
 	resolve callout.Resolver
 	// certificate is what is shown to other servers, nil for none.
-	certificate  func() *tls.Certificate
-	availability *availability
+	certificate func() *tls.Certificate
 	// ends is the end of connections that have switched protocols.
 	ends context.Context
 
@@ -117,6 +116,12 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.on.ServeHTTP(w, r)
 }
 
+// local reports whether no other server has a group version.
+func (a *aggregator) local(gv meta.GroupVersion) bool {
+	table := a.table.Load()
+	return table == nil || (*table)[gv] == nil
+}
+
 // legacy is the version that stands for all paths under /api.
 var legacy = meta.GroupVersion{Version: "v1"}
 
@@ -155,7 +160,7 @@ func (a *aggregator) begin(s *Server) error {
 			return nil
 		}}),
 		s.AddPostStartHook(Hook{Name: "apiservice-status-remote-available-controller", Run: func(_ context.Context, s *Server) error {
-			a.availability.begin(a, s)
+			a.metrics.availability.begin(a, s)
 			return nil
 		}}))
 }
@@ -191,7 +196,7 @@ func (a *aggregator) follow(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	a.availability.unavailable.Reset()
+	a.metrics.availability.unavailable.Reset()
 	present := map[string]bool{} // nil after the initial state
 	for {
 		events, err := w.Next(ctx)
@@ -213,7 +218,7 @@ func (a *aggregator) follow(ctx context.Context) error {
 			case e.Type == cache.Deleted:
 				name := a.nameOf(e.Object)
 				changed = a.forget(name) || changed
-				a.availability.forget(name)
+				a.metrics.availability.forget(name)
 			default:
 				if present != nil {
 					present[a.nameOf(e.Object)] = true
@@ -247,7 +252,7 @@ func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)
-	a.availability.show(service)
+	a.metrics.availability.show(service)
 	if service.Spec.Service == nil {
 		return a.forget(name)
 	}
@@ -274,7 +279,7 @@ func (a *aggregator) forget(name string) bool {
 // publish puts the table in force.
 func (a *aggregator) publish() {
 	defer a.docs.set(a.known)
-	defer a.availability.need(len(a.known) > 0)
+	defer a.metrics.availability.need(len(a.known) > 0)
 	if len(a.known) == 0 {
 		a.table.Store(nil)
 		return

@@ -50,13 +50,16 @@ func newAvailability(reg *prometheus.Registry) (*availability, error) {
 
 // begin has the controller run from now on, whenever it is needed.
 func (v *availability) begin(a *aggregator, s *Server) {
-	c := &controller.APIServiceAvailability{
-		Client: s.client, Check: a.check, Log: a.log.Named("availability"),
-		Lost: func(name, reason string) { v.lost.WithLabelValues(name, reason).Inc() },
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.find, v.work = c.Run, s.life.controllers
+	v.work = s.life.controllers
+	v.find = func(ctx context.Context) {
+		c := controller.APIServiceAvailability{
+			Client: s.client, Check: a.check, Log: a.log.Named("availability"),
+			Lost: func(name, reason string) { v.lost.WithLabelValues(strings.Clone(name), reason).Inc() },
+		}
+		c.Run(ctx)
+	}
 	v.settleLocked()
 }
 
@@ -91,7 +94,7 @@ func (v *availability) show(s *apiregistrationv1.APIService) {
 	if isAvailable(s) {
 		unavailable = 0
 	}
-	v.unavailable.WithLabelValues(s.Name).Set(unavailable)
+	v.unavailable.WithLabelValues(strings.Clone(s.Name)).Set(unavailable) // the name refers to the text of the whole object
 }
 
 // forget drops what was counted of an APIService that is gone.

@@ -52,8 +52,11 @@ func TestAvailability(t *testing.T) {
 		}
 		hello(w, r)
 	})
-	s := b.front(t)
+	s := inFront(t)
 	const name = "v1.skiffs.example.com"
+	if _, err := apiServices(s).Create(t.Context(), b.service(), meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	says(t, s, name, "True Passed: all checks passed")
 	if asked := b.came.Load(); asked.Header.Get("X-Remote-User") == "" {
 		t.Errorf("asked with %v", asked.Header)
@@ -164,11 +167,12 @@ func TestAvailabilityOnTwoServers(t *testing.T) {
 	store := memory.New(memory.Config{})
 	b := newBehind(t, hello)
 	with := func(c *server.Config) { c.Storage.Store = store }
-	first := b.front(t, with)
+	first := inFront(t, with)
+	if _, err := apiServices(first).Create(t.Context(), b.service(), meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	says(t, first, "v1.skiffs.example.com", "True Passed")
-	var cfg server.Config
-	with(&cfg)
-	second := servertest.Start(t, cfg)
+	second := inFront(t, with)
 	before, err := apiServices(first).Get(t.Context(), "v1.skiffs.example.com", meta.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

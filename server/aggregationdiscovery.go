@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,9 +15,11 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
+	"github.com/coracle-project/coracle/server/controller"
 )
 
 // Servers behind this one are asked what they serve, each by a goroutine of its own: when an APIService of it changes, and from time to
@@ -209,6 +213,35 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 		}
 	}
 	return next
+}
+
+// inNamespaces returns what other servers keep in namespaces.
+func (n *neighbours) inNamespaces() (all controller.Elsewhere) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var versions []*router.RemoteVersion
+	for _, server := range n.known {
+		versions = slices.AppendSeq(versions, maps.Values(server.shown))
+	}
+	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int { // the preferred ones first
+		return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority), strings.Compare(a.GroupVersion.String(), b.GroupVersion.String()))
+	})
+	seen := map[meta.GroupResource]bool{}
+	for _, v := range versions {
+		if v.Stale {
+			all.Unknown = append(all.Unknown, v.GroupVersion)
+			continue
+		}
+		for i := range v.Resources {
+			r, gvr := &v.Resources[i], v.WithResource(v.Resources[i].Resource)
+			if r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete") && !seen[gvr.GroupResource()] {
+				seen[gvr.GroupResource()] = true
+				all.Resources = append(all.Resources, gvr)
+			}
+		}
+	}
+	slices.SortFunc(all.Unknown, func(a, b meta.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
+	return all
 }
 
 // sameVersion reports whether two say the same.

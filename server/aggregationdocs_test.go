@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/server"
 )
 
 // speaker is a server behind another one: what it says, by path, and what it was asked.
@@ -178,6 +181,12 @@ func TestRemoteDiscovery(t *testing.T) {
 	if code, body := p.do("GET", "/apis/boats.example.com", ""); code != 200 || !strings.Contains(body, `"preferredVersion":{"groupVersion":"boats.example.com/v3","version":"v3"}`) {
 		t.Errorf("the group: %d %s", code, body)
 	}
+	s.aggregates(p, "v9", "apps", 100)
+	eventually(t, "a version of another server takes its place among those that are served here", func() bool {
+		all := discovered(p, "apps")
+		return strings.HasPrefix(all, "v1 Current controllerrevisions") && strings.HasSuffix(all, "; v9 Current")
+	})
+	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v9.apps", "")
 	asked := s.was("/apis " + asAggregator + ` "1"`)
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "a server that has not changed is not read again", func() bool { return s.was("/apis "+asAggregator+` "1"`) > asked })
@@ -290,6 +299,31 @@ func TestRemoteOpenAPI(t *testing.T) {
 	if _, got := p.do("GET", "/openapi/v2", ""); got != v2 {
 		t.Error("version 2 is not what it was")
 	}
+}
+
+// FuzzDescription: whatever a server behind says of itself, what is shown of it is well-formed.
+func FuzzDescription(f *testing.F) {
+	for _, seed := range []string{boatsList, boatsIndex, "{}", "", "null", `{"items":[{"versions":[{"resources":[{}]}]}]}`,
+		`{"resources":[{"name":"a/b","verbs":null},{"name":"a","namespaced":true}]}`, `{"resources":[{"name":"/"},{"name":""}]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		resources, schemas, _ := server.ReadDescription(body)
+		for i := range resources {
+			doc, err := codec.AppendJSON(nil, &resources[i])
+			if err != nil || !json.Valid(doc) {
+				t.Errorf("%s, %v", doc, err)
+			}
+			if resources[i].ResponseKind == nil {
+				t.Errorf("a resource without a kind: %s", doc)
+			}
+		}
+		for path, hash := range schemas {
+			if strings.ContainsAny(hash, "\"&?#%/ \n<") || len(hash) > 1000 {
+				t.Errorf("the document of %q has the hash %q", path, hash)
+			}
+		}
+	})
 }
 
 // TestRemoteHangs: a server that does not answer holds nobody else up, but for one request for version 2.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
@@ -123,7 +124,7 @@ func selected(list []string, name string) bool {
 }
 
 // contents returns the resources whose objects live in namespaces and can be deleted, each in the most preferred version that is
-// served, pods first: what they leave behind is deleted after them.
+// served here, pods first: what they leave behind is deleted after them.
 func (s *Server) contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := s.table.now.Load()
@@ -133,8 +134,8 @@ func (s *Server) contents() []meta.GroupVersionResource {
 			continue
 		}
 		for _, o := range now.of(e) {
-			if len(o.versions) > 0 { // under some name there is one
-				list = append(list, o.versions[0].WithResource(o.name.Resource))
+			if i := slices.IndexFunc(o.versions, func(v router.GroupVersion) bool { return s.behind.local(v.GroupVersion) }); i >= 0 { // under some name there is one
+				list = append(list, o.versions[i].WithResource(o.name.Resource))
 				break
 			}
 		}

@@ -50,7 +50,8 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 			Name: "", Priority: 18000,
 			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
 		},
-		{Name: "apiregistration.k8s.io", Priority: 18000, Resources: aggregation.Resources()},
+		{Name: "apiregistration.k8s.io", Priority: 20001, // before all that APIServices may ask for
+			Resources: aggregation.Resources()},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},
 		{Name: "authentication.k8s.io", Priority: 17700, Actions: authentication.Actions(around.access)},

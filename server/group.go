@@ -76,14 +76,17 @@ func (g *Group) register(s *scheme.Scheme) {
 	g.AddToScheme(s)
 }
 
-// versionPriority is the place of the i-th of a kind's versions in discovery. The order of a kind needs one only where
-// it is not that of all groups.
-func versionPriority(versions []*kind.Version, i int) int {
+// versionPriority is the place of the i-th of a kind's versions in discovery, as it is registered. The order of a kind needs another one only
+// where it is not that of all groups.
+func versionPriority(versions []*kind.Version, i int, custom bool) int {
 	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
-	if usual {
-		return 0
+	switch {
+	case custom:
+		return customVersionPriority
+	case usual:
+		return int(registeredPriority(versions[i].GVK.GroupVersion()))
 	}
-	return len(versions) - i
+	return usualVersionPriority + len(versions) - i
 }
 
 // routes offers a store and its subresources to the router in one version.

@@ -334,7 +334,7 @@ func newOffer(e *entry, name meta.GroupResource, at placing) (*offer, error) {
 		}
 		o.versions = append(o.versions, router.GroupVersion{
 			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
-			GroupPriority: at.priority, VersionPriority: versionPriority(k.Versions(), i),
+			GroupPriority: at.priority, VersionPriority: versionPriority(k.Versions(), i, o.isCustom()),
 		})
 	}
 	return o, nil

@@ -149,11 +149,13 @@ func TestTableKinds(t *testing.T) {
 func TestVersionPriority(t *testing.T) {
 	for _, tt := range []struct {
 		versions []string
+		custom   bool
 		want     string
 	}{
-		{[]string{"v2", "v1", "v1beta1"}, "[0 0 0]"}, // as discovery has them anyway
-		{[]string{"v1", "v2"}, "[2 1]"},
-		{[]string{"v1beta1", "v1", "v1alpha1"}, "[3 2 1]"},
+		{[]string{"v2", "v1", "v1beta1"}, false, "[15 15 15]"}, // discovery has them in this order anyway
+		{[]string{"v2", "v1", "v1beta1"}, true, "[100 100 100]"},
+		{[]string{"v1", "v2"}, false, "[17 16]"},
+		{[]string{"v1beta1", "v1", "v1alpha1"}, false, "[18 17 16]"},
 	} {
 		var versions []*kind.Version
 		for _, v := range tt.versions {
@@ -161,7 +163,7 @@ func TestVersionPriority(t *testing.T) {
 		}
 		got := make([]int, len(versions))
 		for i := range versions {
-			got[i] = versionPriority(versions, i)
+			got[i] = versionPriority(versions, i, tt.custom)
 		}
 		if fmt.Sprint(got) != tt.want {
 			t.Errorf("%v: got %v, want %s", tt.versions, got, tt.want)

@@ -25,6 +25,8 @@ type Namespace struct {
 	// Contents returns the resources whose objects live in namespaces and can be deleted, pods first. It is called for each
 	// namespace, as resources come and go, and for several at once.
 	Contents func() []meta.GroupVersionResource
+	// Elsewhere returns what other servers keep in namespaces.
+	Elsewhere func() Elsewhere
 	// Holds asks the store whether a namespace has objects of a resource.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
 	// Removals tells of everything that goes after the call.
@@ -74,6 +76,9 @@ func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, er
 	if len(left.errs) > 0 {
 		return 0, left.errs[0]
 	}
+	if err := left.unknownErr(); err != nil {
+		return 0, err
+	}
 	if left.objects > 0 {
 		return retryRemaining, nil
 	}
@@ -86,6 +91,7 @@ type remains struct {
 	objects    int
 	resources  map[meta.GroupResource]int // objects by resource
 	finalizers map[string]int             // objects by finalizer
+	unknown    []meta.GroupVersion        // which may hold more, sorted
 	errs       []error
 }
 
@@ -102,7 +108,8 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 
 // pass goes through the resources once. found says that the store had something.
 func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, found bool) {
-	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}}
+	elsewhere := c.Elsewhere()
+	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}, unknown: elsewhere.Unknown}
 	for _, gvr := range c.Contents() {
 		held, err := c.Holds(ctx, gvr.GroupResource(), namespace)
 		if err == nil && held {
@@ -116,10 +123,10 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 			left.errs = append(left.errs, err)
 		}
 		if gvr.GroupResource() == pods && (left.objects > 0 || len(left.errs) > 0) {
-			break
+			return left, found
 		}
 	}
-	return left, found
+	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
 // clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone.
@@ -167,6 +174,9 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 	page := meta.ListOptions{Limit: deleteBatch}
 	for {
 		deleted, err := content.DeleteCollection(ctx, meta.DeleteOptions{PropagationPolicy: &background}, page)
+		if meta.IsMethodNotSupported(err) {
+			return deleteEach(ctx, content)
+		}
 		if err != nil {
 			return err
 		}
@@ -205,13 +215,8 @@ func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *rema
 	})
 }
 
-// conditions describes what is left, in the words of Kubernetes. The first two cannot fail here: the server knows its
-// resources.
+// conditions describes what is left, in the words of Kubernetes. The second cannot fail here: the server knows its versions.
 func (r *remains) conditions() []corev1.NamespaceCondition {
-	discovery := corev1.NamespaceCondition{
-		Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered",
-		Message: "All resources successfully discovered",
-	}
 	parsing := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions",
 		Message: "All legacy kube types successfully parsed",
@@ -240,7 +245,7 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 		finalizers.Status, finalizers.Reason = "True", "SomeFinalizersRemain"
 		finalizers.Message = "Some content in the namespace has finalizers remaining: " + counts(r.finalizers, strings.Clone, "in %d resource instances")
 	}
-	return []corev1.NamespaceCondition{discovery, parsing, failure, content, finalizers}
+	return []corev1.NamespaceCondition{r.discovery(), parsing, failure, content, finalizers}
 }
 
 // texts lists errors, sorted.

@@ -213,9 +213,7 @@ func theirAggregator(t *testing.T, b *behind) string {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "admin", UID: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}, token == servertest.Token, nil
 	}))
 	c.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
-	s := httptest.NewUnstartedServer(apiserver.DefaultBuildHandlerChain(routes, c))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
+	s := httptest.NewServer(apiserver.DefaultBuildHandlerChain(routes, c))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -241,11 +239,15 @@ func (b *behind) pass(t *testing.T, address, id string, request []byte, tell fun
 	b.mu.Lock()
 	b.tells[id] = tell
 	b.mu.Unlock()
-	conn, err := tls.Dial("tcp", strings.TrimPrefix(address, "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	scheme, host, _ := strings.Cut(address, "://")
+	conn, err := net.Dial("tcp", host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	}
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := conn.Write(request); err != nil {
 		t.Fatal(err)
@@ -319,8 +321,8 @@ func (p proxied) text(id string) string {
 		headers("asked", a.Header)
 		headers("asked trailer", a.Trailer)
 	}
-	fmt.Fprintf(&out, "told %s, %d bytes %.300q\n", p.Told.Status, len(p.Told.Body), p.Told.Body)
 	headers("told", p.Told.Header)
+	fmt.Fprintf(&out, "told %s %q\n", p.Told.Status, p.Told.Body)
 	return varies.ReplaceAllString(strings.ReplaceAll(out.String(), id, "CASE"), "VARIES")
 }
 
@@ -433,7 +435,7 @@ func TestAggregatorProxy(t *testing.T) {
 	w := proxyWriter{random("aggregator proxy")}
 	found := map[string]int{}
 	codes := map[string]int{}
-	for i := range times(3000) {
+	for i := range times(1500) {
 		request, tell := w.request(), w.answer()
 		us, them := fmt.Sprint("o-", i), fmt.Sprint("t-", i)
 		got, want := b.pass(t, ours, us, request, tell), b.pass(t, theirs, them, request, tell)

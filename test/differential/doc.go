@@ -25,6 +25,8 @@
 //   - TestReviews: random questions about rights, right and wrong ones, with one authorizer whose reasons show what it is asked.
 //     TestImpersonation: who is served as whom, by which right, for random users and headers, with one authorizer.
 //   - TestDisruptionStatus: what both disruption controllers write into the status of budgets.
+//   - TestAPIServiceAvailability: what kube-aggregator's controller and Coracle find out about servers behind API services, whose
+//     services and endpoints are of all sorts, and which answer, fail, or have the wrong certificate.
 //   - TestShown: which fields of an object messages show, and in which order.
 //   - TestApplySets, TestApplyWalk, TestApplyModels: sets of fields, and what ownership does with objects by their schemas (check,
 //     compare, merge, remove, extract, reconcile), against structured-merge-diff: sets that are made up, schemas of custom resources

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -299,6 +300,27 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 	})
 	play(t, newShell(t, s), "testdata/extension/down.txt")
 
+	// A namespace waits for the server that may have something there.
+	spaces := s.client(t).CoreV1().Namespaces()
+	if err := spaces.Delete(t.Context(), "lake", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const unknown = "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: " +
+		"wardle.example.com/v1alpha1: stale GroupVersion discovery: wardle.example.com/v1alpha1, " +
+		"wardle.example.com/v1beta1: stale GroupVersion discovery: wardle.example.com/v1beta1"
+	eventually(t, 10*time.Second, func() error {
+		ns, err := spaces.Get(t.Context(), "lake", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, c := range ns.Status.Conditions {
+			if c.Type == corev1.NamespaceDeletionDiscoveryFailure && c.Status == corev1.ConditionTrue && c.Reason == "DiscoveryFailed" && c.Message == unknown {
+				return nil
+			}
+		}
+		return fmt.Errorf("got %+v", ns.Status.Conditions)
+	})
+
 	x.certify(t)
 	x.start(t)
 	recheck(t, s)
@@ -322,20 +344,25 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 		awaitAvailable(t, s, version, apiregistrationv1.ConditionTrue, "Passed")
 	}
 	eventually(t, 10*time.Second, func() error {
-		_, err := c.Get(t.Context(), "trout", metav1.GetOptions{})
-		return err
-	})
-	eventually(t, 10*time.Second, func() error {
 		_, _, err := discovery.NewDiscoveryClientForConfigOrDie(s.config(t)).ServerGroupsAndResources()
 		return err
 	})
+	eventually(t, 20*time.Second, func() error {
+		if ns, err := spaces.Get(t.Context(), "lake", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("the namespace is there: %v, %w", ns.Status.Conditions, err)
+		}
+		return nil
+	})
+	if list, err := c.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+		t.Errorf("what the namespace held: got %v, %v", list, err)
+	}
 }
 
-// recheck has a server look at once whether the extension server is available: it looks when its declaration changes.
+// recheck has a server look at once whether the extension server is available: it looks when what is wanted changes.
 func recheck(t *testing.T, s *server) {
 	t.Helper()
 	for _, version := range wardleVersions {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"looked":%q}}}`, time.Now())
+		patch := fmt.Appendf(nil, `{"spec":{"groupPriorityMinimum":%d}}`, 1000+rand.IntN(1000))
 		if _, err := s.registry(t).ApiregistrationV1().APIServices().Patch(t.Context(), version+"."+wardleGroup, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}

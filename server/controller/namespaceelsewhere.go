@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// Elsewhere is what servers behind this one keep in namespaces.
+type Elsewhere struct {
+	// Resources are those whose objects can be deleted, each in its preferred version.
+	Resources []meta.GroupVersionResource
+	// Unknown are the versions of which nobody knows what they have. No namespace goes before that is known.
+	Unknown []meta.GroupVersion
+}
+
+// emptyElsewhere deletes what other servers keep in a namespace. found says that they had something: they are asked each time, as
+// their stores cannot be looked into.
+func (c *Namespace) emptyElsewhere(ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains) (found bool) {
+	for _, gvr := range gvrs {
+		some, err := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace).List(ctx, meta.ListOptions{Limit: 1})
+		if err == nil && len(some.Items) > 0 {
+			found = true
+			err = c.clear(ctx, gvr, namespace, left)
+		}
+		if err != nil {
+			left.errs = append(left.errs, err)
+		}
+	}
+	return found
+}
+
+// deleteEach is deleteAll for resources that cannot delete many objects at once.
+func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
+	background := meta.DeletePropagationBackground
+	for obj, err := range content.All(ctx, meta.ListOptions{}) {
+		if err == nil {
+			err = ignoreNotFound(content.Delete(ctx, obj.Name, meta.DeleteOptions{PropagationPolicy: &background}))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discovery says whether it is known what a namespace may hold.
+func (r *remains) discovery() corev1.NamespaceCondition {
+	c := corev1.NamespaceCondition{
+		Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered",
+		Message: "All resources successfully discovered",
+	}
+	if err := r.unknownErr(); err != nil {
+		c.Status, c.Reason = "True", "DiscoveryFailed"
+		c.Message = fmt.Sprintf("Discovery failed for some groups, %d failing: %v", len(r.unknown), err)
+	}
+	return c
+}
+
+// unknownErr says which versions nobody knows of what they have, in the words of client-go; nil for none.
+func (r *remains) unknownErr() error {
+	if len(r.unknown) == 0 {
+		return nil
+	}
+	var parts []string
+	for _, gv := range r.unknown {
+		parts = append(parts, fmt.Sprintf("%v: stale GroupVersion discovery: %v", gv, gv))
+	}
+	return fmt.Errorf("unable to retrieve the complete list of server APIs: %s", strings.Join(parts, ", "))
+}
