@@ -2,14 +2,14 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 )
 
 // addAPIServiceRegistration adds the hook that registers the group versions that this server has itself, if there are APIServices.
-// definitions tells when the custom resources are known that were there at the start; nil: there are none.
-func (s *Server) addAPIServiceRegistration(definitions *progress) error {
+func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
@@ -17,12 +17,21 @@ func (s *Server) addAPIServiceRegistration(definitions *progress) error {
 	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
 	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: "autoregister-completion", Run: func(ctx context.Context, s *Server) error {
 		local.settle()
-		r.Begin(ctx)
+		begun := make(chan struct{})
 		s.life.controllers.run(func(ctx context.Context) {
-			if s.Store(customResourceDefinitions) == nil || definitions.wait(ctx, 0) == nil {
+			r.Begin(ctx)
+			close(begun)
+			select {
+			case <-s.Ready(): // definitions that were there at the start are known
 				r.Run(ctx)
+			case <-ctx.Done():
 			}
 		})
+		select {
+		case <-begun:
+		case <-time.After(readyTime): // what is in the way may stay there
+		case <-ctx.Done():
+		}
 		return nil
 	}})
 }

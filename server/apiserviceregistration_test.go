@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/cmd/wardle/v1alpha1"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -162,10 +166,21 @@ func TestCustomRegistration(t *testing.T) {
 	q.untilRegistered("defined by others", v1, kept)
 }
 
-// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes; without these there are no APIServices.
+// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes, if they can be; without these there are no
+// APIServices.
 func TestOwnGroupsRegistration(t *testing.T) {
-	q := newQuay(t, server.Config{API: server.APIConfig{Core: true, Groups: twoVersions()}})
+	odd := meta.GroupVersion{Group: "Odd.io", Version: "v1"}
+	q := newQuay(t, server.Config{API: server.APIConfig{Core: true, Groups: append(twoVersions(), server.Group{
+		Name: odd.Group, AddToScheme: func(s *scheme.Scheme) {
+			s.AddKnownType(odd.WithKind("Thing"), &v1alpha1.Fischer{})
+			s.AddKnownType(odd.WithKind("ThingList"), &v1alpha1.FischerList{})
+		},
+		Resources: []registry.Resource{{GroupResource: odd.WithResource("things").GroupResource(), Kind: "Thing"}},
+	})}})
 	got := q.registered()
+	if s, ok := got["v1.Odd.io"]; ok || len(got) < 20 {
+		t.Errorf("with a group whose name is none: got %q for it, and %d APIServices", s, len(got))
+	}
 	for _, name := range []string{"v1beta1.two.io", "v1alpha1.two.io", "v1.shared.io"} {
 		if want := managed("onstart") + " 1/15" + local; got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)

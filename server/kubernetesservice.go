@@ -67,7 +67,7 @@ func (b *bootstrap) advertise(c completed) error {
 	return err
 }
 
-// readyTime is how long readiness waits for the service to be as it should be. It may never be: somebody may have its address.
+// readyTime is how long readiness waits for what may never be as it should: somebody may have the address of the service, say.
 const readyTime = 5 * time.Second
 
 // start brings the service to where it should be, and goes on with that in the background.

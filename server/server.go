@@ -148,8 +148,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s),
-		s.addAPIServiceRegistration(d.definitions.seen)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -264,6 +263,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addAPIServiceRegistration(); err != nil {
 		return err
 	}
 	if err := s.addIssuerPaths(c); err != nil {

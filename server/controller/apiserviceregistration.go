@@ -63,15 +63,15 @@ const (
 
 // Begin registers the versions that stay. It tries until it has.
 func (c *APIServiceRegistration) Begin(ctx context.Context) {
-	for ctx.Err() == nil {
+	for after := 50 * time.Millisecond; ctx.Err() == nil; after = min(2*after, 5*time.Second) {
 		err := c.begin(ctx)
 		if err == nil {
 			return
 		}
-		if ignoreOvertaken(err) != nil {
+		if ctx.Err() == nil {
 			c.Log.Warn("cannot register group versions yet", zap.Error(err))
 		}
-		pause(ctx, 100*time.Millisecond)
+		pause(ctx, after)
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context) error {
 // Run works until ctx ends, after Begin. All definitions that were there at the start have to be known by then.
 func (c *APIServiceRegistration) Run(ctx context.Context) {
 	Loop{
-		Source:    Join(Watch(c.services(), meta.ListOptions{}), c.changes),
+		Source:    Join(c.changed, c.changes),
 		Reconcile: func(ctx context.Context, name Name) (time.Duration, error) { return c.reconcile(ctx, name.Name) },
 		Log:       c.Log,
 	}.Run(ctx)
@@ -123,6 +123,31 @@ func (c *APIServiceRegistration) Run(ctx context.Context) {
 
 func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.APIService] {
 	return client.For[*apiregistrationv1.APIService](c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
+}
+
+// changed is the Source of APIServices that are not as they should be, or gone. Of most there is nothing to do.
+func (c *APIServiceRegistration) changed(ctx context.Context, add func(Name), failed func(error)) {
+	for ev, err := range c.services().Follow(ctx, meta.ListOptions{}) {
+		switch {
+		case err != nil:
+			failed(err)
+		case ev.Type == client.Deleted || !c.settled(ev.Object):
+			add(Name{Name: ev.Object.Name})
+		}
+	}
+}
+
+// settled reports whether there is nothing to do about an APIService.
+func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
+	gv, v, local := c.local(s.Name)
+	want := v.spec(gv)
+	switch {
+	case s.Spec.Service == nil && !isAvailable(s):
+		return false
+	case !isManaged(s), local && v.Stays:
+		return true
+	}
+	return local && s.Labels[automanagedLabel] == managedAlways && scheme.Equal(&s.Spec, &want)
 }
 
 // changes is the Source of versions that come and go.
@@ -153,6 +178,20 @@ func (c *APIServiceRegistration) changes(ctx context.Context, add func(Name), _ 
 // serviceName is the name of the APIService of a version.
 func serviceName(gv meta.GroupVersion) string { return gv.Version + "." + gv.Group }
 
+// local returns the version that an APIService is about, and whether this server has it.
+func (c *APIServiceRegistration) local(name string) (gv meta.GroupVersion, v LocalVersion, ok bool) {
+	gv.Version, gv.Group, _ = strings.Cut(name, ".")
+	v, ok = c.Local.All()[gv]
+	return gv, v, ok
+}
+
+// spec is that of the APIService of a version.
+func (v LocalVersion) spec(gv meta.GroupVersion) apiregistrationv1.APIServiceSpec {
+	return apiregistrationv1.APIServiceSpec{
+		Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
+	}
+}
+
 // reconcile brings the APIService of a name to where it should be.
 func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
 	s, err := c.services().Get(ctx, name, meta.GetOptions{})
@@ -162,9 +201,7 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	if err != nil {
 		s = nil
 	}
-	version, group, _ := strings.Cut(name, ".")
-	gv := meta.GroupVersion{Group: group, Version: version}
-	v, local := c.Local.All()[gv]
+	gv, v, local := c.local(name)
 	if local {
 		delete(c.missing, name)
 	}
@@ -186,17 +223,20 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	return 0, ignoreOvertaken(err)
 }
 
+// isManaged reports whether an APIService is looked after by the servers that have its version.
+func isManaged(s *apiregistrationv1.APIService) bool {
+	label := s.Labels[automanagedLabel]
+	return label == managedOnStart || label == managedAlways
+}
+
 // keeps reports whether an APIService comes and goes with its version.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
-	label := s.Labels[automanagedLabel]
-	return label == managedAlways || label == managedOnStart && c.stale[s.Name]
+	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name])
 }
 
 // register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's.
 func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) error {
-	spec := apiregistrationv1.APIServiceSpec{
-		Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
-	}
+	spec := v.spec(gv)
 	if s == nil {
 		managed := managedAlways
 		if v.Stays {
@@ -205,12 +245,16 @@ func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVers
 		_, err := c.services().Create(ctx, &apiregistrationv1.APIService{
 			ObjectMeta: meta.ObjectMeta{Name: serviceName(gv), Labels: map[string]string{automanagedLabel: managed}}, Spec: spec,
 		}, meta.CreateOptions{})
-		if meta.IsAlreadyExists(err) { // another server was faster
+		switch {
+		case meta.IsAlreadyExists(err): // another server was faster
+			return nil
+		case meta.IsInvalid(err): // and will always be
+			c.Log.Warn("a group version cannot be registered", zap.Stringer("version", gv), zap.Error(err))
 			return nil
 		}
 		return err
 	}
-	if label := s.Labels[automanagedLabel]; label != managedOnStart && label != managedAlways || scheme.Equal(&s.Spec, &spec) {
+	if !isManaged(s) || scheme.Equal(&s.Spec, &spec) {
 		return nil
 	}
 	s.Spec = spec
@@ -236,12 +280,15 @@ func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.
 
 // setAvailable says that a version which this server has itself is available.
 func (c *APIServiceRegistration) setAvailable(ctx context.Context, s *apiregistrationv1.APIService) error {
-	is := apiregistrationv1.Condition(s, apiregistrationv1.Available)
-	want := apiregistrationv1.Local
-	if is != nil && is.Status == want.Status && is.Reason == want.Reason && is.Message == want.Message {
+	if isAvailable(s) {
 		return nil
 	}
-	apiregistrationv1.SetCondition(s, want, meta.Time{Time: time.Now()})
+	apiregistrationv1.SetCondition(s, apiregistrationv1.Local, meta.Time{Time: time.Now()})
 	_, err := c.services().UpdateStatus(ctx, s, meta.UpdateOptions{})
 	return err
+}
+
+func isAvailable(s *apiregistrationv1.APIService) bool {
+	is, want := apiregistrationv1.Condition(s, apiregistrationv1.Available), apiregistrationv1.Local
+	return is != nil && is.Status == want.Status && is.Reason == want.Reason && is.Message == want.Message
 }
