@@ -48,6 +48,7 @@
 //     strategies that both extensions servers have for them.
 //   - TestFlags, TestNames: every flag, feature gate and admission plugin of kube-apiserver. TestCommandLines: what is wrong with
 //     made-up command lines, in the words of its own options.
+//   - TestRegistration: which APIServices both sides make, mend and delete, of versions that are there, come and go.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000

@@ -1,0 +1,182 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+const apiServicePath = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+// registered lists the APIServices, each with its label, its priorities, its service and its condition.
+func (q *quay) registered() map[string]string {
+	q.t.Helper()
+	_, tree := q.do("GET", apiServicePath, "")
+	list := map[string]string{}
+	items, _ := tree["items"].([]any)
+	for i := range items {
+		s := items[i]
+		line := fmt.Sprint(value(s, "metadata.labels"), " ", value(s, "spec.groupPriorityMinimum"), "/", value(s, "spec.versionPriority"))
+		if service := value(s, "spec.service.name"); service != nil {
+			line += fmt.Sprint(" ", service)
+		}
+		list[fmt.Sprint(value(s, "metadata.name"))] = line + " " + conditionOf(s.(map[string]any), "Available")
+	}
+	return list
+}
+
+// untilRegistered waits until the APIService of a name is as wanted, "" for none.
+func (q *quay) untilRegistered(when, name, want string) {
+	q.t.Helper()
+	var got string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if got = q.registered()[name]; got == want {
+			return
+		}
+	}
+	q.t.Errorf("%s: %s: got %q, want %q", when, name, got, want)
+}
+
+const local = " True Local Local APIServices are always available"
+
+// apiService is an APIService with a label and a priority of its version.
+func apiService(name, label string, priority int) string {
+	version, group, _ := strings.Cut(name, ".")
+	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kube-aggregator.kubernetes.io/automanaged":%q}},`+
+		`"spec":{"group":%q,"version":%q,"groupPriorityMinimum":7,"versionPriority":%d}}`, name, label, group, version, priority)
+}
+
+func managed(label string) string {
+	return "map[kube-aggregator.kubernetes.io/automanaged:" + label + "]"
+}
+
+// TestRegistration looks at the versions that a server registers when it starts, and at what it makes of those of the start before:
+// those that are there for good, those that are gone, and those of others.
+func TestRegistration(t *testing.T) {
+	config := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageFile}}
+	q := newQuay(t, config)
+	first := q.registered()
+	for name, priorities := range map[string]string{
+		"v1.": "18000/1", "v1.apps": "17800/15", "v2.autoscaling": "17500/30", "v1.autoscaling": "17500/15", "v1.events.k8s.io": "17750/15",
+		"v1.flowcontrol.apiserver.k8s.io": "16100/21", "v1.resource.k8s.io": "16200/21", "v1.apiextensions.k8s.io": "16700/15",
+	} {
+		if want := managed("onstart") + " " + priorities + local; first[name] != want {
+			t.Errorf("%s: got %q, want %q", name, first[name], want)
+		}
+	}
+	if s, ok := first["v1.apiregistration.k8s.io"]; ok {
+		t.Errorf("APIServices themselves: got %s, want none", s)
+	}
+
+	// Those that stay are left alone while the server runs.
+	q.want(200, "DELETE", apiServicePath+"/v1.apps", "", nil)
+	for name, patch := range map[string]string{
+		"v1.policy":         `{"spec":{"versionPriority":7}}`,
+		"v1.events.k8s.io":  `{"metadata":{"labels":null},"spec":{"versionPriority":7}}`,
+		"v1.storage.k8s.io": `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"true"}},"spec":{"versionPriority":7}}`,
+		"v1.node.k8s.io":    `{"spec":{"service":{"namespace":"default","name":"x"}}}`,
+	} {
+		q.want(200, "PATCH", apiServicePath+"/"+name, patch, nil, "Content-Type", "application/merge-patch+json")
+	}
+	q.want(201, "POST", apiServicePath, apiService("v8.example.com", "onstart", 1), nil)
+	q.want(201, "POST", apiServicePath, apiService("v6.example.com", "", 1), nil)
+	q.want(201, "POST", apiServicePath, apiService("v9.example.com", "true", 1), nil) // the last: when it is gone, the others are looked at
+	q.untilRegistered("a version that nobody has", "v9.example.com", "")
+	running := q.registered()
+	for name, want := range map[string]string{
+		"v1.apps": "", "v1.policy": managed("onstart") + " 17100/7" + local, "v8.example.com": managed("onstart") + " 7/1" + local,
+	} {
+		if running[name] != want {
+			t.Errorf("while the server runs: %s: got %q, want %q", name, running[name], want)
+		}
+	}
+
+	// It is ready with those that stay registered.
+	if err := q.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	config.API = server.APIConfig{Runtime: runtimeConfig("batch/v1=false")}
+	q = newQuay(t, config)
+	second := q.registered()
+	for name, want := range map[string]string{
+		"v1.apps":           managed("onstart") + " 17800/15" + local,
+		"v1.policy":         managed("onstart") + " 17100/15" + local,
+		"v1.storage.k8s.io": managed("true") + " 16800/15" + local,
+		"v1.events.k8s.io":  "<nil> 17750/7" + local,
+		"v1.node.k8s.io":    managed("onstart") + " 16300/15" + local,
+		"v6.example.com":    managed("") + " 7/1" + local,
+	} {
+		if second[name] != want {
+			t.Errorf("after a restart: %s: got %q, want %q", name, second[name], want)
+		}
+	}
+	q.untilRegistered("after it was turned off", "v1.batch", "")
+	q.untilRegistered("after a restart without it", "v8.example.com", "")
+	if got := q.registered(); got["v6.example.com"] == "" || len(got) != len(first) { // that one for batch
+		t.Errorf("after a restart: got %d APIServices, want %d", len(got), len(first))
+	}
+	// A version of others that becomes this server's own is available.
+	q.want(201, "POST", apiServicePath, `{"metadata":{"name":"v5.example.com"},"spec":{"group":"example.com","version":"v5","groupPriorityMinimum":7,`+
+		`"versionPriority":1,"service":{"namespace":"default","name":"far"}}}`, nil)
+	q.want(200, "PATCH", apiServicePath+"/v5.example.com", `{"spec":{"service":null}}`, nil, "Content-Type", "application/merge-patch+json")
+	q.untilRegistered("without its service", "v5.example.com", "<nil> 7/1"+local)
+}
+
+// TestCustomRegistration: the versions of custom resources are registered while they are there, whatever others do to that.
+func TestCustomRegistration(t *testing.T) {
+	q := newQuay(t)
+	const v1, beta = "v1.quay.example.com", "v1beta1.quay.example.com"
+	kept := managed("true") + " 1000/100" + local
+	q.define("ships", "Ship", version("v1", true), version("v1beta1", false))
+	q.untilRegistered("defined", v1, kept)
+	q.untilRegistered("defined", beta, kept)
+	q.want(200, "DELETE", apiServicePath+"/"+v1, "", nil)
+	q.untilRegistered("deleted", v1, kept)
+	patch := func(name, patch string) {
+		q.want(200, "PATCH", apiServicePath+"/"+name, patch, nil, "Content-Type", "application/merge-patch+json")
+	}
+	patch(v1, `{"spec":{"versionPriority":7,"service":{"namespace":"default","name":"x"}}}`)
+	q.untilRegistered("changed", v1, kept)
+	patch(beta, `{"metadata":{"labels":null},"spec":{"versionPriority":7}}`)
+	q.want(200, "PATCH", definitions+"/ships."+q.group, `[{"op":"replace","path":"/spec/versions/1/served","value":false}]`, nil,
+		"Content-Type", "application/json-patch+json")
+
+	// However many are defined, a version is registered once.
+	_, before := q.do("GET", apiServicePath+"/"+v1, "")
+	for i := range 20 {
+		q.define(fmt.Sprintf("boats%d", i), fmt.Sprintf("Boat%d", i), version("v1", true))
+	}
+	q.define("last", "Last", version("v2", true))
+	q.untilRegistered("defined", "v2.quay.example.com", kept)
+	if _, after := q.do("GET", apiServicePath+"/"+v1, ""); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("after more definitions in the version: got %v, want %v", after, before)
+	}
+
+	q.want(200, "DELETE", definitions+"/last."+q.group, "", nil)
+	q.untilRegistered("not defined any more", "v2.quay.example.com", "")
+	q.untilRegistered("somebody else's", beta, "<nil> 1000/7"+local)
+	q.untilRegistered("defined by others", v1, kept)
+}
+
+// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes; without these there are no APIServices.
+func TestOwnGroupsRegistration(t *testing.T) {
+	q := newQuay(t, server.Config{API: server.APIConfig{Core: true, Groups: twoVersions()}})
+	got := q.registered()
+	for _, name := range []string{"v1beta1.two.io", "v1alpha1.two.io", "v1.shared.io"} {
+		if want := managed("onstart") + " 1/15" + local; got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+	p := newBare(t, server.APIConfig{Groups: twoVersions()})
+	if code, _ := p.do("GET", apiServicePath, ""); code != http.StatusNotFound {
+		t.Errorf("without Kubernetes' groups: got %d for APIServices, want 404", code)
+	}
+	q = newQuay(t, server.Config{API: server.APIConfig{Runtime: runtimeConfig("apiregistration.k8s.io/v1=false")}})
+	if code, _ := q.raw("GET", apiServicePath, ""); code != http.StatusNotFound {
+		t.Errorf("turned off: got %d for APIServices, want 404", code)
+	}
+}
