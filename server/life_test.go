@@ -309,6 +309,14 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	if code, body := get(t, url+"/readyz?verbose"); code != 200 || !strings.Contains(body, "[+]poststarthook/mine ok") || !strings.Contains(body, "[+]shutdown ok") {
 		t.Errorf("/readyz: got %d %s", code, body)
 	}
+	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+		if _, body := get(t, url+path+"?verbose"); !strings.Contains(body, "[+]poststarthook/kube-apiserver-autoregistration ok\n[+]autoregister-completion ok\n") {
+			t.Errorf("%s does not say that group versions are registered: %s", path, body)
+		}
+		if code, body := get(t, url+path+"/autoregister-completion"); code != 200 || body != "ok" {
+			t.Errorf("%s/autoregister-completion: got %d %s", path, code, body)
+		}
+	}
 	if code, body := get(t, url+"/"); code != 200 || !strings.Contains(body, "/readyz/poststarthook/mine") {
 		t.Errorf("the index: got %d %s", code, body)
 	}
