@@ -29,8 +29,6 @@ const (
 	discoveryTime = 5 * time.Second
 	// flushEvery is how long an answer of known size may be held back; one that streams is not.
 	flushEvery = 200 * time.Millisecond
-	// restTime is how long what is left of the body of a long-running request may take when its answer has ended.
-	restTime = 2 * time.Second
 )
 
 // ServeHTTP hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
@@ -83,9 +81,7 @@ func (h *handover) serve(to *connection) {
 		var end func()
 		w, end = router.Stream(ctx, w)
 		defer end()
-		conn := http.NewResponseController(h.writer) // without a connection, in tests, there are no deadlines
-		_ = conn.SetReadDeadline(time.Time{})
-		defer func() { _ = conn.SetReadDeadline(time.Now().Add(restTime)) }()
+		_ = http.NewResponseController(h.writer).SetReadDeadline(time.Time{}) // of the body, if there is one
 		buffers = &smallBuffers
 	case !h.info.IsResource && strings.Count(strings.Trim(h.info.Path, "/"), "/") == 2:
 		var cancel context.CancelFunc
@@ -97,9 +93,10 @@ func (h *handover) serve(to *connection) {
 	}
 	out := h.in.WithContext(ctx)
 	if out.Body != nil && out.Body != http.NoBody {
-		h.body = &lentBody{ReadCloser: out.Body, over: make(chan struct{}), shared: h.in.ProtoMajor > 1 || filters.LongRunning(h.info)}
+		h.body = &lentBody{ReadCloser: out.Body, conn: http.NewResponseController(h.writer), http1: h.in.ProtoMajor < 2, over: make(chan struct{})}
+		h.body.shared = !h.body.http1 || filters.LongRunning(h.info)
 		out.Body = h.body
-		defer close(h.body.over)
+		defer h.body.end()
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: h.rewrite, Transport: to, ModifyResponse: h.answered, ErrorHandler: h.failed,
@@ -227,7 +224,10 @@ func (h *handover) answered(resp *http.Response) error {
 	for name := range resp.Header {
 		delete(h.writer.Header(), name)
 	}
-	h.body.hold()
+	if h.body != nil {
+		h.body.hold()
+		resp.Body = &lastBody{resp.Body, h.body}
+	}
 	return nil
 }
 
@@ -236,7 +236,9 @@ func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	if h.in.Context().Err() != nil {
 		return
 	}
-	h.body.hold()
+	if h.body != nil {
+		h.body.hold()
+	}
 	why := "error trying to reach service: "
 	if h.upgrades {
 		why = "error dialing backend: "
@@ -248,10 +250,14 @@ func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 // read all of it, the rest is this server's, and the one who reads waits for the end: an error would cut the answer off.
 type lentBody struct {
 	io.ReadCloser
-	over   chan struct{} // closed when the answer has ended
+	conn   *http.ResponseController
+	http1  bool
 	shared bool          // it can be read while the answer is sent
+	over   chan struct{} // closed by end
+	once   sync.Once
 	mu     sync.Mutex
 	held   bool
+	read   bool // as far as it goes
 }
 
 var errOver = errors.New("the answer has ended")
@@ -263,8 +269,13 @@ func (b *lentBody) Read(p []byte) (int, error) {
 		return 0, errOver
 	}
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && b.isHeld() {
-		<-b.over
+	if err != nil {
+		b.mu.Lock()
+		b.read = true
+		b.mu.Unlock()
+		if err != io.EOF && b.isHeld() {
+			<-b.over
+		}
 	}
 	return n, err
 }
@@ -275,13 +286,39 @@ func (b *lentBody) isHeld() bool {
 	return b.held
 }
 
-// hold lets nothing more be read.
+// hold lets nothing more be read, if it cannot be shared.
 func (b *lentBody) hold() {
-	if b != nil && !b.shared {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = !b.shared
+}
+
+// end is called when the answer has ended: nobody reads any more, or waits for a client to send. What is held ends with the answer.
+func (b *lentBody) end() {
+	b.once.Do(func() {
+		close(b.over)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.held = true
-	}
+		switch {
+		case !b.shared, b.read:
+		case b.http1: // the client may go on to send, which net/http waits for otherwise
+			_ = b.conn.SetReadDeadline(time.Now())
+		default:
+			_ = b.Close()
+		}
+	})
+}
+
+// lastBody is the body of an answer with which the one of its request ends.
+type lastBody struct {
+	io.ReadCloser
+	asked *lentBody
+}
+
+// Close closes the body, which waits for who sends the other.
+func (b *lastBody) Close() error {
+	b.asked.end()
+	return b.ReadCloser.Close()
 }
 
 // tunnel is the connection to a server that has switched protocols. When one end closes it, it is closed for the other, who might not

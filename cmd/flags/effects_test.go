@@ -1,13 +1,20 @@
 package flags
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
@@ -42,6 +49,10 @@ var effects = map[string]struct{ value, effect string }{
 	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
 	"encryption-provider-config":                  {"f", "Storage.EncryptionConfigFile=f"},
 	"encryption-provider-config-automatic-reload": {"true --encryption-provider-config=f", "Storage.EncryptionConfigFile=f, Storage.EncryptionReload=true"},
+	"proxy-client-cert-file":                      {"PAIR --proxy-client-key-file=PAIR", "API.Aggregation.CertFile=PAIR, API.Aggregation.KeyFile=PAIR"},
+	"proxy-client-key-file":                       {"PAIR --proxy-client-cert-file=PAIR", "API.Aggregation.CertFile=PAIR, API.Aggregation.KeyFile=PAIR"},
+	"enable-aggregator-routing":                   {"true", "API.Aggregation.ByEndpoints=true"},
+	"aggregator-reject-forwarding-redirect":       {"false", "API.Aggregation.ForwardRedirects=true"},
 	"delete-collection-workers":                   {"3", "Limits.DeleteWorkers=3"},
 	"etcd-healthcheck-timeout":                    {"1s", "Storage.HealthTimeout=1s"},
 	"etcd-readycheck-timeout":                     {"1s", "Storage.ReadyTimeout=1s"},
@@ -163,6 +174,8 @@ func TestEffects(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pair := writePair(t)
+	files := strings.NewReplacer("FILE", file, "PAIR", pair)
 	names := 0
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
@@ -177,15 +190,48 @@ func TestEffects(t *testing.T) {
 				return
 			}
 			tt := effects[f.Name]
-			args := strings.Fields("--" + f.Name + "=" + strings.ReplaceAll(tt.value, "FILE", file))
+			args := strings.Fields("--" + f.Name + "=" + files.Replace(tt.value))
 			got := changes("", reflect.ValueOf(parse(t, Serve(), "--log-level=error")), reflect.ValueOf(parse(t, Serve(), append(args, "--log-level=error")...)))
-			if want := strings.ReplaceAll(tt.effect, "FILE", file); strings.Join(got, ", ") != want || want == "" {
+			if want := files.Replace(tt.effect); strings.Join(got, ", ") != want || want == "" {
 				t.Errorf("%q: got %q, want %q", args, got, want)
 			}
 		})
 	}
 	if want := len(effects) + len(checked); names != want {
 		t.Errorf("%d flags are honoured, %d are tried", names, want)
+	}
+}
+
+// writePair writes a certificate and its key into one file.
+func writePair(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
+	file := filepath.Join(t.TempDir(), "pair")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestRemoteUIDs: the gate says whether servers behind this one are told the uids of users.
+func TestRemoteUIDs(t *testing.T) {
+	for args, want := range map[string]bool{"": false, "--feature-gates=RemoteRequestHeaderUID=false": true, "--feature-gates=WatchList=false": false} {
+		if got := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).API.Aggregation.NoUIDs; got != want {
+			t.Errorf("%q: NoUIDs is %t", args, got)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type misc struct {
 	servers               int
 	lease, renewal, retry time.Duration // of coordinated leadership
 	proxyCert, proxyKey   string
+	refuseRedirects       bool
 }
 
 func (o *Options) bindMisc(s *section) {
@@ -62,10 +63,9 @@ func (o *Options) bindServices(s *section) {
 func (o *Options) bindServers(s *section) {
 	s.StringVar(&o.misc.proxyCert, "proxy-client-cert-file", "", "certificate to show to API servers behind this one")
 	s.StringVar(&o.misc.proxyKey, "proxy-client-key-file", "", "its key")
-	s.Bool("enable-aggregator-routing", false, "reach API servers behind this one by their endpoints")
-	s.Bool("aggregator-reject-forwarding-redirect", true, "refuse redirects of API servers behind this one")
-	s.ignore("there are no API servers behind this one",
-		"proxy-client-cert-file", "proxy-client-key-file", "enable-aggregator-routing", "aggregator-reject-forwarding-redirect")
+	s.BoolVar(&o.config.API.Aggregation.ByEndpoints, "enable-aggregator-routing", false,
+		"reach API servers behind this one, and webhooks, by the endpoints of their services")
+	s.BoolVar(&o.misc.refuseRedirects, "aggregator-reject-forwarding-redirect", true, "refuse redirects of API servers behind this one")
 
 	s.String("peer-ca-file", "", "CAs of other API servers on the same store")
 	s.String("peer-advertise-ip", "", "IP address at which these find this one")
@@ -144,7 +144,18 @@ func (o *Options) finishMisc() error {
 	noneAtZero(&o.config.API.EventTTL, -1)
 	services.NodePortRange = o.misc.nodePorts.String()
 	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
+	o.finishAggregation()
 	return m.err()
+}
+
+// finishAggregation says how API servers behind this one are reached. As with kube-apiserver, a certificate without a key, or a key without
+// one, is none.
+func (o *Options) finishAggregation() {
+	a := &o.config.API.Aggregation
+	if o.misc.proxyCert != "" && o.misc.proxyKey != "" {
+		a.CertFile, a.KeyFile = o.misc.proxyCert, o.misc.proxyKey
+	}
+	a.ForwardRedirects = !o.misc.refuseRedirects
 }
 
 // abstractSocket is the name of a socket that is no file.
