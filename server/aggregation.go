@@ -55,7 +55,7 @@ type aggregator struct {
 	*resources
 	AggregationConfig
 	on   *GenericServer // where APIServices are
-	next *GenericServer
+	next http.Handler
 	log  *zap.Logger
 	// resolve finds addresses of services.
 	resolve callout.Resolver
@@ -70,7 +70,7 @@ type aggregator struct {
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
 }
 
-func newAggregator(c AggregationConfig, r *resources, on, next *GenericServer) *aggregator {
+func newAggregator(c AggregationConfig, r *resources, on *GenericServer, next http.Handler) *aggregator {
 	return &aggregator{
 		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
 		resolve: r.resolver(c.ByEndpoints), seen: newProgress(), known: map[string]*remote{},
