@@ -1,9 +1,11 @@
 package filters
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -205,5 +207,60 @@ func TestBodyOverHTTP2(t *testing.T) {
 	Chain(noop, testConfig(t).Steps()...).ServeHTTP(&sink{header: http.Header{}}, r)
 	if body.Len() == 0 {
 		t.Error("the rest has been read")
+	}
+}
+
+// TestBodyReadElsewhere: a body that another goroutine is reading when the answer begins holds up neither for long, and the connection goes
+// on if all of it came. It takes real time, as fake time stands still while somebody waits for a lock.
+func TestBodyReadElsewhere(t *testing.T) {
+	t.Parallel()
+	reading := make(chan struct{})
+	s := httptest.NewServer(Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			reading <- struct{}{}
+			_, _ = r.Body.Read(make([]byte, 1))
+		}()
+		<-reading
+		time.Sleep(time.Millisecond) // most likely it reads by now; it is as well if it does not
+		w.WriteHeader(http.StatusConflict)
+		<-done
+		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // else net/http takes the client for gone
+			t.Errorf("the request has ended: %v", err)
+		}
+	}), testConfig(t).Steps()...))
+	defer s.Close()
+	for _, comes := range []bool{true, false} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		answers, begun := bufio.NewReader(conn), time.Now()
+		for range 2 {
+			header := "Content-Length: 5"
+			if comes {
+				header += "\r\nX-Comes: 1"
+			}
+			_, _ = io.WriteString(conn, head("admin-token", header))
+			if comes {
+				time.AfterFunc(50*time.Millisecond, func() { _, _ = io.WriteString(conn, "01234") })
+			}
+			resp, err := http.ReadResponse(answers, nil)
+			if err != nil || resp.StatusCode != http.StatusConflict {
+				t.Fatalf("all comes: %t: %v, %v", comes, resp, err)
+			}
+			resp.Body.Close()
+			if took := time.Since(begun); !comes && (took < restTime || took > 5*restTime) {
+				t.Errorf("an answer after %v", took)
+			}
+			if resp.Close != !comes {
+				t.Errorf("all comes: %t, and the connection closes: %t", comes, resp.Close)
+			}
+			if !comes {
+				break
+			}
+		}
 	}
 }

@@ -56,7 +56,7 @@ type aggregator struct {
 	*resources
 	AggregationConfig
 	on   *GenericServer // where APIServices are
-	next *GenericServer
+	next http.Handler
 	log  *zap.Logger
 	// resolve finds addresses of services.
 	resolve callout.Resolver
@@ -72,7 +72,7 @@ type aggregator struct {
 	docs  *neighbours
 }
 
-func newAggregator(c AggregationConfig, r *resources, on, next *GenericServer) *aggregator {
+func newAggregator(c AggregationConfig, r *resources, on *GenericServer, next http.Handler) *aggregator {
 	a := &aggregator{
 		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
 		resolve: r.resolver(c.ByEndpoints), seen: newProgress(), known: map[string]*remote{},

@@ -154,6 +154,7 @@ func TestHandedOn(t *testing.T) {
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "max-age=7")
+		h.Set("Server", "boats")
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Audit-Id", r.Header.Get("Audit-Id"))
 		h.Set("X-Boats", "afloat")
@@ -167,7 +168,7 @@ func TestHandedOn(t *testing.T) {
 		"Impersonate-Extra-Example.com%2fknots": {"10", "12"}, "X-Remote-User": {"root"}, "X-Remote-Group": {"system:masters"},
 		"X-Remote-Extra-Rank": {"admiral"}, "x-remote-uid": {"0"}, "Cookie": {"session=abcdefghijklmnop"}, "Audit-Id": {"the-audit-id"},
 		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"evil"}, "Connection": {"X-Remote-User, X-Remote-Group, Audit-Id"},
-		"Proxy-Authorization": {"Basic abcdefghijklmnop"}, "X-Mine": {"1", "2"},
+		"Proxy-Authorization": {"Basic abcdefghijklmnop"}, "X-Mine": {"1", "2"}, "Expect": {"100-continue"},
 	} {
 		r.Header[name] = values
 	}
@@ -193,7 +194,7 @@ func TestHandedOn(t *testing.T) {
 		t.Errorf("got %d %q, want %q", resp.StatusCode, text, want)
 	}
 	for name, want := range map[string][]string{
-		"Cache-Control": {"max-age=7"}, "Access-Control-Allow-Origin": nil, "Audit-Id": {"the-audit-id"}, "X-Boats": {"afloat"},
+		"Cache-Control": {"max-age=7"}, "Server": {"boats"}, "Access-Control-Allow-Origin": nil, "Audit-Id": {"the-audit-id"}, "X-Boats": {"afloat"},
 	} {
 		if got := resp.Header[name]; !slices.Equal(got, want) {
 			t.Errorf("answer: %s is %q, want %q", name, got, want)

@@ -129,7 +129,7 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 			delete(header, name)
 		}
 	}
-	for _, name := range [...]string{"Authorization", "Cookie"} { // they are for this server
+	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // they are for this server
 		delete(header, name)
 	}
 	speakFor(header, h.info.User, !h.NoUIDs)
@@ -224,8 +224,10 @@ func (h *handover) answered(resp *http.Response) error {
 		}
 	}
 	resp.Header.Del("Audit-Id") // it is the one that stands there
-	for name := range resp.Header {
-		delete(h.writer.Header(), name)
+	for _, name := range [...]string{"Cache-Control", "Server"} { // of which one is enough
+		if resp.Header[name] != nil {
+			delete(h.writer.Header(), name)
+		}
 	}
 	if h.body != nil {
 		h.body.hold()

@@ -1,0 +1,147 @@
+package callout
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func forwarder(t testing.TB, to Target) *Forwarder {
+	t.Helper()
+	f, err := NewForwarder(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+// TestForward sends requests on as they are, to the address that is given, whose certificate has to be that of the service.
+func TestForward(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	service := &Service{Namespace: "team", Name: "mine"}
+	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/there" {
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+			return
+		}
+		shown := "nobody"
+		if certs := r.TLS.PeerCertificates; len(certs) > 0 {
+			shown = certs[0].Subject.CommonName
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprint(w, r.Proto, r.Method, r.URL, r.Header.Get("X"), r.Header.Get("Accept-Encoding"), string(body), shown)
+	}, "mine.team.svc")
+	certPEM, keyPEM := ca.client(t, "me")
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows := func() (*tls.Certificate, error) { return &pair, nil }
+	for _, tt := range []struct {
+		name, path string
+		to         Target
+		want, err  string
+	}{
+		{"usual", "/a%2Fb?c=d", Target{Service: service, CABundle: ca.pem}, "200 HTTP/2.0PUT/a%2Fb?c=dybodynobody", ""},
+		{"with a certificate", "/", Target{Service: service, CABundle: ca.pem, Certificate: shows}, "200 HTTP/2.0PUT/ybodyme", ""},
+		{"whoever it is", "/", Target{Service: service, Insecure: true}, "200 HTTP/2.0PUT/ybodynobody", ""},
+		{"redirect", "/there", Target{Service: service, CABundle: ca.pem}, "302 ", ""},
+		{"of a stranger", "/", Target{Service: service, CABundle: other.pem}, "", "certificate signed by unknown authority"},
+		{"other service", "/", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.pem}, "", "valid for mine.team.svc, not yours.team.svc"},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "PUT", hook.URL+tt.path, strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X", "y")
+		resp, err := forwarder(t, tt.to).RoundTrip(r)
+		if err != nil {
+			if tt.err == "" || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if got := fmt.Sprint(resp.StatusCode, " ", string(body)); got != tt.want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+	for _, to := range []Target{{URL: hook.URL}, {Service: service, CABundle: []byte("none")}} {
+		if _, err := NewForwarder(to); err == nil {
+			t.Errorf("%+v: no error", to)
+		}
+	}
+}
+
+// TestForwardUpgrade: who asks to switch protocols is not spoken to by HTTP/2, and gets the connection.
+func TestForwardUpgrade(t *testing.T) {
+	ca := newAuthority(t)
+	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(r.Proto, err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		line, _ := rw.ReadString('\n')
+		io.WriteString(conn, line)
+	}, "mine.team.svc")
+	f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", hook.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Connection": {"keep-alive, Upgrade"}, "Upgrade": {"SPDY/3.1"}}
+	resp, err := f.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {
+		t.Fatal(resp)
+	}
+	io.WriteString(conn, "there and back\n")
+	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "there and back\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+// TestForwardToStrangers: of what is no HTTP nothing is shown.
+func TestForwardToStrangers(t *testing.T) {
+	ca := newAuthority(t)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.server(t, "mine.team.svc")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	done := make(chan struct{})
+	defer func() { <-done }()
+	go func() {
+		defer close(done)
+		conn, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 1))
+		io.WriteString(conn, "the secret of the house\r\n\r\n")
+	}()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+l.Addr().(*net.TCPAddr).String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem}).RoundTrip(r)
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
