@@ -58,12 +58,7 @@ type aggregator struct {
 	on   *GenericServer // where APIServices are
 	next http.Handler
 	log  *zap.Logger
-	// resolve finds addresses of services.
-	resolve callout.Resolver
-	// certificate is what is shown to other servers, nil for none.
-	certificate func() *tls.Certificate
-	// ends is the end of connections that have switched protocols.
-	ends context.Context
+	reach
 
 	store *registry.Store // of APIServices
 	seen  *progress
@@ -72,10 +67,17 @@ type aggregator struct {
 	docs  *neighbours
 }
 
+// reach is what it takes to reach other servers.
+type reach struct {
+	resolve     callout.Resolver        // finds addresses of services
+	certificate func() *tls.Certificate // is shown to them; nil for none
+	ends        context.Context         // the end of connections that have switched protocols
+}
+
 func newAggregator(c AggregationConfig, r *resources, on *GenericServer, next http.Handler) *aggregator {
 	a := &aggregator{
 		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
-		resolve: r.resolver(c.ByEndpoints), seen: newProgress(), known: map[string]*remote{},
+		reach: reach{resolve: r.resolver(c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
 		discovery: on.Discovery, work: r.work, log: a.log, handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },

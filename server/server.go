@@ -28,12 +28,7 @@ import (
 type Server struct {
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
-	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that these name.
-	Aggregator *GenericServer
-	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
-	Core *GenericServer
-	// Extensions comes behind it, and serves custom resources and their definitions.
-	Extensions *GenericServer
+	Chain
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
@@ -44,6 +39,16 @@ type Server struct {
 	identity  *identity
 	listeners *listeners
 	life      *life
+}
+
+// Chain is the delegation chain: what one link does not know is the next one's.
+type Chain struct {
+	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that these name.
+	Aggregator *GenericServer
+	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
+	Core *GenericServer
+	// Extensions comes last, and serves custom resources and their definitions.
+	Extensions *GenericServer
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -142,7 +147,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions, Metrics: reg,
+		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
 		resources: d.resources, behind: d.aggregator,
 		handler: handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
