@@ -55,9 +55,8 @@ func (c *AggregationConfig) validate() error {
 type aggregator struct {
 	*resources
 	AggregationConfig
-	on   *GenericServer // where APIServices are
-	next *GenericServer
-	log  *zap.Logger
+	on  *GenericServer // where APIServices are
+	log *zap.Logger
 	// resolve finds addresses of services.
 	resolve callout.Resolver
 	// certificate is what is shown to other servers, nil for none.
@@ -69,12 +68,12 @@ type aggregator struct {
 	seen  *progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
-	docs  *neighbours
+	docs  *neighbours // as they describe themselves
 }
 
-func newAggregator(c AggregationConfig, r *resources, on, next *GenericServer) *aggregator {
+func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggregator {
 	a := &aggregator{
-		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
+		resources: r, AggregationConfig: c, on: on, log: filters.LimitLog(r.log.Named("aggregator")),
 		resolve: r.resolver(c.ByEndpoints), seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
@@ -110,7 +109,7 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if info != nil && info.IsResource && info.Group != apiregistrationv1.GroupVersion.Group {
-		a.next.ServeHTTP(w, r)
+		a.on.director.Next.ServeHTTP(w, r)
 		return
 	}
 	a.on.ServeHTTP(w, r)
