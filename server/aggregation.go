@@ -68,7 +68,7 @@ type aggregator struct {
 	seen  *progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
-	docs  *neighbours // as they describe themselves
+	docs  *neighbours                                   // as they describe themselves
 }
 
 func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggregator {
