@@ -55,16 +55,15 @@ func (c *AggregationConfig) validate() error {
 type aggregator struct {
 	*resources
 	AggregationConfig
-	on   *GenericServer // where APIServices are
-	next http.Handler
-	log  *zap.Logger
+	on  *GenericServer // where APIServices are
+	log *zap.Logger
 	reach
 
 	store *registry.Store // of APIServices
 	seen  *progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
-	docs  *neighbours
+	docs  *neighbours                                   // as they describe themselves
 }
 
 // reach is what it takes to reach other servers.
@@ -74,9 +73,9 @@ type reach struct {
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
-func newAggregator(c AggregationConfig, r *resources, on *GenericServer, next http.Handler) *aggregator {
+func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggregator {
 	a := &aggregator{
-		resources: r, AggregationConfig: c, on: on, next: next, log: filters.LimitLog(r.log.Named("aggregator")),
+		resources: r, AggregationConfig: c, on: on, log: filters.LimitLog(r.log.Named("aggregator")),
 		reach: reach{resolve: r.resolver(c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
@@ -112,7 +111,7 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if info != nil && info.IsResource && info.Group != apiregistrationv1.GroupVersion.Group {
-		a.next.ServeHTTP(w, r)
+		a.on.director.Next.ServeHTTP(w, r)
 		return
 	}
 	a.on.ServeHTTP(w, r)

@@ -69,6 +69,9 @@ func (n *neighbours) set(remotes map[string]*remote) {
 	at := map[site][]*remote{}
 	for _, name := range jsontext.Keys(remotes) {
 		r := remotes[name]
+		if r.version() == legacy { // all below /api, of which discovery says nothing else
+			continue
+		}
 		where := site{*r.target.Service, string(r.target.CABundle), r.target.Insecure}
 		at[where] = append(at[where], r)
 	}
@@ -82,10 +85,10 @@ func (n *neighbours) set(remotes map[string]*remote) {
 	}
 	for where, remotes := range at {
 		server := n.known[where]
-		if server == nil {
-			server = n.add(where)
-		}
-		if !slices.Equal(server.remotes, remotes) {
+		switch {
+		case server == nil:
+			n.add(where, remotes)
+		case !slices.Equal(server.remotes, remotes):
 			server.remotes = remotes
 			select {
 			case server.changed <- struct{}{}:
@@ -96,9 +99,9 @@ func (n *neighbours) set(remotes map[string]*remote) {
 	n.show()
 }
 
-func (n *neighbours) add(where site) *neighbour {
+func (n *neighbours) add(where site, remotes []*remote) {
 	server := &neighbour{
-		neighbours: n, changed: make(chan struct{}, 1), asked: make(chan struct{}), shown: map[string]*router.RemoteVersion{},
+		neighbours: n, remotes: remotes, changed: make(chan struct{}, 1), asked: make(chan struct{}), shown: map[string]*router.RemoteVersion{},
 	}
 	server.ctx, server.end = context.WithCancel(n.work.ctx)
 	if n.known == nil {
@@ -106,7 +109,6 @@ func (n *neighbours) add(where site) *neighbour {
 	}
 	n.known[where] = server
 	n.work.run(func(context.Context) { server.run() })
-	return server
 }
 
 // wait returns when all servers have been asked once, or with the end of ctx.

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -21,7 +22,8 @@ func through(t testing.TB) map[string]func() {
 	sends := map[string]func(){}
 	for name, table := range map[string]*map[meta.GroupVersion]*remote{"alone": nil, "beside": {{Group: "boats.example.com", Version: "v1"}: new(remote)}} {
 		served := 0
-		a := &aggregator{next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })}
+		core := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })
+		a := &aggregator{on: &GenericServer{director: &router.Director{Next: core}}}
 		a.table.Store(table)
 		sends[name] = func() {
 			before := served

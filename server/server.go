@@ -209,7 +209,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	for _, other := range store.others {
 		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
 	}
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core), d.core)
+	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core))
 	d.aggregator.ends = d.life.controllers.ctx
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
 	d.definitions.endChain(d.core, c.Storage.shared())
