@@ -52,6 +52,7 @@ type resources struct {
 	backend   *backend    // where all live
 	overrides []*backend  // but for what is kept here
 	files     *file.Store // the store if it is one of files, and open
+	behind    *aggregator // knows the servers behind this one
 	metrics   *metrics
 	log       *zap.Logger
 	work      *background   // waits for the last requests for what was removed

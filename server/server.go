@@ -38,7 +38,6 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	*resources
-	behind    *aggregator // knows the servers behind this one
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity
@@ -143,8 +142,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions, Metrics: reg,
-		resources: d.resources, behind: d.aggregator,
-		handler: handler, client: client, identity: identity,
+		resources: d.resources,
+		handler:   handler, client: client, identity: identity,
 		listeners: newListeners(c.Serving, conns),
 		life:      d.life,
 	}
@@ -206,6 +205,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
 	}
 	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core), d.core)
+	d.resources.behind = d.aggregator
 	d.aggregator.ends = d.life.controllers.ctx
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
 	d.definitions.endChain(d.core, c.Storage.shared())
