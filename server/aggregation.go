@@ -13,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
@@ -59,7 +58,6 @@ type aggregator struct {
 	log *zap.Logger
 	reach
 
-	store *registry.Store // of APIServices
 	seen  *progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
@@ -145,7 +143,7 @@ func versionOf(path string, info *request.Info) meta.GroupVersion {
 
 // begin has APIServices followed, if there is such a resource. The server is not ready before those are known that are stored.
 func (a *aggregator) begin(s *Server) error {
-	if a.store = s.Store(apiServices); a.store == nil {
+	if a.Store(apiServices) == nil {
 		return nil
 	}
 	s.Go(a.run)
@@ -191,7 +189,7 @@ func (a *aggregator) run(ctx context.Context) {
 
 // follow looks at all APIServices, and then at each that changes, until that fails.
 func (a *aggregator) follow(ctx context.Context) error {
-	objects := a.store.Objects()
+	objects := a.Store(apiServices).Objects()
 	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true})
 	if err != nil {
 		return err
@@ -237,7 +235,7 @@ func (a *aggregator) follow(ctx context.Context) error {
 }
 
 func (a *aggregator) nameOf(obj *cache.Object) string {
-	return strings.TrimPrefix(obj.Key, a.store.Objects().Prefix())
+	return strings.TrimPrefix(obj.Key, a.Store(apiServices).Objects().Prefix())
 }
 
 // observe takes in a new state of an APIService, and reports whether the table changes. What cannot be read counts for nothing new.
@@ -246,7 +244,7 @@ func (a *aggregator) observe(ctx context.Context, obj *cache.Object) bool {
 	err := obj.Err()
 	var decoded meta.Object
 	if err == nil {
-		decoded, err = a.store.Decode(ctx, obj)
+		decoded, err = a.Store(apiServices).Decode(ctx, obj)
 	}
 	if err != nil {
 		a.log.Warn("an API service cannot be read", zap.String("name", name), zap.Error(err))

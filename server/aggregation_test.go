@@ -583,7 +583,7 @@ func TestHandedOnUpgrade(t *testing.T) {
 			}
 			<-b.done
 		}
-		for path, want := range map[string]string{"/refused": "403 not this\n", "/ignored": "503 error dialing backend: invalid upgrade response: status code 200\n"} {
+		for path, want := range map[string]string{"/refused": "403 not this\n", "/ignored": "503 invalid upgrade response: status code 200\n"} {
 			conn, _, resp := dial(path, s.Token, "websocket")
 			body, _ := io.ReadAll(io.LimitReader(resp.Body, resp.ContentLength))
 			if got := fmt.Sprint(resp.StatusCode, " ", string(body)); got != want {

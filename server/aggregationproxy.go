@@ -202,7 +202,8 @@ func (h *handover) answered(resp *http.Response) error {
 		}
 		return nil
 	case h.upgrades && code < http.StatusBadRequest:
-		return fmt.Errorf("invalid upgrade response: status code %d", code)
+		return headError{fmt.Errorf("invalid upgrade response: status code %d", code)}
+	case h.upgrades: // it is refused
 	case err != nil:
 		return headError{meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:

@@ -57,7 +57,7 @@ func TestAPIServiceAvailability(t *testing.T) {
 func testAvailability(t *testing.T, byEndpoints bool) {
 	m := &mutator{rand: random(fmt.Sprint("availability", byEndpoints))}
 	b := newBackends(t)
-	var scenes []aggregated
+	var scenes []backing
 	for i := range times(150) {
 		scenes = append(scenes, newAggregated(m, b, fmt.Sprintf("n%d", i)))
 	}
@@ -99,20 +99,20 @@ func (f found) steady() found {
 	return f
 }
 
-// aggregated is an APIService, and what is in the namespace of its service.
-type aggregated struct {
+// backing is an APIService, and what is in the namespace of its service.
+type backing struct {
 	namespace, behind string
 	service           *apiregistrationv1.APIService
 	objects           []runtime.Object
 }
 
-func newAggregated(m *mutator, b *backends, namespace string) aggregated {
+func newAggregated(m *mutator, b *backends, namespace string) backing {
 	behind := one(m, b.names...)
 	if m.rand.IntN(3) == 0 {
 		behind = "ok"
 	}
 	port := b.ports[behind]
-	s := aggregated{namespace: namespace, behind: behind}
+	s := backing{namespace: namespace, behind: behind}
 	group := namespace + ".example.com"
 	s.service = &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group, UID: "u", CreationTimestamp: metav1.NewTime(past)},
@@ -305,7 +305,7 @@ func authority(t *testing.T) ([]byte, func(until time.Time, names ...string) tls
 }
 
 // theirAvailability is what Kubernetes' controller finds.
-func theirAvailability(t *testing.T, scenes []aggregated, byEndpoints bool) []found {
+func theirAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	var objects, apiServices []runtime.Object
 	for _, s := range scenes {
 		apiServices = append(apiServices, s.service.DeepCopy())
@@ -347,7 +347,7 @@ func theirAvailability(t *testing.T, scenes []aggregated, byEndpoints bool) []fo
 }
 
 // ourAvailability is what a Coracle finds.
-func ourAvailability(t *testing.T, scenes []aggregated, byEndpoints bool) []found {
+func ourAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	store := memory.New(memory.Config{})
 	put := func(key string, obj runtime.Object) {
 		kinds, _, err := clientscheme.Scheme.ObjectKinds(obj)
@@ -395,7 +395,7 @@ func ourAvailability(t *testing.T, scenes []aggregated, byEndpoints bool) []foun
 }
 
 // whatIsFound waits until every APIService says whether it is available, and returns that.
-func whatIsFound(t *testing.T, scenes []aggregated, get func(name string) *apiregistrationv1.APIService) []found {
+func whatIsFound(t *testing.T, scenes []backing, get func(name string) *apiregistrationv1.APIService) []found {
 	t.Helper()
 	var list []found
 	deadline := time.Now().Add(time.Minute)

@@ -57,6 +57,8 @@
 //     roles and 5,000 bindings say; BenchmarkChain says what that costs (`make bench-chain`). FuzzParse: how both read a path.
 //   - TestEncryptionConfigurations: made-up EncryptionConfigurations are judged, and for the right ones values written and read.
 //     TestKMSValues, TestKMSOverSocket: what either side has encrypted with a KMS plugin the other reads, garbled values as well.
+//   - TestAggregatorProxy: made-up requests to a server behind both pass kube-aggregator's proxy, inside of kube-apiserver's filters, and
+//     Coracle: what that server is asked, and what clients are told of its made-up answers.
 //   - TestExternalSigner: Kubernetes' example of an external signer of tokens, as it should be and as it should not.
 //
 // TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a row here.
