@@ -220,7 +220,7 @@ func (h *handover) answered(resp *http.Response) error {
 			delete(resp.Header, name)
 		}
 	}
-	resp.Header.Del("Audit-Id") // it is the one that stands there
+	resp.Header.Del("Audit-Id")                                   // it is the one that stands there
 	for _, name := range [...]string{"Cache-Control", "Server"} { // of which one is enough
 		if resp.Header[name] != nil {
 			delete(h.writer.Header(), name)
