@@ -2,9 +2,11 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -187,7 +190,9 @@ func TestTypedFunctions(t *testing.T) {
 }
 
 // newConfig is a Config over memory with the group of these tests.
-func newConfig(t *testing.T) *Config {
+func newConfig(t *testing.T) *Config { return newConfigOver(t, memory.New(memory.Config{})) }
+
+func newConfigOver(t *testing.T, store storage.Store) *Config {
 	t.Helper()
 	s := scheme.New()
 	s.AddKnownTypes(testGV, &Gadget{}, &Gizmo{})
@@ -195,7 +200,6 @@ func newConfig(t *testing.T) *Config {
 	if err := s.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	store := memory.New(memory.Config{})
 	c := cache.New(store, cache.Config{Prefix: "/registry/"})
 	t.Cleanup(func() {
 		c.Close()
@@ -267,6 +271,12 @@ func TestView(t *testing.T) {
 	if _, err := v.Get(t.Context(), "b", "two"); !meta.IsNotFound(err) {
 		t.Errorf("Get of none: got %v, want not found", err)
 	}
+	if g, err := v.Known(t.Context(), "a", "two"); err != nil || g.Size != 3 {
+		t.Errorf("Known: got %+v, %v", g, err)
+	}
+	if _, err := v.Known(t.Context(), "b", "two"); !meta.IsNotFound(err) {
+		t.Errorf("Known of none: got %v, want not found", err)
+	}
 	for namespace, want := range map[string]string{"": "a/one a/two b/one", "a": "a/one a/two", "c": ""} {
 		list, err := v.List(t.Context(), namespace)
 		var got []string
@@ -276,5 +286,49 @@ func TestView(t *testing.T) {
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("List(%q): got %q, %v, want %s", namespace, got, err, want)
 		}
+	}
+}
+
+// silent is a store that does not say how far it is, from some time on.
+type silent struct {
+	storage.Store
+	now atomic.Bool
+}
+
+func (s *silent) Revision(ctx context.Context) (storage.Revision, error) {
+	if s.now.Load() {
+		return 0, errors.New("silent")
+	}
+	return s.Store.Revision(ctx)
+}
+
+// TestViewKnown reads what is known here while the store does not answer.
+func TestViewKnown(t *testing.T) {
+	store := &silent{Store: memory.New(memory.Config{})}
+	s, err := New(newConfigOver(t, store), Typed(ResourceOf[*Gadget]{
+		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget", Namespaced: true,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := ViewOf[*Gadget](s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Create(t.Context(), &Gadget{ObjectMeta: meta.ObjectMeta{Namespace: "a", Name: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.List(t.Context(), ""); err != nil { // and all are loaded
+		t.Fatal(err)
+	}
+	store.now.Store(true)
+	if _, err := v.Known(t.Context(), "a", "one"); err != nil {
+		t.Error(err)
+	}
+	if _, err := v.Get(t.Context(), "a", "one"); err == nil {
+		t.Error("Get: got no error")
+	}
+	if _, err := v.Known(t.Context(), "a", "two"); err == nil || meta.IsNotFound(err) {
+		t.Errorf("Known of what may be new: got %v", err)
 	}
 }

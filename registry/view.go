@@ -87,6 +87,24 @@ func (v View[T]) Seen(ctx context.Context, namespace, name string) (bool, error)
 	return err == nil, v.store.apiError(err, name)
 }
 
+// Known is Get by what this server knows of without asking, its own writes included, as long as it knows of the object at all: what
+// others have written may be missing.
+func (v View[T]) Known(ctx context.Context, namespace, name string) (T, error) {
+	var none T
+	key, err := v.store.key(namespace, name)
+	if err != nil {
+		return none, err
+	}
+	obj, err := v.store.objects.Get(ctx, key, cache.Want{Match: cache.Own})
+	if errors.Is(err, storage.NotFound) {
+		return v.Get(ctx, namespace, name)
+	}
+	if err != nil {
+		return none, v.store.apiError(err, name)
+	}
+	return v.decode(ctx, obj)
+}
+
 // Names returns the names of a namespace's objects, or of all with namespace "", and how many there are.
 func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[string], error) {
 	list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})

@@ -54,7 +54,7 @@ func (s Stores) service(ctx context.Context, to callout.Service) (*corev1.Servic
 	if err != nil {
 		return nil, 0, err
 	}
-	svc, err := all.Get(ctx, to.Namespace, to.Name)
+	svc, err := all.Known(ctx, to.Namespace, to.Name)
 	if meta.IsNotFound(err) {
 		return nil, 0, meta.NewNotFound(meta.GroupResource{Resource: "service"}, to.Name)
 	}
