@@ -9,7 +9,8 @@ CHECKED = $(RACE) -gcflags=all=-dwarf=false -toolexec 'env GOGC=400'
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GREMLINS    = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
-# Files of tests of what one goroutine does with very much, where the race detector has nothing to find and takes ten times as long.
+# Files of tests of what is done very often or with very much: the race detector, which takes ten times as long, has seen it in other
+# tests already, or has nothing to find.
 UNRACED = $(shell grep -lr '^//go:build !race' --include='*_test.go' --exclude-dir=test .)
 
 .PHONY: help
@@ -33,9 +34,11 @@ vet: ## formatting and go vet
 	$(GO) vet $(CHECKED) ./...
 	$(GO) vet $(sort $(dir $(UNRACED)))
 
+# Without GORACE each of the eighty test programs sleeps for a second before it exits, in case that goroutines which outlive the
+# tests find a race meanwhile.
 .PHONY: unit
 unit: ## tests of the main module, with the race detector but for those that it would not serve; vet is a target of its own
-	$(GO) test $(CHECKED) -vet=off ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test $(CHECKED) -vet=off ./...
 	$(GO) test -vet=off -run "^($$(sed -n 's/^func \(Test[^(]*\)(.*/\1/p' $(UNRACED) | paste -sd '|' -))$$" $(sort $(dir $(UNRACED)))
 
 .PHONY: interop

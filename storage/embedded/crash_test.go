@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -59,21 +58,6 @@ func TestKill(t *testing.T) {
 	for round := range 4 {
 		killAfter(t, dir, 0, 200*(round+1), last)
 		checkSurvived(t, dir, 0, last)
-	}
-}
-
-// TestKillWhileSaving does the same with so much that segments of the log begin and end all the time, and snapshots are saved.
-func TestKillWhileSaving(t *testing.T) {
-	t.Parallel()
-	for _, size := range []int{1, 20_000, 500_000} {
-		t.Run(fmt.Sprintf("size=%d", size), func(t *testing.T) {
-			t.Parallel()
-			dir, last := t.TempDir(), map[string]storage.Entry{}
-			for range 4 {
-				killAfter(t, dir, size, 1+rand.IntN(min(6000, 80_000_000/size)), last)
-				checkSurvived(t, dir, size, last)
-			}
-		})
 	}
 }
 
