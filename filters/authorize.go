@@ -1,10 +1,8 @@
 package filters
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -61,79 +59,8 @@ func (x *exchange) judged(a *request.Attributes, decision request.Decision, reas
 		return meta.NewInternalError(err)
 	}
 	x.response.Header()["X-Content-Type-Options"] = noSniff
-	return Forbidden(a, reason)
+	return request.Forbidden(a, reason)
 }
 
 // noSniff is shared by all answers, full, so that adding to it makes a copy.
 var noSniff = []string{"nosniff"}
-
-// Forbidden returns the error that tells a user what they may not do. reason may be empty.
-func Forbidden(a *request.Attributes, reason string) error {
-	var space [384]byte // more than the usual message
-	gr := meta.GroupResource{Group: a.Group, Resource: a.Resource}
-	text := meta.AppendForbidden(space[:0], gr, a.Name)
-	begin := len(text)
-	text = harmless(appendForbidden(text, a), begin)
-	if reason != "" {
-		text = append(append(text, ": "...), reason...)
-	}
-	return meta.NewForbiddenText(gr, a.Name, text)
-}
-
-// harmless takes from text, from begin on, the meaning that it has for browsers that take it for HTML.
-func harmless(text []byte, begin int) []byte {
-	i := bytes.IndexAny(text[begin:], "&<>")
-	if i < 0 {
-		return text
-	}
-	begin += i
-	marked := string(text[begin:])
-	text = text[:begin]
-	for i := range len(marked) {
-		switch c := marked[i]; c {
-		case '&':
-			text = append(text, "&amp;"...)
-		case '<':
-			text = append(text, "&lt;"...)
-		case '>':
-			text = append(text, "&gt;"...)
-		default:
-			text = append(text, c)
-		}
-	}
-	return text
-}
-
-// appendForbidden appends the message before its markup is made harmless.
-func appendForbidden(text []byte, a *request.Attributes) []byte {
-	user := ""
-	if a.User != nil {
-		user = a.User.Name
-	}
-	text = appendQuoted(text, "User ", user)
-	text = append(append(text, " cannot "...), meta.Excerpt(a.Verb)...)
-	if !a.IsResource {
-		return appendQuoted(text, " path ", a.Path)
-	}
-	resource := a.Resource
-	if a.Subresource != "" {
-		resource = meta.Excerpt(resource) + "/" + a.Subresource
-	}
-	text = appendQuoted(text, " resource ", resource)
-	text = appendQuoted(text, " in API group ", a.Group)
-	if a.Namespace == "" {
-		return append(text, " at the cluster scope"...)
-	}
-	return appendQuoted(text, " in the namespace ", a.Namespace)
-}
-
-// appendQuoted appends a word and, in quotes, an excerpt of what the client has sent.
-func appendQuoted(text []byte, word, sent string) []byte {
-	text, sent = append(text, word...), meta.Excerpt(sent)
-	for i := range len(sent) {
-		if c := sent[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return strconv.AppendQuote(text, sent)
-		}
-	}
-	return append(append(append(text, '"'), sent...), '"') // as AppendQuote does, in less time
-}

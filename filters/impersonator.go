@@ -39,11 +39,8 @@ const manyToAsk = 4
 // groupAuthentication is the API group of what is impersonated, users and groups of the classic mode apart.
 const groupAuthentication = "authentication.k8s.io"
 
-// extraNodeName says in a service account's extra on which node its pod runs, extraNodeKeys which keys there are.
-const (
-	extraNodeName = "authentication.kubernetes.io/node-name"
-	extraNodeKeys = "authentication.kubernetes.io/associated-node-keys"
-)
+// extraNodeKeys says in a service account's extra which keys there are.
+const extraNodeKeys = "authentication.kubernetes.io/associated-node-keys"
 
 // impersonationMode is one way to be served as somebody else.
 type impersonationMode struct {
@@ -221,11 +218,11 @@ func (c *claim) groups(groups []string) error {
 	a := c.identity("groups", "")
 	if c.mode.name != "" {
 		if slices.Contains(groups, "") {
-			return Forbidden(a, "impersonating the empty string group is not allowed")
+			return request.Forbidden(a, "impersonating the empty string group is not allowed")
 		}
 		if slices.Contains(groups, request.GroupMasters) {
 			a.Name = request.GroupMasters
-			return Forbidden(a, "impersonating the system:masters group is not allowed")
+			return request.Forbidden(a, "impersonating the system:masters group is not allowed")
 		}
 		if len(groups) >= manyToAsk {
 			if a.Name = "*"; c.ask(a) == nil {
@@ -251,7 +248,7 @@ func (c *claim) extra(extra map[string][]string) error {
 		values := 0
 		for _, key := range slices.Sorted(maps.Keys(extra)) {
 			if err := checkExtra(key, extra[key]); err != nil {
-				return Forbidden(a, err.Error())
+				return request.Forbidden(a, err.Error())
 			}
 			values += len(extra[key])
 		}
@@ -328,7 +325,7 @@ func (c *claim) ask(a *request.Attributes) error {
 		}
 		reason = err.Error() + reason
 	}
-	return Forbidden(a, reason)
+	return request.Forbidden(a, reason)
 }
 
 // errTold stands for an error that nobody is told.
@@ -349,7 +346,7 @@ func isServiceAccount(u *request.User) bool {
 // isOwnNode reports whether wanted is the node that the pod runs on which has got the service account's token.
 func isOwnNode(wanted, by *request.User) bool {
 	node, ok := request.NodeOf(wanted.Name)
-	on := by.Extra[extraNodeName]
+	on := by.Extra[request.ExtraNodeName]
 	return ok && onlyNamed(wanted) && isServiceAccount(by) && len(on) == 1 && on[0] == node
 }
 

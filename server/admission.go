@@ -76,7 +76,7 @@ func newAdmission(c AdmissionConfig, kubelets bool, resources Stores, may reques
 			chain = append(chain, p.make(env))
 		}
 	}
-	chain = append(chain, admission.NewDeviceAdminAccess(known{resources, namespaces}))
+	chain = append(chain, admission.NewDeviceAdminAccess(known{resources, namespaces}), admission.NewClaimStatus(may))
 	if c.Plugins == nil {
 		return chain, nil
 	}

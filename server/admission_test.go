@@ -3,9 +3,11 @@ package server_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 )
@@ -67,3 +69,38 @@ func TestDeviceAdminAccess(t *testing.T) {
 		t.Errorf("with the label: got %d %s, want %d", code, body, http.StatusCreated)
 	}
 }
+
+// withoutRight refuses one verb on subresources of claims, which nobody asks for in a path.
+type withoutRight struct{ verb, subresource string }
+
+func (f withoutRight) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
+	if a.Resource == "resourceclaims" && a.Subresource == f.subresource && a.Verb == f.verb {
+		return request.Deny, "", nil
+	}
+	return request.NoOpinion, "", nil
+}
+
+// TestClaimStatusRights: a reservation takes the verb of the request on resourceclaims/binding, besides that on the status.
+func TestClaimStatusRights(t *testing.T) {
+	const status = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status"
+	reserved := func(uid string) string {
+		return `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a"},"status":{"allocation":{},"reservedFor":[{"resource":"pods","name":"p","uid":"` + uid + `"}]}}`
+	}
+	for verb, other := range map[string]string{"PUT": "PATCH", "PATCH": "PUT"} {
+		p := newInProcess(t, func(cfg *server.Config) {
+			cfg.Authorization.Authorizer = withoutRight{map[string]string{"PUT": "update", "PATCH": "patch"}[verb], "binding"}
+		})
+		if code, body := p.do("POST", "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims", `{"metadata":{"name":"a"},"spec":{}}`); code != http.StatusCreated {
+			t.Fatalf("claim: got %d %s", code, body)
+		}
+		if code, body := p.do(verb, status, reserved("1"), "Content-Type", contentTypes[verb]); code != http.StatusUnprocessableEntity ||
+			!strings.Contains(body, "resourceclaims/binding") {
+			t.Errorf("%s without the right: got %d %s", verb, code, body)
+		}
+		if code, body := p.do(other, status, reserved("1"), "Content-Type", contentTypes[other]); code != http.StatusOK {
+			t.Errorf("%s with the right: got %d %s", other, code, body)
+		}
+	}
+}
+
+var contentTypes = map[string]string{"PUT": "application/json", "PATCH": "application/merge-patch+json"}

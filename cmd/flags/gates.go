@@ -62,10 +62,9 @@ var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs":                     {false, "nothing here keeps externalIPs out of services"},
-	"ConstrainedImpersonation":                    {false, "who has rights to impersonate with constraints would go on to have them"},
-	"DRAResourceClaimGranularStatusAuthorization": {true, "rights to parts of a claim's status are not asked for"},
-	"ManifestBasedAdmissionControlConfig":         {true, "no policies or webhooks are read from files"},
+	"AllowServiceExternalIPs":             {false, "nothing here keeps externalIPs out of services"},
+	"ConstrainedImpersonation":            {false, "who has rights to impersonate with constraints would go on to have them"},
+	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
 }
 
 // gates is what --feature-gates asks for: components, or "" where none is named, with what is said of their gates, unread.

@@ -346,7 +346,7 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 			t.bound = append(t.bound, bound{s.cfg.Objects.Object("nodes", "", k.Node.Name), "node", *k.Node})
 		}
 		if k.Node.Name != "" {
-			extra["authentication.kubernetes.io/node-name"] = []string{k.Node.Name}
+			extra[request.ExtraNodeName] = []string{k.Node.Name}
 			if k.Node.UID != "" {
 				extra["authentication.kubernetes.io/node-uid"] = []string{string(k.Node.UID)}
 			}

@@ -12,6 +12,9 @@ const (
 	GroupServiceAccounts = "system:serviceaccounts" // all service accounts; with ":" and a namespace behind, those in it
 )
 
+// ExtraNodeName says in a service account's extra on which node the pod runs that its token was issued for.
+const ExtraNodeName = "authentication.kubernetes.io/node-name"
+
 // ServiceAccountUser is the name of the user that a service account is.
 func ServiceAccountUser(namespace, name string) string {
 	return serviceAccountPrefix + namespace + ":" + name

@@ -38,7 +38,7 @@
 //   - TestTokens: made-up tokens of service accounts, signed by known and other keys, whole and cut up, in a world that is made up as well,
 //     are shown to both: users, audiences, refusals and their words.
 //   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes, attachments and slices, and what they may
-//     write. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
+//     write. TestClaimStatusRights: which rights a write of a claim's status takes. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: what is wrong with them.
 //     TestAuthorizationWebhooks: whom webhooks are asked about, by which conditions, and what they are asked.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions. TestCustomOpenAPI: likewise what they say of
 //     published definitions of custom resources.

@@ -37,7 +37,7 @@ func init() {
 	kind := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: kind}
 	}
-	// Who may write which part of a status is not judged: everybody may.
+	// Who may write which part of a status is judged by TestClaimStatusRights; here everybody may.
 	everybody := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 		return authorizer.DecisionAllow, "", nil
 	})

@@ -1,11 +1,10 @@
-package filters
+package request
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -14,11 +13,11 @@ func TestForbiddenQuotes(t *testing.T) {
 	markup := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	for _, sent := range []string{"", "/a b~", "/é", "/\xff", "/\t\x7f", `/"\`, "/&amp;", "<<>>&&", "/a<é>\"", strings.Repeat("<", 600)} {
 		quoted := markup.Replace(fmt.Sprintf("%q", meta.Excerpt(sent)))
-		path := Forbidden(&request.Attributes{User: &request.User{Name: sent}, Verb: "get", Path: sent}, "")
+		path := Forbidden(&Attributes{User: &User{Name: sent}, Verb: "get", Path: sent}, "")
 		if want := "forbidden: User " + quoted + " cannot get path " + quoted; path.Error() != want {
 			t.Errorf("path %q:\ngot  %s\nwant %s", sent, path, want)
 		}
-		resource := Forbidden(&request.Attributes{Verb: "x&y", IsResource: true, Resource: "pods", Subresource: "log", Namespace: sent}, "<why>")
+		resource := Forbidden(&Attributes{Verb: "x&y", IsResource: true, Resource: "pods", Subresource: "log", Namespace: sent}, "<why>")
 		want := `pods is forbidden: User "" cannot x&amp;y resource "pods/log" in API group "" `
 		if sent == "" {
 			want += "at the cluster scope: <why>"
@@ -34,7 +33,7 @@ func TestForbiddenQuotes(t *testing.T) {
 // A refusal allocates its message, and the error with its details in one piece; more only if the client has sent much, or markup.
 func TestForbiddenAllocs(t *testing.T) {
 	for path, want := range map[string]float64{"/usual": 2, "/" + strings.Repeat("<", 255): 6} {
-		a := &request.Attributes{User: &request.User{Name: request.AnonymousUser}, Verb: "get", Path: path}
+		a := &Attributes{User: &User{Name: AnonymousUser}, Verb: "get", Path: path}
 		got := testing.AllocsPerRun(200, func() {
 			if Forbidden(a, "") == nil {
 				t.Fatal("no error")

@@ -1,0 +1,79 @@
+package request
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Forbidden returns the error that tells a user what they may not do. reason may be empty.
+func Forbidden(a *Attributes, reason string) error {
+	var space [384]byte // more than the usual message
+	gr := meta.GroupResource{Group: a.Group, Resource: a.Resource}
+	text := meta.AppendForbidden(space[:0], gr, a.Name)
+	begin := len(text)
+	text = harmless(appendForbidden(text, a), begin)
+	if reason != "" {
+		text = append(append(text, ": "...), reason...)
+	}
+	return meta.NewForbiddenText(gr, a.Name, text)
+}
+
+// harmless takes from text, from begin on, the meaning that it has for browsers that take it for HTML.
+func harmless(text []byte, begin int) []byte {
+	i := bytes.IndexAny(text[begin:], "&<>")
+	if i < 0 {
+		return text
+	}
+	begin += i
+	marked := string(text[begin:])
+	text = text[:begin]
+	for i := range len(marked) {
+		switch c := marked[i]; c {
+		case '&':
+			text = append(text, "&amp;"...)
+		case '<':
+			text = append(text, "&lt;"...)
+		case '>':
+			text = append(text, "&gt;"...)
+		default:
+			text = append(text, c)
+		}
+	}
+	return text
+}
+
+// appendForbidden appends the message before its markup is made harmless.
+func appendForbidden(text []byte, a *Attributes) []byte {
+	user := ""
+	if a.User != nil {
+		user = a.User.Name
+	}
+	text = appendQuoted(text, "User ", user)
+	text = append(append(text, " cannot "...), meta.Excerpt(a.Verb)...)
+	if !a.IsResource {
+		return appendQuoted(text, " path ", a.Path)
+	}
+	resource := a.Resource
+	if a.Subresource != "" {
+		resource = meta.Excerpt(resource) + "/" + a.Subresource
+	}
+	text = appendQuoted(text, " resource ", resource)
+	text = appendQuoted(text, " in API group ", a.Group)
+	if a.Namespace == "" {
+		return append(text, " at the cluster scope"...)
+	}
+	return appendQuoted(text, " in the namespace ", a.Namespace)
+}
+
+// appendQuoted appends a word and, in quotes, an excerpt of what the client has sent.
+func appendQuoted(text []byte, word, sent string) []byte {
+	text, sent = append(text, word...), meta.Excerpt(sent)
+	for i := range len(sent) {
+		if c := sent[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return strconv.AppendQuote(text, sent)
+		}
+	}
+	return append(append(append(text, '"'), sent...), '"') // as AppendQuote does, in less time
+}
