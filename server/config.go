@@ -123,7 +123,8 @@ type StorageConfig struct {
 	Etcd EtcdConfig
 	// Overrides keep single resources elsewhere; of a resource the last counts. (--etcd-servers-overrides)
 	Overrides []StorageOverride
-	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s. (--storage-initialization-timeout)
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a minute.
+	// (--storage-initialization-timeout)
 	InitTimeout time.Duration
 	// HealthTimeout and ReadyTimeout bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
 	// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
@@ -204,7 +205,7 @@ type HTTPConfig struct {
 
 // ProfilesConfig says who gets profiles of the process.
 type ProfilesConfig struct {
-	// Serve serves them at /debug/pprof, to who may see it. (--profiling)
+	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on. (--profiling)
 	Serve bool
 	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
 	Contention bool

@@ -1,10 +1,16 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/coracle-project/coracle/storage/standin"
 )
+
+// defaultInitTimeout is short, as a program that has a server inside of it is not to hang where its etcd is wrong. Clusters, whose
+// processes start in any order, have the flag's minute.
+const defaultInitTimeout = 5 * time.Second
 
 // standIn is a process in etcd's place, and the embedded store it stands for.
 type standIn struct {
@@ -18,7 +24,12 @@ func (c *completed) recognize(ctx context.Context) {
 	if c.Storage.Engine != StorageEtcd || c.Storage.Store != nil {
 		return
 	}
-	if place := standin.Find(ctx, c.Storage.Etcd.Servers); place != nil {
+	began, patience := time.Now(), cmp.Or(c.Storage.InitTimeout, defaultInitTimeout)
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	place := standin.Find(waiting, c.Storage.Etcd.Servers)
+	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // what is left of it for an etcd
+	if place != nil {
 		c.standIn = &standIn{place, c.Storage.Etcd.Servers[0]}
 		c.Storage.Engine = StorageEmbedded
 	}

@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
@@ -75,19 +76,31 @@ func refuseCall(w http.ResponseWriter) {
 // findTimeout bounds the question whether somebody is a stand-in, which an etcd answers at once.
 const findTimeout = time.Second
 
+// askAgain is how long after nobody listened Find asks again.
+const askAgain = 10 * time.Millisecond
+
 // Find asks whether a stand-in answers at the only one of some client URLs, and returns the store it stands for, or nil if nobody says
-// so.
+// so. As long as nobody listens there it waits, until ctx ends: both may have been started at once.
 func Find(ctx context.Context, urls []string) *Place {
 	if len(urls) != 1 || !near(urls[0]) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, findTimeout)
-	defer cancel()
-	p, err := ask(ctx, urls[0])
-	if err != nil || p.Dir == "" {
-		return nil
+	for {
+		asking, cancel := context.WithTimeout(ctx, findTimeout)
+		p, err := ask(asking, urls[0])
+		cancel()
+		switch {
+		case err == nil && p.Dir != "":
+			return p
+		case !errors.Is(err, syscall.ECONNREFUSED):
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(askAgain):
+		}
 	}
-	return p
 }
 
 // near reports whether a URL is one where a stand-in may be.

@@ -3,6 +3,7 @@ package standin_test
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -59,7 +60,9 @@ func TestFind(t *testing.T) {
 		{[]string{"http://127.0.0.1:1"}, false},
 		{[]string{etcdproc.Start(t)}, false},
 	} {
-		p := standin.Find(t.Context(), tt.urls)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // where nobody listens it waits
+		p := standin.Find(ctx, tt.urls)
+		cancel()
 		if (p != nil) != tt.found || p != nil && *p != place {
 			t.Errorf("%q: got %v, want one: %v", tt.urls, p, tt.found)
 		}
@@ -110,5 +113,36 @@ func TestClient(t *testing.T) {
 	}
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "this is no etcd: it stands in for one") {
 		t.Errorf("got %v, want to be told at once", err)
+	}
+}
+
+// TestFindWaits starts the stand-in after somebody looks for it.
+func TestFindWaits(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	found := make(chan *standin.Place)
+	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}) }()
+	select {
+	case p := <-found:
+		t.Fatalf("found %v where nobody listens", p)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if l, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: standin.Handler(standin.Place{Dir: "/somewhere"})}
+	go srv.Serve(l)
+	defer srv.Close()
+	if p := <-found; p == nil || p.Dir != "/somewhere" {
+		t.Errorf("found %v", p)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if p := standin.Find(ended, []string{"http://127.0.0.1:1"}); p != nil {
+		t.Errorf("found %v", p)
 	}
 }
