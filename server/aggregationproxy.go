@@ -224,8 +224,9 @@ func (h *handover) answered(resp *http.Response) error {
 			delete(resp.Header, name)
 		}
 	}
-	resp.Header.Del("Audit-Id")                                   // it is the one that stands there
-	for _, name := range [...]string{"Cache-Control", "Server"} { // of which one is enough
+	// It is the one that stands there; of the others one is enough.
+	resp.Header.Del("Audit-Id")
+	for _, name := range [...]string{"Cache-Control", "Server"} {
 		if resp.Header[name] != nil {
 			delete(h.writer.Header(), name)
 		}
