@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -104,10 +105,7 @@ func (m *watchMetrics) forget(gvr meta.GroupVersionResource) {
 }
 
 // cacheCollector shows what the cache holds at the moment of the scrape.
-type cacheCollector struct {
-	table   *table
-	backend *backend
-}
+type cacheCollector struct{ *resources }
 
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
@@ -123,9 +121,9 @@ var (
 	storeReadsDesc = prometheus.NewDesc("coracle_cache_store_reads_total",
 		"Reads that the store answered instead of the cache, of the resources that had any, by why.", []string{"resource", "reason"}, nil)
 	seenDesc = prometheus.NewDesc("coracle_cache_revision",
-		"Revision of the store up to which the cache has seen everything.", nil, nil)
+		"Revision of the store up to which the cache has seen everything.", []string{"storage_cluster_id"}, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
-		"Size of the embedded store's database file, in bytes.", nil, nil)
+		"Size of the embedded store's database file, in bytes.", []string{"storage_cluster_id"}, nil)
 	freeDesc = prometheus.NewDesc("coracle_storage_free_bytes",
 		"Bytes free on the disk of the embedded store, which refuses writes before there are none.", nil, nil)
 )
@@ -144,7 +142,14 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(seenDesc, float64(c.backend.cache.Seen()))
+	for i, b := range c.backends() {
+		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
+		gauge(seenDesc, float64(b.cache.Seen()), id)
+		if sized, ok := b.engine.(interface{ Size() (file, used int64) }); ok {
+			file, _ := sized.Size()
+			gauge(sizeDesc, float64(file), id)
+		}
+	}
 	for e := range c.table.now.Load().stored {
 		r := e.store.Objects().Stats()
 		for why, n := range r.StoreReads {
@@ -159,10 +164,6 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(brokenDesc, float64(r.Broken), r.Name)
 		gauge(windowDesc, float64(r.Window), r.Name)
 		gauge(versionDesc, float64(r.Last), r.Name)
-	}
-	if sized, ok := c.backend.engine.(interface{ Size() (file, used int64) }); ok {
-		file, _ := sized.Size()
-		gauge(sizeDesc, float64(file))
 	}
 	if folder, ok := c.backend.engine.(interface{ Refused() int }); ok {
 		gauge(filesDesc, float64(folder.Refused()))

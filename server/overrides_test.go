@@ -125,6 +125,12 @@ func TestStorageOverrides(t *testing.T) {
 		t.Error("what was left has been collected")
 	}
 
+	shown := must("GET", "/metrics", "", 200)
+	for i := range 3 {
+		if want := fmt.Sprintf("coracle_cache_revision{storage_cluster_id=\"etcd-%d\"} ", i); !strings.Contains(shown, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
 	must("GET", "/readyz/etcd-override-readiness-1", "", 200)
 	if report := must("GET", "/readyz?verbose", "", 200); !strings.Contains(report, "[+]etcd ok\n[+]etcd-override-0 ok\n[+]etcd-override-1 ok\n[+]etcd-readiness ok\n[+]etcd-override-readiness-0 ok") {
 		t.Errorf("readiness says %s", report)

@@ -213,7 +213,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.aggregator.ends = d.life.controllers.ctx
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
 	d.definitions.endChain(d.core, c.Storage.shared())
-	reg.MustRegister(&cacheCollector{t, d.resources.backend})
+	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
