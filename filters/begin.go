@@ -22,6 +22,7 @@ type exchange struct {
 	body       body
 	compressor compressor
 	judge      *judge              // nil until authorized
+	running    *series             // counts the request among the long ones being served; nil if it is none
 	latency    time.Duration       // see took
 	auditID    [1]string           // the value of the Audit-ID header
 	id         [meta.UUIDSize]byte // that value, if the client sent none

@@ -24,16 +24,16 @@ const (
 // A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
 type body struct {
 	io.ReadCloser
-	conn  readDeadline // nil if there is nothing to be waited for: no body, or no connection
-	http1 bool
+	conn readDeadline // nil if there is nothing to be waited for: no body, or no connection
 
-	mu      sync.Mutex // guards what follows, and reading
+	mu      sync.Mutex // guards what follows, http1 apart, and reading
 	left    int64      // how much is announced and has not been read; less than 0 if nobody knows
 	begun   bool       // something has been asked for
 	done    bool       // all has been read, or nothing more will come
 	whole   bool       // all has been read
 	hurried bool       // the read deadline is a stranger's
 	expects bool       // the client only sends what it is asked for (Expect: 100-continue)
+	http1   bool
 }
 
 // readDeadline is what connections can do. Writers that cannot (in tests, in process) have no slow clients either.

@@ -121,23 +121,26 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
-			var running *series
 			if long(&x.info) {
-				running = m.series(labelsOf(&x.info, r), false)
-				running.long.Inc()
-				defer running.long.Dec()
+				m.begin(x, r)
 			}
 			returned := false
-			defer func() { m.observe(x, r, running, returned) }()
+			defer func() { m.observe(x, r, returned) }()
 			next(w, r)
 			returned = true
 		}
 	}
 }
 
-// observe counts one request, as running if that is one and nothing more has become known of it. returned is false if its
-// handler panicked, which Recover answers if nothing has been said yet.
-func (m *Metrics) observe(x *exchange, r *http.Request, running *series, returned bool) {
+// begin counts a request, a long one, among those being served. It is a function of its own for the sake of the filter's frame.
+func (m *Metrics) begin(x *exchange, r *http.Request) {
+	x.running = m.series(labelsOf(&x.info, r), false)
+	x.running.long.Inc()
+}
+
+// observe counts one request, a long one as while it was running if nothing more has become known of it. returned is false if
+// its handler panicked, which Recover answers if nothing has been said yet.
+func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	code, aborted := x.response.status(), false
 	if !returned {
 		aborted = x.info.Status != 0
@@ -145,7 +148,10 @@ func (m *Metrics) observe(x *exchange, r *http.Request, running *series, returne
 			code = http.StatusInternalServerError
 		}
 	}
-	s, learn := running, x.response.authorized && code < http.StatusBadRequest
+	s, learn := x.running, x.response.authorized && code < http.StatusBadRequest
+	if s != nil {
+		s.long.Dec()
+	}
 	if s == nil || learn {
 		s = m.series(labelsOf(&x.info, r), learn)
 	}
