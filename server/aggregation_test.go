@@ -52,7 +52,8 @@ func newBehind(t testing.TB, answer http.HandlerFunc) *behind {
 	der := ca.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "behind"}, DNSNames: []string{"behind.default.svc"}}, &key.PublicKey)
 	b := &behind{ca: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), done: make(chan struct{}, 1000)}
 	b.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user := r.Header.Get("X-Remote-User"); user == "system:kube-aggregator" || user == "system:aggregator" {
+		user, available := r.Header.Get("X-Remote-User"), r.Header.Get("X-Remote-Group") != "" && r.URL.Path != "/apis"
+		if user == "system:aggregator" || user == "system:kube-aggregator" && !available {
 			http.NotFound(w, r) // what it serves is not what these tests are about
 			return
 		}

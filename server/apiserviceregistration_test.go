@@ -111,13 +111,13 @@ func TestRegistration(t *testing.T) {
 		"v1.policy":         managed("onstart") + " 17100/15" + local,
 		"v1.storage.k8s.io": managed("true") + " 16800/15" + local,
 		"v1.events.k8s.io":  "<nil> 17750/7" + local,
-		"v1.node.k8s.io":    managed("onstart") + " 16300/15" + local,
 		"v6.example.com":    managed("") + " 7/1" + local,
 	} {
 		if second[name] != want {
 			t.Errorf("after a restart: %s: got %q, want %q", name, second[name], want)
 		}
 	}
+	q.untilRegistered("after a restart", "v1.node.k8s.io", managed("onstart")+" 16300/15"+local)
 	q.untilRegistered("after it was turned off", "v1.batch", "")
 	q.untilRegistered("after a restart without it", "v8.example.com", "")
 	if got := q.registered(); got["v6.example.com"] == "" || len(got) != len(first) { // that one for batch
