@@ -22,14 +22,19 @@ func TestMigrationSecondServer(t *testing.T) {
 		return string(list)
 	}
 	before := listed()
-	near.change(`{"spec":{"versions":[` + version("v1", false) + "," + version("v2", true) + `]}}`)
 	var writing sync.WaitGroup
+	begun := make(chan struct{})
 	writing.Go(func() {
 		for i := 0; listed() == before; i++ {
+			if i == 1 {
+				close(begun)
+			}
 			far.want(201, "POST", far.path("ships", "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"new%d"}}`, i), nil)
 			far.want(200, "PATCH", far.path("ships", "v1")+"/changed", fmt.Sprintf(`{"n":%d}`, i), nil, "Content-Type", merge)
 		}
 	})
+	<-begun
+	near.change(`{"spec":{"versions":[` + version("v1", false) + "," + version("v2", true) + `]}}`)
 	done, err := server.Migration{Kubeconfig: near.Server.Kubeconfig, Resource: "ships.quay.example.com"}.Run(t.Context())
 	if err != nil || fmt.Sprint(done.StoredVersions) != "[v2]" {
 		t.Fatalf("got %v, %v, want all stored as v2", done, err)
