@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/storage/standin"
 )
 
@@ -27,7 +29,9 @@ func (c *completed) recognize(ctx context.Context) {
 	began, patience := time.Now(), cmp.Or(c.Storage.InitTimeout, defaultInitTimeout)
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	place := standin.Find(waiting, c.Storage.Etcd.Servers)
+	place := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
+		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers), zap.String("reason", "nobody listens"))
+	})
 	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // what is left of it for an etcd
 	if place != nil {
 		c.standIn = &standIn{place, c.Storage.Etcd.Servers[0]}

@@ -79,12 +79,18 @@ const findTimeout = time.Second
 // askAgain is how long after nobody listened Find asks again.
 const askAgain = 10 * time.Millisecond
 
+// moment is how long it takes to start both.
+const moment = 500 * time.Millisecond
+
 // Find asks whether a stand-in answers at the only one of some client URLs, and returns the store it stands for, or nil if nobody says
-// so. As long as nobody listens there it waits, until ctx ends: both may have been started at once.
-func Find(ctx context.Context, urls []string) *Place {
+// so. As long as nobody listens there it waits, until ctx ends: both may have been started at once. away is called once if that takes
+// longer than a moment.
+func Find(ctx context.Context, urls []string, away func()) *Place {
 	if len(urls) != 1 || !near(urls[0]) {
 		return nil
 	}
+	told := time.AfterFunc(moment, away)
+	defer told.Stop()
 	for {
 		asking, cancel := context.WithTimeout(ctx, findTimeout)
 		p, err := ask(asking, urls[0])

@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 		{[]string{etcdproc.Start(t)}, false},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // where nobody listens it waits
-		p := standin.Find(ctx, tt.urls)
+		p := standin.Find(ctx, tt.urls, func() {})
 		cancel()
 		if (p != nil) != tt.found || p != nil && *p != place {
 			t.Errorf("%q: got %v, want one: %v", tt.urls, p, tt.found)
@@ -125,7 +125,7 @@ func TestFindWaits(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	found := make(chan *standin.Place)
-	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}) }()
+	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}, func() {}) }()
 	select {
 	case p := <-found:
 		t.Fatalf("found %v where nobody listens", p)
@@ -142,7 +142,7 @@ func TestFindWaits(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if p := standin.Find(ended, []string{"http://127.0.0.1:1"}); p != nil {
+	if p := standin.Find(ended, []string{"http://127.0.0.1:1"}, func() {}); p != nil {
 		t.Errorf("found %v", p)
 	}
 }
