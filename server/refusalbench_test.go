@@ -60,8 +60,8 @@ func TestRefusalAllocations(t *testing.T) {
 	for _, tt := range refusals {
 		send := tt.sender(t, p)
 		send()
-		if got := testing.AllocsPerRun(20, send); got > tt.allocs {
-			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, tt.allocs)
+		if got, most := testing.AllocsPerRun(20, send), ifRaced(tt.allocs, tt.allocs+2); got > most {
+			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, most)
 		}
 	}
 }
