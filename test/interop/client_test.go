@@ -407,6 +407,9 @@ func TestDiscovery(t *testing.T) {
 		}
 	}
 	for _, version := range resources {
+		if strings.Contains(version.GroupVersion, ".example.com/") {
+			continue // of a definition of another test, which may be gone by now
+		}
 		plain, err := c.WithLegacy().ServerResourcesForGroupVersion(version.GroupVersion)
 		if err != nil {
 			t.Errorf("%s: %v", version.GroupVersion, err)
