@@ -224,6 +224,8 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 		{"patch", "PATCH", maps + "/a", `{"data":{"x":"y"}}`, []string{"Content-Type", mergePatch}, 200, ""},
 		{"json patch", "PATCH", maps + "/a", `[{"op":"add","path":"/data/x","value":"y"}]`, []string{"Content-Type", jsonPatch}, 200, ""},
 		{"strategic patch", "PATCH", maps + "/a", `{"data":{"x":"y"}}`, []string{"Content-Type", strategicPatch}, 200, ""},
+		{"strategic patch, strictly", "PATCH", maps + "/a?fieldValidation=Strict", `{"x":1}`, []string{"Content-Type", strategicPatch}, 422,
+			`strict decoding error: unknown field \"x\"`},
 		{"patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/json"}, 415, ""},
 		{"apply as CBOR", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+cbor"}, 415, "415: Unsupported Media Type"},
 		{"several patch types", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "text/plain, " + mergePatch}, 415, patchTypes},

@@ -206,12 +206,13 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		req.As = want
 		decoded, err = p.e.res.Type.Decode(req)
 	}
-	switch {
-	case err != nil && p.form == strategicPatch:
-		if why := patch.Misfit(patched, p.typ); why != "" {
-			err = errors.New(why)
+	if p.form == strategicPatch && (err != nil || len(decoded.Strict) > 0) {
+		var misfit string
+		if decoded.Strict, misfit = patch.Fit(patched, p.typ, p.meter); misfit != "" {
+			err = errors.New(misfit)
 		}
-		return decoded, err
+	}
+	switch {
 	case err != nil:
 		return decoded, err
 	case decoded.GVK.GroupKind() != want.GroupKind() || decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):

@@ -56,6 +56,9 @@ func (c cluster) Pod(_ context.Context, namespace, name string) (*corev1.Pod, er
 		"lost": `{"metadata":{"name":"lost","namespace":"ns","uid":"u"},"spec":{"nodeName":"n1","volumes":[
 			{"name":"a","persistentVolumeClaim":{"claimName":"none"}},{"name":"b","persistentVolumeClaim":{"claimName":"gone"}},
 			{"name":"c","persistentVolumeClaim":{"claimName":"none"}}]}}`,
+		"odd": `{"metadata":{"name":"odd","namespace":"ns","uid":"u"},"spec":{"nodeName":"n1","volumes":[
+			{"name":"a","azureDisk":{"diskName":"d","diskURI":"u","kind":"Shared"}},{"name":"b","awsElasticBlockStore":{"volumeID":"aws:///vol-1/2"}},
+			{"name":"c","persistentVolumeClaim":{"claimName":"share"}},{"name":"d","persistentVolumeClaim":{"claimName":"zones"}}]}}`,
 	})
 }
 
@@ -66,12 +69,15 @@ func (c cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
 func (c cluster) Claim(_ context.Context, _, name string) (*corev1.PersistentVolumeClaim, error) {
 	return lookUp[corev1.PersistentVolumeClaim](c, "persistentvolumeclaims", name, map[string]string{
 		"claimed": `{"spec":{"volumeName":"big"}}`, "mine-d": `{"spec":{"volumeName":"old"}}`,
+		"share": `{"spec":{"volumeName":"share"}}`, "zones": `{"spec":{"volumeName":"zones"}}`,
 	})
 }
 
 func (c cluster) Volume(_ context.Context, name string) (*corev1.PersistentVolume, error) {
 	return lookUp[corev1.PersistentVolume](c, "persistentvolumes", name, map[string]string{
 		"big": `{"spec":{"csi":{"driver":"claimed","volumeHandle":"h"}}}`, "old": `{"spec":{"awsElasticBlockStore":{"volumeID":"i"}}}`,
+		"share": `{"spec":{"azureFile":{"secretName":"s","shareName":"h"}}}`,
+		"zones": `{"metadata":{"labels":{"topology.kubernetes.io/zone":"us-east1-b__us-west1-b"}},"spec":{"gcePersistentDisk":{"pdName":"d"}}}`,
 	})
 }
 
@@ -291,6 +297,11 @@ func TestNodeRestriction(t *testing.T) {
 		{"create serviceaccounts/token ns/bot", "", token(`{"apiVersion":"v1","kind":"Pod","name":"none","uid":"u"}`, ``), `pods "none" not found`},
 		{"create serviceaccounts/token ns/bot", "", token(`{"apiVersion":"v1","kind":"Pod","name":"lost","uid":"u"}`, `"a"`),
 			`error validating audience "a": [persistentvolumeclaims "none" not found, persistentvolumeclaims "gone" not found]`},
+		{"create serviceaccounts/token ns/bot", "", token(`{"apiVersion":"v1","kind":"Pod","name":"odd","uid":"u"}`, `"granted"`),
+			`error validating audience "granted": [kind(Shared) is not supported in csi migration, ` +
+				`failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws:///vol-1/2), ` +
+				`could not find a secret namespace in PersistentVolumeSource or ClaimRef, ` +
+				`failed to get region from zones: multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]]`},
 
 		// What else is the node's own.
 		{"create leases kube-node-lease/n1", "", `{"metadata":{"name":"n1"}}`, ""},

@@ -97,30 +97,6 @@ func (r *NodeRestriction) names(ctx context.Context, pod *corev1.Pod, audience s
 	return false, together(errs)
 }
 
-// driver is the name of the CSI driver of a volume, "" if it has none.
-func (r *NodeRestriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
-	claim := ""
-	switch {
-	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
-		claim = pod.Name + "-" + v.Name
-	case v.PersistentVolumeClaim != nil:
-		claim = v.PersistentVolumeClaim.ClaimName
-	case v.CSI != nil:
-		return v.CSI.Driver, nil
-	default:
-		return inlineDriver(&v.VolumeSource), nil
-	}
-	bound, err := r.objects.Claim(ctx, pod.Namespace, claim)
-	if err != nil {
-		return "", err
-	}
-	pv, err := r.objects.Volume(ctx, bound.Spec.VolumeName)
-	if err != nil {
-		return "", err
-	}
-	return volumeDriver(&pv.Spec.PersistentVolumeSource), nil
-}
-
 // together says several errors in one, as Kubernetes does.
 func together(errs []error) error {
 	if len(errs) < 2 {

@@ -37,8 +37,8 @@ spec.template: Required value`},
 			t.Errorf("names that begin with %s: got %q, want %q", name, got, want)
 		}
 	}
-	if got := r.Strategy.ValidateName("Made", false); len(got) != 1 {
-		t.Errorf("the name Made: got %q", got)
+	if got := strings.Join(r.Strategy.ValidateName("A"+strings.Repeat("a", 253), false), "\n"); got != "must be no more than 253 bytes\n"+checktest.Subdomain {
+		t.Errorf("a wrong name: got %q", got)
 	}
 	if !r.Strategy.OrphanByDefault {
 		t.Error("clients of this version leave the pods alone unless they say otherwise")

@@ -23,7 +23,7 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.ReplicationController]{
 			Metadata:     registry.MetaChange,
-			ValidateName: controllerName,
+			ValidateName: names.LongName,
 			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
 				podspec.DropDisabledTemplate(rc, old, func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
 			},
@@ -53,14 +53,6 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Cells: controllerCells,
 		},
 	})
-}
-
-// controllerName asks little of the beginning of a name that is to be generated.
-func controllerName(name string, prefix bool) []string {
-	if prefix {
-		return names.PathSegmentName(name, prefix)
-	}
-	return names.DNSSubdomainName(name, prefix)
 }
 
 func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {

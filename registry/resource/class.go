@@ -20,7 +20,7 @@ func classes() registry.Resource {
 		Kind:          "DeviceClass",
 		Strategy: registry.StrategyOf[*resourcev1.DeviceClass]{
 			Metadata:                 registry.MetaWhole,
-			ValidateName:             className,
+			ValidateName:             names.LongName,
 			Validate:                 checkClass,
 			AllowUnconditionalUpdate: true,
 		},
@@ -33,18 +33,6 @@ func classes() registry.Resource {
 		},
 		ReturnsDeleted: true,
 	})
-}
-
-// className is the rule for names of classes. What one is generated from only has to fit into a path.
-func className(name string, prefix bool) []string {
-	if prefix {
-		return names.IsPathSegmentPrefix(name)
-	}
-	msgs := names.IsDNS1123Subdomain(name)
-	if len(name) > names.DNS1123SubdomainMaxLength {
-		msgs[0] = names.MaxBytesError(names.DNS1123SubdomainMaxLength) // elsewhere called characters
-	}
-	return msgs
 }
 
 // checkClass checks a class. The length of parameters that stay as they are does not matter: there was no limit once.

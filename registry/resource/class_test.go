@@ -55,18 +55,3 @@ func TestLongParameters(t *testing.T) {
 	checktest.Want(t, checkClass(changed, old),
 		`spec.config[0].opaque.parameters: Invalid value: "<value omitted>": error parsing data as JSON: unexpected end of JSON input`)
 }
-
-func TestClassName(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		prefix bool
-		want   string
-	}{
-		{"a.b", false, ""}, {"a_", false, checktest.Subdomain}, {strings.Repeat("a", 253), false, ""},
-		{strings.Repeat("a", 254), false, "must be no more than 253 bytes"}, {"A_", true, ""}, {"a/", true, "may not contain '/'"},
-	} {
-		if got := strings.Join(className(tt.name, tt.prefix), ";"); got != tt.want {
-			t.Errorf("className(%q, %t): got %q, want %q", tt.name, tt.prefix, got, tt.want)
-		}
-	}
-}

@@ -142,6 +142,19 @@ func DNSSubdomainName(name string, prefix bool) []string {
 	return IsDNS1123Subdomain(name)
 }
 
+// LongName is DNSSubdomainName as kinds have it whose rules Kubernetes declares in their types: what a name is generated from only has to
+// fit into a path, and what is called characters elsewhere are bytes.
+func LongName(name string, prefix bool) []string {
+	if prefix {
+		return IsPathSegmentPrefix(name)
+	}
+	msgs := IsDNS1123Subdomain(name)
+	if len(name) > DNS1123SubdomainMaxLength {
+		msgs[0] = MaxBytesError(DNS1123SubdomainMaxLength)
+	}
+	return msgs
+}
+
 // DNSLabelName is the rule for names of namespaces and their like. With prefix set, name is a generateName.
 func DNSLabelName(name string, prefix bool) []string {
 	if prefix {

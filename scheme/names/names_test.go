@@ -89,12 +89,17 @@ func TestRules(t *testing.T) {
 		{"IsPathSegmentName", IsPathSegmentName, "..", []string{"may not be '..'"}},
 		{"IsPathSegmentName", IsPathSegmentName, "a/b%c", []string{"may not contain '/'", "may not contain '%'"}},
 		{"IsPathSegmentPrefix", IsPathSegmentPrefix, "..", nil},
+		{"LongName", longName, "a.b-c.1", nil},
+		{"LongName", longName, long254[1:], nil},
+		{"LongName", longName, long254 + "_", []string{"must be no more than 253 bytes", subdomain}},
 	} {
 		if got := tt.rule(tt.in); !slices.Equal(got, tt.want) {
 			t.Errorf("%s(%.30q):\ngot  %q\nwant %q", tt.name, tt.in, got, tt.want)
 		}
 	}
 }
+
+func longName(name string) []string { return LongName(name, false) }
 
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
@@ -129,6 +134,8 @@ func TestGenerateName(t *testing.T) {
 		{"DNS1035LabelName", DNS1035LabelName, "ab-", true},
 		{"PathSegmentName", PathSegmentName, "..", true},
 		{"PathSegmentName", PathSegmentName, "a/", false},
+		{"LongName", LongName, "A_", true},
+		{"LongName", LongName, "a/", false},
 	} {
 		if got := tt.rule(tt.in, true); (len(got) == 0) != tt.ok {
 			t.Errorf("%s(%q) as prefix: got %q, want right %v", tt.name, tt.in, got, tt.ok)

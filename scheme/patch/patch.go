@@ -10,11 +10,11 @@
 // document, times their nesting; a Meter, which may be nil, counts it. Nothing here panics on bad input, and neither the document
 // nor the patch is written to. All functions may be called at once.
 //
-// Not here: decoding the result into a type, unknown fields of the object, the checks on identity and version
+// Not here: decoding the result into a type, its unknown fields but for strategic merges, the checks on identity and version
 // (the PATCH handler), and server-side apply.
 //
 // Reading order: patch.go, read.go, merge.go, json.go, strategic.go with tree.go, places.go and order.go, strict.go and
-// misfit.go (what else a client is told).
+// fit.go (what else a client is told).
 package patch
 
 import "github.com/coracle-project/coracle/scheme/jsontext"

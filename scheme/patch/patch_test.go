@@ -299,7 +299,7 @@ func TestJSONKeepsUntouchedOrder(t *testing.T) {
 	}
 }
 
-func TestMisfit(t *testing.T) {
+func TestFit(t *testing.T) {
 	type text string
 	type object struct {
 		S string            `json:"s,omitempty"`
@@ -334,8 +334,8 @@ func TestMisfit(t *testing.T) {
 		{`{"f":"x"}`, "unrecognized type: float64"},
 		{`{"s":`, "unexpected end of JSON input"},
 	} {
-		if got := Misfit([]byte(tt.merged), typ); got != tt.want {
-			t.Errorf("Misfit(%s): got %q, want %q", tt.merged, got, tt.want)
+		if _, got := Fit([]byte(tt.merged), typ, nil); got != tt.want {
+			t.Errorf("Fit(%s): got %q, want %q", tt.merged, got, tt.want)
 		}
 	}
 	pod := typeinfo.For[corev1.Pod]()
@@ -346,8 +346,38 @@ func TestMisfit(t *testing.T) {
 		{`{"spec":{"containers":[{"ports":[{"protocol":5}]}]}}`, "cannot convert int64 to v1.Protocol"},
 		{`{"metadata":{"uid":5}}`, "cannot convert int64 to types.UID"},
 	} {
-		if got := Misfit([]byte(tt.merged), pod); got != tt.want {
-			t.Errorf("Misfit(%s): got %q, want %q", tt.merged, got, tt.want)
+		if _, got := Fit([]byte(tt.merged), pod, nil); got != tt.want {
+			t.Errorf("Fit(%s): got %q, want %q", tt.merged, got, tt.want)
 		}
+	}
+}
+
+// TestFitUnknown: the paths of unknown fields are in order, and without the keys of maps.
+func TestFitUnknown(t *testing.T) {
+	type schema struct {
+		Type       string             `json:"type,omitempty"`
+		Properties map[string]*schema `json:"properties,omitempty"`
+		AllOf      []schema           `json:"allOf,omitempty"`
+		Default    any                `json:"default,omitempty"`
+	}
+	typ := typeinfo.For[schema]()
+	for _, tt := range []struct{ merged, want string }{
+		{`{"type":"x","properties":{"a":{"type":"y"}},"default":{"typo":1}}`, ``},
+		{`{"typo":1,"nope":null}`, `nope typo`},
+		{`{"properties":{"a":{"typo":1,"properties":{"b":{"typo":2}}},"c":{"typo":[]}}}`,
+			`properties.properties.typo properties.typo properties.typo`},
+		{`{"allOf":[{"typo":1},{"properties":{"a":{"allOf":[{"x":1}]}}}]}`, `allOf[0].typo allOf[1].properties.allOf[0].x`},
+		{`{"typo":1,"type":5}`, ``}, // is no object at all
+	} {
+		got, _ := Fit([]byte(tt.merged), typ, nil)
+		for i := range got {
+			got[i] = strings.TrimSuffix(strings.TrimPrefix(got[i], `unknown field "`), `"`)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("Fit(%s): got %q, want %s", tt.merged, got, tt.want)
+		}
+	}
+	if got, _ := Fit([]byte(`{"properties":{`+strings.TrimSuffix(strings.Repeat(`"":{"x":1,"y":2},`, 200), ",")+`}}`), typ, nil); len(got) != 2 {
+		t.Errorf("of keys that repeat the last counts: got %q", got)
 	}
 }

@@ -76,7 +76,7 @@ func checkOperation(ms []member, wide bool) error {
 
 // operation looks at the members of an operation.
 func (f *findings) operation(i int, ms []member) {
-	at := f.enter("[" + strconv.Itoa(i) + "]")
+	at := f.enterIndex(i)
 	seen := make(map[string]bool, len(ms))
 	for _, m := range ms {
 		key := m.Key
@@ -87,7 +87,9 @@ func (f *findings) operation(i int, ms []member) {
 			}
 			seen[key] = true
 			if key == "value" {
-				f.walkAt("."+key, m.Value)
+				value := f.enterField(key)
+				f.walk(m.Value)
+				f.leave(value)
 			}
 		default:
 			f.add("unknown", key)
@@ -135,8 +137,9 @@ func repeated(patch raw, m *meter.Meter) []string {
 	return f.found
 }
 
-// findings collects messages, each once. path is where the walk stands; keys are joined with dots without quoting.
+// findings collects messages, each once unless every is set. path is where the walk stands; keys are joined with dots without quoting.
 type findings struct {
+	every  bool
 	prefix string
 	path   []byte
 	depth  int // parts of path; a part may be empty
@@ -153,6 +156,15 @@ func (f *findings) enter(part string) int {
 	f.depth++
 	return at
 }
+
+func (f *findings) enterField(name string) int {
+	if f.depth > 0 {
+		name = "." + name
+	}
+	return f.enter(name)
+}
+
+func (f *findings) enterIndex(i int) int { return f.enter("[" + strconv.Itoa(i) + "]") }
 
 func (f *findings) leave(at int) {
 	f.path = f.path[:at]
@@ -172,16 +184,10 @@ func (f *findings) add(what, key string) {
 	if f.seen == nil {
 		f.seen = map[string]bool{}
 	}
-	if !f.seen[message] {
+	if f.every || !f.seen[message] {
 		f.seen[message] = true
 		f.found = append(f.found, message)
 	}
-}
-
-func (f *findings) walkAt(part string, value raw) {
-	at := f.enter(part)
-	f.walk(value)
-	f.leave(at)
 }
 
 // walk looks for repeated keys. Only containers are worth the look.
@@ -207,10 +213,9 @@ func (f *findings) walk(value raw) {
 				seen[key] = true
 			}
 			if c := m.Value[0]; c == '{' || c == '[' {
-				if f.depth > 0 {
-					key = "." + key
-				}
-				f.walkAt(key, m.Value)
+				at := f.enterField(key)
+				f.walk(m.Value)
+				f.leave(at)
 			}
 		}
 	case '[':
@@ -218,7 +223,9 @@ func (f *findings) walk(value raw) {
 		es, _ := value.Elements(0, space[:0])
 		for i, e := range es {
 			if c := e[0]; c == '{' || c == '[' {
-				f.walkAt("["+strconv.Itoa(i)+"]", e)
+				at := f.enterIndex(i)
+				f.walk(e)
+				f.leave(at)
 			}
 		}
 	}

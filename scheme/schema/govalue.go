@@ -158,18 +158,57 @@ func (s *Schema) goZero() any {
 // goRepeated is repeated for lists of Go values, in which empty and absent are the same.
 func (s *Schema) goRepeated(list []any) []int {
 	var found []int
-	times := make(map[Key]int, len(list))
+	times := make(map[string]int, len(list))
 	for i, v := range list {
 		if v == nil && s.ListType == "set" {
 			v = s.item().goZero()
 		}
-		if key, ok := s.Key(v); ok {
+		if key, ok := s.goKey(v); ok {
 			if times[key]++; times[key] == 2 {
 				found = append(found, i)
 			}
 		}
 	}
 	return found
+}
+
+// goKey returns what tells an element of a list from others: in a list of type map the values of its keys, {"name":"a","port":80}, in a
+// set the element itself. It is JSON with sorted names, the same for equal values. Keys that the element leaves out count with their
+// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object, lacks a key that has no
+// default, or has one that is no scalar.
+func (s *Schema) goKey(element any) (key string, ok bool) {
+	switch s.ListType {
+	case "set":
+		return text(element), true
+	case "map":
+		keys, complete := s.goKeys(element)
+		return text(keys), complete
+	}
+	return "", false
+}
+
+// goKeys returns the values of the keys of an element of a list of type map, and whether all are there.
+func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
+	fields, ok := element.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	complete = true
+	keys = make(map[string]any, len(s.ListKeys))
+	for _, name := range s.ListKeys {
+		value, ok := fields[name]
+		ok = ok && isScalar(value)
+		if p := s.item().Child(name); p != nil && (!ok && fields[name] == nil || p.wantsDefault(value)) {
+			// Of Go values, those without a default are the zero value, which is written as null here.
+			value, ok = p.Default, p.Default != nil || p.Go != nil
+		}
+		if ok {
+			keys[name] = value
+		} else {
+			complete = false
+		}
+	}
+	return keys, complete
 }
 
 // same reports whether two values of a place are the same in Go, where fields of structs cannot be absent.

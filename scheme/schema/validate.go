@@ -2,8 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -57,27 +55,6 @@ func (c *checker) found() field.ErrorList {
 		seen[m] = true
 		return again
 	})
-}
-
-// before is the value that an update replaces, if there is one.
-type before struct {
-	value any
-	known bool
-	by    *Schema // of value; nil for those of Go types
-}
-
-// field returns what a field was of which v is an object that has it now.
-func (b before) field(name string) before {
-	if b.by == nil {
-		return before{}
-	}
-	below := b.by.Child(name)
-	previous, _ := b.value.(map[string]any)
-	was, known := previous[name]
-	if !known || below == nil || below.isAnything() {
-		return before{}
-	}
-	return before{was, true, below.Target()}
 }
 
 // checker walks one tree.
@@ -282,118 +259,19 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 	if t.Items == nil {
 		return
 	}
-	previous := newFormer(s, old)
+	was, _ := old.value.([]any)
+	previous := cmp.Or(old.by, s).Former(was)
 	for i, held := range v {
 		if c.full() {
 			return
 		}
 		c.way.index(i)
-		c.value(t.Items, held, previous.element(held))
+		c.value(t.Items, held, previous.before(held))
 		c.way.back()
 	}
-}
-
-// former finds the elements of a list before an update.
-type former struct {
-	list *Schema
-	item *Schema
-	was  map[any]any // elements of a list of type map by their keys
-}
-
-func newFormer(s *Schema, old before) former {
-	if old.by != nil {
-		s = old.by
-	}
-	list, _ := old.value.([]any)
-	if s.ListType != "map" || len(list) == 0 {
-		return former{}
-	}
-	f := former{list: s, item: s.item(), was: make(map[any]any, len(list))}
-	for _, element := range list {
-		if key, ok := s.scalarKeys(element); ok {
-			if _, repeated := f.was[key]; !repeated {
-				f.was[key] = element
-			}
-		}
-	}
-	return f
-}
-
-// element returns what an element was that is v now. In other lists than those of type map that is not known.
-func (f *former) element(v any) before {
-	if f.was == nil {
-		return before{}
-	}
-	if key, ok := f.list.scalarKeys(v); ok {
-		if was, ok := f.was[key]; ok {
-			return before{was, true, f.item}
-		}
-	}
-	return before{}
-}
-
-// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars. As
-// in kube-apiserver, 1 is not 1.0, and where there are several keys, six decimals of a number count.
-func (s *Schema) scalarKeys(element any) (any, bool) {
-	fields, _ := element.(map[string]any)
-	for _, name := range s.ListKeys {
-		if !isScalar(fields[name]) {
-			return nil, false
-		}
-	}
-	if len(s.ListKeys) < 2 {
-		return identity(element, s.ListKeys), len(s.ListKeys) == 1
-	}
-	var b strings.Builder
-	for _, name := range s.ListKeys {
-		switch v := fields[name].(type) {
-		case string:
-			fmt.Fprintf(&b, "%q,", v)
-		case float64:
-			fmt.Fprintf(&b, "%f,", v)
-		default:
-			fmt.Fprint(&b, v, ",")
-		}
-	}
-	return b.String(), true
 }
 
 // isAnything reports whether s says nothing at all of a value.
 func (s *Schema) isAnything() bool {
 	return s.Model == nil && s.Type == "" && !s.PreserveUnknown && !s.IntOrString
-}
-
-// unchanged reports whether a value that s describes is what it was. As in kube-apiserver, an object with a field that is not
-// described never is, and 1 is not 1.0.
-func (s *Schema) unchanged(v, old any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		was, ok := old.(map[string]any)
-		if !ok || len(v) != len(was) {
-			return false
-		}
-		for name, held := range v {
-			below := before{was, true, s}.field(name)
-			if !below.known || !below.by.unchanged(held, below.value) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		was, ok := old.([]any)
-		if !ok || len(v) != len(was) {
-			return false
-		}
-		if s.ListType != "map" {
-			return reflect.DeepEqual(v, old)
-		}
-		previous := newFormer(s, before{value: old, by: s})
-		for _, held := range v {
-			if e := previous.element(held); !e.known || !e.by.unchanged(held, e.value) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(v, old)
 }

@@ -137,7 +137,8 @@ func randomList(rnd *rand.Rand, s jsonObject, depth int) {
 		}
 		delete(items, "nullable")
 	case 1:
-		fields := jsonObject{"name": jsonObject{"type": "string"}, "v": randomSchema(rnd, depth+2)}
+		key := oneOf(rnd, "string", "string", "string", "number", "integer", "boolean")
+		fields := jsonObject{"name": jsonObject{"type": key}, "v": randomSchema(rnd, depth+2)}
 		s["items"] = jsonObject{"type": "object", "properties": fields, "required": []any{"name"}}
 		s["x-kubernetes-list-type"], s["x-kubernetes-list-map-keys"] = "map", []any{"name"}
 		if chance(rnd, 2) {

@@ -190,6 +190,10 @@ func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
 	if items, ok := s["items"].(jsonObject); ok && s["x-kubernetes-list-type"] == "set" && (items["type"] == "array" || items["type"] == "object") {
 		s["x-kubernetes-list-type"] = "atomic"
 	}
+	// What one rule adds to a set is an element of it for the next one in Kubernetes: self + oldSelf makes them equal.
+	if list, ok := s["x-kubernetes-validations"].([]any); ok && s["x-kubernetes-list-type"] == "set" {
+		s["x-kubernetes-validations"] = list[:1]
+	}
 	if typ := s["type"]; typ == nil || typ == "object" || typ == "array" { // of which other tests see what is wrong otherwise
 		delete(s, "default")
 	}

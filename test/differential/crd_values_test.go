@@ -174,6 +174,12 @@ func mutated(rnd *rand.Rand, v any) any {
 			out[0], out[1] = out[1], out[0]
 		}
 		return out
+	case int64:
+		if chance(rnd, 8) {
+			return float64(v)
+		}
+	case float64:
+		return whole(v)
 	}
 	return v
 }

@@ -180,6 +180,9 @@ func (w *restrictionWorld) populate() {
 		if w.chance(2) {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, w.tokenVolume())
 		}
+		if w.chance(3) {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "disk", VolumeSource: w.disk()})
+		}
 		put[ourcore.Pod](w, core.Pods().Informer().GetIndexer(), pod.Namespace+"/"+name, pod)
 	}
 	for _, name := range []string{"n1", "n2"} {
@@ -193,16 +196,36 @@ func (w *restrictionWorld) populate() {
 	}
 	for _, name := range []string{"p1", "p2"} {
 		pv := w.volume(name)
+		if w.chance(3) {
+			disk := w.disk()
+			pv.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{GCEPersistentDisk: disk.GCEPersistentDisk,
+				AWSElasticBlockStore: disk.AWSElasticBlockStore, AzureDisk: disk.AzureDisk}
+			zones := w.pick("", "a-b-c", "a-b-c__a-b-d", "a-b-c__a-d-e", "a-b-c__e", "__")
+			pv.Labels = map[string]string{w.pick(corev1.LabelFailureDomainBetaZone, corev1.LabelTopologyZone): zones}
+		}
 		if pv.Spec.CSI != nil {
 			pv.Spec.CSI.Driver = w.pick("d", "e", "none")
 		}
 		put[ourcore.PersistentVolume](w, core.PersistentVolumes().Informer().GetIndexer(), name, pv)
 	}
-	for _, name := range []string{"d", "e", "cinder.csi.openstack.org", "file.csi.azure.com"} {
+	for _, name := range []string{"d", "e", "cinder.csi.openstack.org", "file.csi.azure.com", "disk.csi.azure.com", "ebs.csi.aws.com", "pd.csi.storage.gke.io"} {
 		driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		driver.Spec.TokenRequests = []storagev1.TokenRequest{{Audience: w.pick("csi", "", "other")}}
 		put[ourstorage.CSIDriver](w, storage.CSIDrivers().Informer().GetIndexer(), name, driver)
 	}
+}
+
+// disk is a volume that a driver has taken over, unless something is odd about it.
+func (w *restrictionWorld) disk() corev1.VolumeSource {
+	switch w.rnd.IntN(3) {
+	case 0:
+		return corev1.VolumeSource{GCEPersistentDisk: &corev1.GCEPersistentDiskVolumeSource{PDName: "d"}}
+	case 1:
+		return corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{
+			VolumeID: w.pick("vol-1", "d", "aws://zone/vol-1", "aws:///vol-1/", "aws:///vol-1/2", "aws://zone/d", "aws://%zone/vol-1", "aws://vol-1", "aws:vol")}}
+	}
+	kind := corev1.AzureDataDiskKind(w.pick("Managed", "managed", "Shared", "Dedicated", ""))
+	return corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{Kind: &kind}}
 }
 
 func (w *restrictionWorld) tokenVolume() corev1.Volume {

@@ -427,7 +427,7 @@ func (m *patchMaker) spoilAt(v *any) {
 func (m *patchMaker) spoilBytes(body []byte) []byte {
 	m.note("other bytes")
 	text := string(body)
-	switch m.rand.IntN(9) {
+	switch m.rand.IntN(10) {
 	case 0:
 		return []byte(one(m.mutator, "", "null", "{}", "[]", "5", `"x"`, "true", "not json", "{", "[", `[{}]`, `[null]`, "{broken", "a: b\n", "\xef\xbb\xbf{}", " ", "[5]", "[[]]",
 			`[{"op":5}]`, `[{"op":"add"}]`, `[{"op":"copy","path":"/a"}]`, `[{"op":"x","path":"/a"}]`, `[{"op":"replace","path":"","value":{}}]`, `[{"path":"/a"}]`,
@@ -460,6 +460,12 @@ func (m *patchMaker) spoilBytes(body []byte) []byte {
 	case 7:
 		if i := strings.IndexByte(text, '{'); i >= 0 {
 			return []byte(text[:i+1] + one(m.mutator, `"metadata":{},`, `"a":1,"a":2,`, `"kind":"x","kind":"y",`, `"spec":null,"spec":{},`) + text[i+1:])
+		}
+		return body
+	case 8: // a letter more in a key
+		if parts := strings.Split(text, `":`); len(parts) > 1 {
+			i := 1 + m.rand.IntN(len(parts)-1)
+			return []byte(strings.Join(parts[:i], `":`) + `x":` + strings.Join(parts[i:], `":`))
 		}
 		return body
 	}

@@ -2,41 +2,13 @@ package rules
 
 import "github.com/coracle-project/coracle/scheme/schema"
 
-// formerList is a list of type map before an update, in which oldSelf of its elements is looked for.
-type formerList struct {
-	schema *schema.Schema
-	list   []any
-	index  map[schema.Key]int
-}
-
 // formerList returns what a list was. That is not worked out if nobody below asks.
-func (w *walk) formerList(n *node, old any) formerList {
-	list, _ := old.([]any)
-	if len(list) == 0 || !n.oldSelf {
-		return formerList{}
+func (w *walk) formerList(n *node, old any) schema.Former {
+	if !n.oldSelf {
+		return schema.Former{}
 	}
-	return listBefore(n.schema, list)
-}
-
-// listBefore returns what a list was. Elements are found in lists of type map only.
-func listBefore(s *schema.Schema, list []any) formerList {
-	if s.ListType != "map" || len(s.ListKeys) == 0 {
-		return formerList{}
-	}
-	return formerList{s, list, s.Index(list)}
-}
-
-// element returns what an element was that is v now, nil if that is not known.
-func (f *formerList) element(v any) any {
-	if f.index == nil {
-		return nil
-	}
-	if key, ok := f.schema.Key(v); ok {
-		if i, ok := f.index[key]; ok {
-			return f.list[i]
-		}
-	}
-	return nil
+	was, _ := old.([]any)
+	return n.schema.Former(was)
 }
 
 // A place is a value on the way of a walk, for the question whether an update changed it. That is asked only of what breaks a rule, and
@@ -53,7 +25,7 @@ type place struct {
 	before any
 
 	compared, same bool
-	list           formerList // of a list of type map
+	list           schema.Former // what the list was
 	indexed        bool
 }
 
@@ -106,16 +78,16 @@ func (p *place) look() {
 		}
 	case []any:
 		if p.isItem {
-			p.before = p.above.former(was).element(p.value)
+			p.before = p.above.former(was).Element(p.value)
 			p.known = p.before != nil
 		}
 	}
 }
 
 // former returns the list that the value was.
-func (p *place) former(was []any) *formerList {
+func (p *place) former(was []any) *schema.Former {
 	if !p.indexed {
-		p.list, p.indexed = listBefore(p.schema, was), true
+		p.list, p.indexed = p.schema.Former(was), true
 	}
 	return &p.list
 }

@@ -61,6 +61,10 @@ func TestValidate(t *testing.T) {
 			"properties":{"k":{"type":"string"},"n":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.n >= oldSelf.n"}]}}`),
 			`{"spec":[{"k":"b","n":1},{"k":"a","n":1},{"k":"new","n":0}]}`, `{"spec":[{"k":"a","n":2},{"k":"b","n":1}]}`,
 			"spec[1]: Invalid value: failed rule: self.n >= oldSelf.n"},
+		{"2 is not the key 2.0", ofSpec(`{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object",
+			"properties":{"k":{"type":"number"},"n":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.n >= oldSelf.n"}]}}`),
+			`{"spec":[{"k":2.0,"n":1},{"k":2,"n":1}]}`, `{"spec":[{"k":2,"n":2}]}`,
+			"spec[1]: Invalid value: failed rule: self.n >= oldSelf.n"},
 		{"a transition without anything before", ofSpec(`{"type":"integer",
 			"x-kubernetes-validations":[{"rule":"self > oldSelf"}]}`), `{"spec":1}`, "", ""},
 		{"an optional one", ofSpec(`{"type":"integer",
@@ -94,13 +98,19 @@ func TestValidate(t *testing.T) {
 func TestRatchet(t *testing.T) {
 	schema := ofSpec(`{"type":"object","properties":{"a":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]},
 		"b":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]},
-		"l":{"type":"array","items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]}}}}`)
+		"l":{"type":"array","items":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]}},
+		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","properties":{
+			"k":{"type":"number"},"v":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]}}}}}}`)
 	for _, tt := range []struct{ name, object, old, errs, warnings string }{
 		{"unchanged", `{"spec":{"a":1}}`, `{"spec":{"a":1}}`, "", "spec.a: Invalid value: 1: failed rule: self > 5"},
 		{"changed", `{"spec":{"a":1}}`, `{"spec":{"a":2}}`, "spec.a: Invalid value: 1: failed rule: self > 5", ""},
 		{"new", `{"spec":{"a":1}}`, `{"spec":{}}`, "spec.a: Invalid value: 1: failed rule: self > 5", ""},
 		{"a transition", `{"spec":{"b":1}}`, `{"spec":{"b":1}}`, "spec.b: Invalid value: 1: failed rule: self > oldSelf", ""},
 		{"in a list", `{"spec":{"l":[1]}}`, `{"spec":{"l":[1]}}`, "", "spec.l[0]: Invalid value: 1: failed rule: self > 5"},
+		{"in an element with another key", `{"spec":{"m":[{"k":2.0,"v":1}]}}`, `{"spec":{"m":[{"k":2,"v":1}]}}`,
+			"spec.m[0].v: Invalid value: 1: failed rule: self > 5", ""},
+		{"in an element with the key", `{"spec":{"m":[{"k":2,"v":1}]}}`, `{"spec":{"m":[{"k":3,"v":1},{"k":2,"v":1}]}}`,
+			"", "spec.m[0].v: Invalid value: 1: failed rule: self > 5"},
 		{"in another list", `{"spec":{"l":[1]}}`, `{"spec":{"l":[1,7]}}`, "spec.l[0]: Invalid value: 1: failed rule: self > 5", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 			if w.over {
 				return
 			}
-			w.value(n.item, path.Index(i), held, was.element(held), at.element(n.item, held, w.ratchet))
+			w.value(n.item, path.Index(i), held, was.Element(held), at.element(n.item, held, w.ratchet))
 		}
 	}
 }

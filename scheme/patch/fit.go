@@ -4,24 +4,40 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Misfit returns why the result of a strategic merge is no object of type t, in the words that Kubernetes has for it:
-// it turns the merged tree into an object without going through JSON, so they are not those of a JSON decoder. The
-// empty string means that everything fits. Fields are visited in the order of the type, maps in that of their keys.
-func Misfit(merged []byte, t *typeinfo.Type) string {
-	if syntax, _ := check(merged); syntax != nil {
-		return syntax.Error()
+// Fit says what is odd about the result of a strategic merge as an object of type t, in the words that Kubernetes has for it: it turns
+// the merged tree into an object without going through JSON, so they are not those of a JSON decoder. misfit is why that does not
+// succeed, empty if it does. unknown are the fields then that t does not have, at most 100, sorted; their paths leave out the keys of
+// maps, and what is the same without them stands there as often as it is found. Neither is complete if the Meter has ended.
+//
+// Fields are visited in the order of the type, maps in that of their keys.
+func Fit(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, misfit string) {
+	if m.Step(len(merged)) != nil {
+		return nil, ""
 	}
-	return misfit(jsontext.RawOf(merged), t)
+	if syntax, _ := check(merged); syntax != nil {
+		return nil, syntax.Error()
+	}
+	f := fitting{findings{every: true, m: m}}
+	if misfit = f.value(jsontext.RawOf(merged), t); misfit != "" {
+		return nil, misfit
+	}
+	slices.Sort(f.found)
+	return f.found, ""
 }
 
-func misfit(value raw, t *typeinfo.Type) string {
-	if value.IsNull() {
+// fitting finds unknown fields and returns the first misfit.
+type fitting struct{ findings }
+
+func (f *fitting) value(value raw, t *typeinfo.Type) (misfit string) {
+	if f.m.Step(len(value)) != nil || value.IsNull() {
 		return ""
 	}
 	switch t.Kind {
@@ -34,68 +50,88 @@ func misfit(value raw, t *typeinfo.Type) string {
 			}
 		}
 		return ""
-	case typeinfo.Struct, typeinfo.Map:
-		return objectMisfit(value, t)
-	case typeinfo.List, typeinfo.Bytes:
-		return listMisfit(value, t)
+	case typeinfo.Struct:
+		return f.fields(value, t)
+	case typeinfo.Map:
+		return f.entries(value, t)
+	case typeinfo.List:
+		return f.elements(value, t)
+	case typeinfo.Bytes:
+		return bytesMisfit(value)
 	}
 	return scalarMisfit(value, t)
 }
 
-func objectMisfit(value raw, t *typeinfo.Type) string {
+func (f *fitting) fields(value raw, t *typeinfo.Type) (misfit string) {
 	var space [inline]member
 	ms, ok := members(value, 0, space[:0])
 	if !ok {
-		if t.Kind == typeinfo.Struct {
-			return "cannot restore struct from: " + goKind(value)
-		}
-		return "cannot restore map from " + goKind(value)
-	}
-	if t.Kind == typeinfo.Map {
-		for _, m := range ms {
-			if why := misfit(m.Value, t.Elem); why != "" {
-				return why
-			}
-		}
-		return ""
+		return "cannot restore struct from: " + goKind(value)
 	}
 	byKey := make(map[string]raw, len(ms))
 	for _, m := range ms {
 		byKey[m.Key] = m.Value
 	}
-	for _, f := range t.Fields {
-		if v, ok := byKey[f.Name]; ok {
-			if why := misfit(v, f.Type); why != "" {
-				return why
-			}
+	for _, field := range t.Fields {
+		v, ok := byKey[field.Name]
+		if !ok {
+			continue
+		}
+		delete(byKey, field.Name)
+		at := f.enterField(field.Name)
+		misfit = f.value(v, field.Type)
+		if f.leave(at); misfit != "" {
+			return misfit
+		}
+	}
+	for _, m := range ms {
+		if _, left := byKey[m.Key]; left {
+			f.add("unknown", m.Key)
 		}
 	}
 	return ""
 }
 
-func listMisfit(value raw, t *typeinfo.Type) string {
-	if t.Kind == typeinfo.Bytes {
-		switch value[0] {
-		case '"':
-		case '[':
-			return "unrecognized type: uint8"
-		default:
-			return "cannot restore slice from " + goKind(value)
-		}
-		var data []byte
-		if err := json.Unmarshal([]byte(value), &data); err != nil {
-			return "error decoding from json: " + err.Error()
-		}
-		return ""
+func (f *fitting) entries(value raw, t *typeinfo.Type) (misfit string) {
+	var space [inline]member
+	ms, ok := members(value, 0, space[:0])
+	if !ok {
+		return "cannot restore map from " + goKind(value)
 	}
+	for _, m := range ms {
+		if misfit = f.value(m.Value, t.Elem); misfit != "" {
+			return misfit
+		}
+	}
+	return ""
+}
+
+func (f *fitting) elements(value raw, t *typeinfo.Type) (misfit string) {
 	es, ok := value.Elements(0, nil)
 	if !ok {
 		return "cannot restore slice from " + goKind(value)
 	}
-	for _, e := range es {
-		if why := misfit(e, t.Elem); why != "" {
-			return why
+	for i, e := range es {
+		at := f.enterIndex(i)
+		misfit = f.value(e, t.Elem)
+		if f.leave(at); misfit != "" {
+			return misfit
 		}
+	}
+	return ""
+}
+
+func bytesMisfit(value raw) string {
+	switch value[0] {
+	case '"':
+	case '[':
+		return "unrecognized type: uint8"
+	default:
+		return "cannot restore slice from " + goKind(value)
+	}
+	var data []byte
+	if err := json.Unmarshal([]byte(value), &data); err != nil {
+		return "error decoding from json: " + err.Error()
 	}
 	return ""
 }
