@@ -141,8 +141,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Serving.HTTP.MaxStreams, c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
-	client, err := newLoopback(handler, identity.loopback, d.codecs)
-	if err != nil {
+	client, clientErr := newLoopback(handler, identity.loopback, d.codecs)
+	listeners, listenersErr := newListeners(c.Serving, conns, reg)
+	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
@@ -150,7 +151,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
 		resources: d.resources, behind: d.aggregator,
 		handler: handler, client: client, identity: identity,
-		listeners: newListeners(c.Serving, conns),
+		listeners: listeners,
 		life:      d.life,
 	}
 	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
@@ -216,7 +217,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, c.API.Version))
 	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
@@ -279,7 +280,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := s.addProfiles(c.Serving.Profiles); err != nil {
+	if err := s.addDebug(&c.Serving.Debug); err != nil {
 		return err
 	}
 	if c.Setup != nil {

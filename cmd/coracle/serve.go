@@ -57,6 +57,7 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer config.Log.Sync()              // its buffer, if it has one
 	defer context.AfterFunc(ctx, stop)() // the next signal does what it does to others
 	tuned := tuneMemory()
 	defer tuned()
