@@ -22,7 +22,7 @@ func migrateCommand() *cobra.Command {
 			"group, such as widgets.example.com. After that, status.storedVersions of its definition names that version\n" +
 			"alone, so that others can be taken out of the definition. What has been cut short can be run again, or goes\n" +
 			"on after the last object that it has told of.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("RESOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
