@@ -201,10 +201,11 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
+	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 	}
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
 	for _, other := range store.others {
@@ -218,7 +219,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, c.API.Version))
-	if err := errors.Join(pluginsErr, pathsErr); err != nil {
+	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
