@@ -9,12 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +48,7 @@ func etcdCommand() *cobra.Command {
 
 // standInForEtcd runs until ctx ends, or the process is told to.
 func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilTold(ctx)
 	defer stop()
 	o, err := parseEtcdFlags(args, out)
 	if err != nil || o == nil {

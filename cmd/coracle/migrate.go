@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +22,7 @@ func migrateCommand() *cobra.Command {
 			"on after the last object that it has told of.",
 		Args: oneArgument("RESOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilTold(cmd.Context())
 			defer stop()
 			m.Resource = args[0]
 			m.Progress = func(p server.Progress) {
@@ -34,11 +32,11 @@ func migrateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d objects, %d stored again", m.Resource, done.Objects, done.Stored)
-			if err == nil && len(done.StoredVersions) > 0 {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "; all are stored as %s", strings.Join(done.StoredVersions, ", "))
+			text := fmt.Sprintf("%s: %d objects, %d stored again", m.Resource, done.Objects, done.Stored)
+			if len(done.StoredVersions) > 0 {
+				text += "; all are stored as " + strings.Join(done.StoredVersions, ", ")
 			}
-			fmt.Fprintln(cmd.OutOrStdout())
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 			return err
 		},
 	}

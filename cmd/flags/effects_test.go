@@ -245,6 +245,14 @@ func TestRemoteUIDs(t *testing.T) {
 	}
 }
 
+// TestPluginGate: a plugin that a gate leaves out stays out, whatever flags about plugins say.
+func TestPluginGate(t *testing.T) {
+	c := parse(t, Serve(), "--feature-gates=PodTopologyLabelsAdmission=false", "--disable-admission-plugins=Priority", "--log-level=error")
+	if got := strings.Join(c.Admission.Disable, " "); got != "PodTopologyLabels Priority" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // changes returns the fields that differ, as path=value. The log is not looked into.
 func changes(path string, was, is reflect.Value) (list []string) {
 	for i := range was.NumField() {

@@ -75,12 +75,12 @@ func (o *Options) finishMetrics() error {
 
 // labelValues reads values that labels may have, whose names have been judged.
 func labelValues(allowed map[string]string) map[string]map[string][]string {
-	var values map[string]map[string][]string
+	if len(allowed) == 0 {
+		return nil
+	}
+	values := map[string]map[string][]string{}
 	for name, list := range allowed {
 		metric, label, _ := strings.Cut(name, ",")
-		if values == nil {
-			values = map[string]map[string][]string{}
-		}
 		if values[metric] == nil {
 			values[metric] = map[string][]string{}
 		}
