@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -104,3 +105,26 @@ func TestClaimStatusRights(t *testing.T) {
 }
 
 var contentTypes = map[string]string{"PUT": "application/json", "PATCH": "application/merge-patch+json"}
+
+// TestAdmissionMetrics times plugins, and all of them together, by what is done and by what they say of it.
+func TestAdmissionMetrics(t *testing.T) {
+	p := newInProcess(t)
+	const pods = "/api/v1/namespaces/ns/pods"
+	for class, want := range map[string]int{"": 201, "none": 403} {
+		body := `{"metadata":{"name":"a"},"spec":{"priorityClassName":"` + class + `","containers":[{"name":"a","image":"a"}]}}`
+		if code, answer := p.do("POST", pods, body); code != want {
+			t.Fatalf("got %d %s, want %d", code, answer, want)
+		}
+	}
+	for _, series := range []string{
+		`apiserver_admission_controller_admission_duration_seconds_count{name="Priority",operation="CREATE",rejected="false",type="admit"} `,
+		`apiserver_admission_controller_admission_duration_seconds_count{name="Priority",operation="CREATE",rejected="true",type="admit"} 1`,
+		`apiserver_admission_controller_admission_duration_seconds_count{name="NamespaceLifecycle",operation="CREATE",rejected="false",type="admit"} `,
+		`apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="true",type="admit"} 1`,
+		`apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="false",type="validate"} `,
+	} {
+		if got := shownLines(t, p, regexp.QuoteMeta(series)); len(got) != 1 {
+			t.Errorf("%s: got %q", series, got)
+		}
+	}
+}

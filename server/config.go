@@ -80,8 +80,6 @@ type WithoutConfig struct {
 	WatchLists bool
 	// Compression of large answers. (--feature-gates=APIResponseCompression=false)
 	Compression bool
-	// Metrics, by their names. (--disabled-metrics)
-	Metrics []string
 }
 
 // ServicesConfig says what services are given.
@@ -185,8 +183,30 @@ type ServingConfig struct {
 	SharePort, ShareAddress bool
 	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
+	// Debug is what the server shows of itself.
+	Debug DebugConfig
+}
+
+// DebugConfig is what a server shows of itself, to those who may see such paths.
+type DebugConfig struct {
 	// Profiles says who gets profiles of the process.
 	Profiles ProfilesConfig
+	// Metrics says what /metrics shows.
+	Metrics MetricsConfig
+	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
+	LogDir string
+}
+
+// MetricsConfig says what /metrics shows.
+type MetricsConfig struct {
+	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
+	Disabled []string
+	// LabelValues are the values that a label of a metric may have, by the names of both. What has others is shown together, with the
+	// value "unexpected". (--allow-metric-labels)
+	LabelValues map[string]map[string][]string
+	// Hidden shows the metrics as well that Kubernetes shows no more, as something else has taken their place.
+	// (--show-hidden-metrics-for-version)
+	Hidden bool
 }
 
 // HTTPConfig says how the server speaks to clients.

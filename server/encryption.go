@@ -69,6 +69,13 @@ func (e *encryptor) of(gr meta.GroupResource) *encryption.Choice {
 	return e.current.For(gr.Group, gr.Resource)
 }
 
+// forget deletes what was counted of the values of a resource that is gone.
+func (e *encryptor) forget(gr meta.GroupResource) {
+	if e != nil {
+		e.metrics.forget(gr)
+	}
+}
+
 // changes reports whether what cannot be read may be readable another time.
 func (e *encryptor) changes() bool {
 	return e != nil && (e.reload || e.current.Set().Plugins() > 0)

@@ -144,6 +144,10 @@ func TestEncryptionReload(t *testing.T) {
 		`apiserver_encryption_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:`, `",status="failure"} 3`, `",status="success"} 3`,
 		`apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:`,
 		`apiserver_encryption_config_controller_last_config_info{apiserver_id_hash="sha256:`,
+		`apiserver_storage_transformation_operations_total{resource="secrets",status="OK",transformation_type="to_storage",transformer_prefix="k8s:enc:aesgcm:v1:"} `,
+		`apiserver_storage_transformation_operations_total{resource="secrets",status="OK",transformation_type="to_storage",transformer_prefix="b:"} `,
+		`apiserver_storage_transformation_operations_total{resource="secrets",status="OK",transformation_type="from_storage",transformer_prefix="k8s:enc:aesgcm:v1:"} `,
+		`apiserver_storage_transformation_duration_seconds_count{transformation_type="to_storage",transformer_prefix="k8s:enc:aesgcm:v1:"} `,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %s", want)
@@ -237,10 +241,15 @@ func TestKMS(t *testing.T) {
 		`apiserver_envelope_encryption_key_id_hash_total{apiserver_id_hash="sha256:`, `transformation_type="to_storage"`, `transformation_type="from_storage"`,
 		`apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds{`, `apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds{`,
 		`apiserver_envelope_encryption_dek_source_cache_size{provider_name="first"} `, `apiserver_storage_envelope_transformation_cache_misses_total `,
+		`apiserver_storage_transformation_operations_total{resource="secrets",status="OK",transformation_type="to_storage",transformer_prefix="k8s:enc:kms:v2:second:"} `,
+		"apiserver_storage_data_key_generation_duration_seconds_count ", "apiserver_storage_data_key_generation_failures_total 0\n",
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
+	}
+	if strings.Contains(metrics, "apiserver_storage_data_key_generation_duration_seconds_count 0\n") {
+		t.Error("no seed has been counted")
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 // encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under Kubernetes' names.
 type encryptionMetrics struct {
 	*configMetrics
-	calls       *prometheus.HistogramVec
-	used        *prometheus.CounterVec
-	usedAt      *prometheus.GaugeVec
-	named       *prometheus.GaugeVec
-	wrong       *prometheus.CounterVec
-	seeds       *prometheus.GaugeVec
-	misses      prometheus.Counter
+	calls  *prometheus.HistogramVec
+	used   *prometheus.CounterVec
+	usedAt *prometheus.GaugeVec
+	named  *prometheus.GaugeVec
+	wrong  *prometheus.CounterVec
+	seeds  *prometheus.GaugeVec
+	*valueMetrics
 	useds, keys recent
 	unwell      sync.Map // plugins that were not well when they were last looked at, by name
 }
@@ -35,8 +35,9 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
+	values, err := newValueMetrics(reg)
 	m := &encryptionMetrics{
-		configMetrics: newConfigMetrics("encryption"),
+		configMetrics: newConfigMetrics("encryption"), valueMetrics: values,
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
 			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
 			[]string{"provider_name", "method_name", "grpc_status_code"}),
@@ -45,16 +46,14 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 		named:  gauge(envelope+"key_id_hash_status_last_timestamp_seconds", "When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash", "apiserver_id_hash"),
 		wrong:  counter(envelope+"invalid_key_id_from_status_total", "How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
 		seeds:  gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
-		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_storage_envelope_transformation_cache_misses_total",
-			Help: "How often a KMS plugin had to be asked for a seed."}),
 	}
 	m.useds.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)
 		m.usedAt.DeleteLabelValues(labels...)
 	}
 	m.keys.forget = func(labels []string) { m.named.DeleteLabelValues(labels...) }
-	var errs []error
-	for _, c := range []prometheus.Collector{m.configMetrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds, m.misses} {
+	errs := []error{err}
+	for _, c := range []prometheus.Collector{m.configMetrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)
@@ -87,16 +86,14 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 			m.named.WithLabelValues(m.keys.seen(plugin, hashLabel(key), serverHash())...).SetToCurrentTime()
 		},
 		KeyUsed: func(plugin, key string, written bool) {
-			direction := "from_storage"
-			if written {
-				direction = "to_storage"
-			}
-			labels := m.useds.seen(direction, plugin, hashLabel(key), serverHash())
+			labels := m.useds.seen(direction(written), plugin, hashLabel(key), serverHash())
 			m.used.WithLabelValues(labels...).Inc()
 			m.usedAt.WithLabelValues(labels...).SetToCurrentTime()
 		},
-		Missed: func(string) { m.misses.Inc() },
-		Seeds:  func(plugin string, n int) { m.seeds.WithLabelValues(plugin).Set(float64(n)) },
+		Missed:     func(string) { m.misses.Inc() },
+		Seeds:      func(plugin string, n int) { m.seeds.WithLabelValues(plugin).Set(float64(n)) },
+		SeedMade:   func(took time.Duration) { m.made.Observe(took.Seconds()) },
+		Transforms: m.transforms,
 	}
 }
 

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/storage"
@@ -36,8 +39,9 @@ const (
 
 // listeners are the server's open ports.
 type listeners struct {
-	cfg   ServingConfig
-	conns *conns // over all ports
+	cfg        ServingConfig
+	conns      *conns             // over all ports
+	handshakes prometheus.Counter // that failed
 
 	mu            sync.Mutex
 	secure, plain net.Listener
@@ -45,8 +49,10 @@ type listeners struct {
 	wg            sync.WaitGroup
 }
 
-func newListeners(cfg ServingConfig, conns *conns) *listeners {
-	return &listeners{cfg: cfg, conns: conns}
+func newListeners(cfg ServingConfig, conns *conns, reg prometheus.Registerer) (*listeners, error) {
+	l := &listeners{cfg: cfg, conns: conns, handshakes: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "apiserver_tls_handshake_errors_total", Help: "Handshakes of TLS that failed."})}
+	return l, reg.Register(l.handshakes)
 }
 
 // listen opens the configured ports. Clients that connect from now on wait until they are served.
@@ -113,7 +119,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.HTTP.MaxStreams},
-			ErrorLog:          quietLog(logger),
+			ErrorLog:          log.New(&handshakeCounter{quietLog(logger).Writer(), l.handshakes}, "", 0),
 			ConnState:         l.conns.changed,
 			ConnContext:       l.conns.context,
 		}
@@ -140,6 +146,20 @@ func quietLog(logger *zap.Logger) *log.Logger {
 		return nil
 	}
 	return l
+}
+
+// handshakeCounter counts handshakes that fail, of which net/http says nothing but a line of its log.
+type handshakeCounter struct {
+	io.Writer
+	failed prometheus.Counter
+}
+
+// Write implements io.Writer.
+func (c *handshakeCounter) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		c.failed.Inc()
+	}
+	return c.Writer.Write(line)
 }
 
 // idleGrace is how long clients that ask for nothing have to read that the server ends, and to end their connections by themselves. net/http

@@ -2,13 +2,11 @@ package server
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
@@ -114,10 +112,12 @@ var (
 		"Objects of apiserver_storage_objects that cannot be read as they are stored.", []string{"resource"}, nil)
 	filesDesc = prometheus.NewDesc("coracle_storage_unreadable_files",
 		"Files in the folder of the file store that were refused, each named in the log.", nil, nil)
+	resourceObjectsDesc = prometheus.NewDesc("apiserver_resource_objects",
+		"Objects stored, of the resources in use.", []string{"group", "resource"}, nil)
 	windowDesc = prometheus.NewDesc("watch_cache_capacity",
-		"Changes that can be watched from memory.", []string{"resource"}, nil)
+		"Changes that can be watched from memory.", []string{"group", "resource"}, nil)
 	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
-		"Revision of the newest change that the cache has seen.", []string{"resource"}, nil)
+		"Revision of the newest change that the cache has seen.", []string{"group", "resource"}, nil)
 	storeReadsDesc = prometheus.NewDesc("coracle_cache_store_reads_total",
 		"Reads that the store answered instead of the cache, of the resources that had any, by why.", []string{"resource", "reason"}, nil)
 	seenDesc = prometheus.NewDesc("coracle_cache_revision",
@@ -131,7 +131,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		objectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, freeDesc,
+		objectsDesc, resourceObjectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, freeDesc,
 	} {
 		ch <- d
 	}
@@ -162,8 +162,9 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(objectsDesc, float64(r.Objects), r.Name)
 		gauge(brokenDesc, float64(r.Broken), r.Name)
-		gauge(windowDesc, float64(r.Window), r.Name)
-		gauge(versionDesc, float64(r.Last), r.Name)
+		gauge(resourceObjectsDesc, float64(r.Objects), e.name.Group, e.name.Resource)
+		gauge(windowDesc, float64(r.Window), e.name.Group, e.name.Resource)
+		gauge(versionDesc, float64(r.Last), e.name.Group, e.name.Resource)
 	}
 	if folder, ok := c.backend.engine.(interface{ Refused() int }); ok {
 		gauge(filesDesc, float64(folder.Refused()))
@@ -193,19 +194,4 @@ func cacheHooks(unreadable *unreadables, log *zap.Logger) cache.Hooks {
 			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
 		},
 	}
-}
-
-// gathered is what may be seen: all but some metrics.
-type gathered struct {
-	prometheus.Gatherer
-	disabled []string
-}
-
-// Gather implements prometheus.Gatherer.
-func (s gathered) Gather() ([]*dto.MetricFamily, error) {
-	families, err := s.Gatherer.Gather()
-	if len(s.disabled) > 0 {
-		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(s.disabled, f.GetName()) })
-	}
-	return families, err
 }

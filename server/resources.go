@@ -229,6 +229,7 @@ func (s *resources) forget(offers []*offer) {
 		if first {
 			s.metrics.store.forget(o.metrics)
 			s.metrics.unreadable.forget(o.name)
+			o.backend.encryptor.forget(o.name)
 		}
 		s.metrics.forget(o)
 	}

@@ -141,8 +141,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Serving.HTTP.MaxStreams, c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
-	client, err := newLoopback(handler, identity.loopback, d.codecs)
-	if err != nil {
+	client, clientErr := newLoopback(handler, identity.loopback, d.codecs)
+	listeners, listenersErr := newListeners(c.Serving, conns, reg)
+	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
@@ -150,7 +151,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
 		resources: d.resources, behind: d.aggregator,
 		handler: handler, client: client, identity: identity,
-		listeners: newListeners(c.Serving, conns),
+		listeners: listeners,
 		life:      d.life,
 	}
 	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
@@ -200,10 +201,11 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
+	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
 	}
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins, Prefix: t.root, Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
 	for _, other := range store.others {
@@ -216,8 +218,8 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, gathered{reg, c.API.Without.Metrics}, c.API.Version))
-	if err := errors.Join(pluginsErr, pathsErr); err != nil {
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, c.API.Version))
+	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
@@ -279,7 +281,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := s.addProfiles(c.Serving.Profiles); err != nil {
+	if err := s.addDebug(&c.Serving.Debug); err != nil {
 		return err
 	}
 	if c.Setup != nil {

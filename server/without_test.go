@@ -64,15 +64,6 @@ func TestWithoutCompression(t *testing.T) {
 	}
 }
 
-// TestWithoutMetrics shows all metrics but those.
-func TestWithoutMetrics(t *testing.T) {
-	p := newInProcess(t, func(c *server.Config) { c.API.Without.Metrics = []string{"go_goroutines", "no_such_metric"} })
-	code, body := p.do("GET", "/metrics", "")
-	if code != http.StatusOK || strings.Contains(body, "go_goroutines") || !strings.Contains(body, "apiserver_request_total") {
-		t.Errorf("got %d %.300s", code, body)
-	}
-}
-
 // TestAdmissionPlugins turns plugins off and on, and sets what they do.
 func TestAdmissionPlugins(t *testing.T) {
 	const pods = "/api/v1/namespaces/ns/pods"

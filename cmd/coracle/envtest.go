@@ -25,7 +25,7 @@ func envtestCommand() *cobra.Command {
 			"program by other names, and kubectl if there is one in the PATH. What it prints is for the shell:\n\n" +
 			"  eval \"$(coracle envtest DIR)\" && go test ./...\n\n" +
 			"It may be done again, with the same folder too.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[0])
 			if err == nil {

@@ -9,12 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +29,7 @@ const etcdName = "etcd"
 
 // etcdCommand stands in for etcd, whose flags are not written as other commands' are.
 func etcdCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:                etcdName,
 		Short:              "Stand in for etcd before a kube-apiserver of this program's, which keeps the data itself",
 		DisableFlagParsing: true,
@@ -40,11 +38,17 @@ func etcdCommand() *cobra.Command {
 			return standInForEtcd(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if _, err := parseEtcdFlags([]string{"-help"}, cmd.OutOrStdout()); err != nil {
+			cmd.PrintErrln(err)
+		}
+	})
+	return cmd
 }
 
 // standInForEtcd runs until ctx ends, or the process is told to.
 func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilTold(ctx)
 	defer stop()
 	o, err := parseEtcdFlags(args, out)
 	if err != nil || o == nil {

@@ -16,6 +16,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,41 @@ func main() {
 	keepPrivate()
 	if err := commandCalled(filepath.Base(os.Args[0])).Execute(); err != nil {
 		os.Exit(1) // cobra has printed the error
+	}
+}
+
+// withHint says where to read on after a mistake in how a command is called.
+func withHint(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w\nSee '%s --help' for usage.", err, cmd.CommandPath())
+}
+
+// oneArgument is for a command that needs one argument, and says what is missing.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return withHint(cmd, fmt.Errorf("one argument is needed, %s: got %d", name, len(args)))
+		}
+		return nil
+	}
+}
+
+// helpCommand is cobra's, but that help about what there is not is an error.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print what a command does",
+		RunE: func(_ *cobra.Command, args []string) error {
+			about, rest, err := root.Find(args)
+			if err == nil && len(rest) > 0 {
+				err = fmt.Errorf("unknown command %q for %q", rest[0], about.CommandPath())
+			}
+			if err != nil {
+				return err
+			}
+			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
+			return about.Help()
+		},
 	}
 }
 
@@ -52,9 +88,13 @@ func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "coracle",
 		Short:             "A Kubernetes-style API server in one binary",
+		Version:           versionText(),
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(withHint)
+	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(serveCommand(), kubeAPIServerCommand(), etcdCommand(), envtestCommand(),
 		kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
 	return root

@@ -37,13 +37,39 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	return cmd.ExecuteContext(ctx)
 }
 
-func TestVersion(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(t.Context(), &out, "version"); err != nil {
-		t.Fatal(err)
-	}
-	if got := out.String(); !strings.HasPrefix(got, "coracle ") || !strings.Contains(got, server.KubernetesVersion) {
-		t.Errorf("version: got %q, want the versions of coracle and of the API", got)
+// TestHelp asks what the program is and what it does. What there is not is an error, which says where to read on.
+func TestHelp(t *testing.T) {
+	version := "coracle " + server.Version + " (Kubernetes API " + server.KubernetesVersion
+	for _, tt := range []struct{ args, out, err string }{
+		{"version", version, ""},
+		{"--version", version, ""},
+		{"", "Available Commands:", ""},
+		{"-h", "Available Commands:", ""},
+		{"help", "Available Commands:", ""},
+		{"help serve", "--data-dir string", ""},
+		{"serve -h", "--data-dir string", ""},
+		{"help kube-apiserver", "--etcd-servers strings", ""},
+		{"help etcd", "--listen-client-urls", ""},
+		{"etcd -h", "--listen-client-urls", ""},
+		{"help help", "help [COMMAND]", ""},
+		{"help migrate", "migrate RESOURCE", ""},
+		{"help nope", "", `unknown command "nope" for "coracle"`},
+		{"help serve nope", "", `unknown command "nope" for "coracle serve"`},
+		{"nope", "", `unknown command "nope" for "coracle"`},
+		{"serv", "", "Did you mean this?\n\tserve"},
+		{"--nope", "", "unknown flag: --nope\nSee 'coracle --help' for usage."},
+		{"serve --nope", "", "unknown flag: --nope\nSee 'coracle serve --help' for usage."},
+		{"migrate", "", "one argument is needed, RESOURCE: got 0\nSee 'coracle migrate --help' for usage."},
+		{"envtest a b", "", "one argument is needed, DIR: got 2\nSee 'coracle envtest --help' for usage."},
+	} {
+		var out bytes.Buffer
+		err := run(t.Context(), &out, strings.Fields(tt.args)...)
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("coracle %s: got error %v, want %q", tt.args, err, tt.err)
+		}
+		if !strings.Contains(out.String(), tt.out) {
+			t.Errorf("coracle %s: got %q, want %q", tt.args, out.String(), tt.out)
+		}
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -22,9 +20,9 @@ func migrateCommand() *cobra.Command {
 			"group, such as widgets.example.com. After that, status.storedVersions of its definition names that version\n" +
 			"alone, so that others can be taken out of the definition. What has been cut short can be run again, or goes\n" +
 			"on after the last object that it has told of.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("RESOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilTold(cmd.Context())
 			defer stop()
 			m.Resource = args[0]
 			m.Progress = func(p server.Progress) {
@@ -34,11 +32,11 @@ func migrateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d objects, %d stored again", m.Resource, done.Objects, done.Stored)
-			if err == nil && len(done.StoredVersions) > 0 {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "; all are stored as %s", strings.Join(done.StoredVersions, ", "))
+			text := fmt.Sprintf("%s: %d objects, %d stored again", m.Resource, done.Objects, done.Stored)
+			if len(done.StoredVersions) > 0 {
+				text += "; all are stored as " + strings.Join(done.StoredVersions, ", ")
 			}
-			fmt.Fprintln(cmd.OutOrStdout())
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 			return err
 		},
 	}

@@ -53,11 +53,18 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready. Told twice, it ends at once.
+// untilTold returns a context that ends with ctx, or when the process is told to. Told twice, that ends at once.
+func untilTold(ctx context.Context) (until context.Context, stop func()) {
+	until, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(until, stop) // the next signal does what it does to others
+	return until, stop
+}
+
+// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready.
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilTold(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // the next signal does what it does to others
+	defer config.Log.Sync() // its buffer, if it has one
 	tuned := tuneMemory()
 	defer tuned()
 	s, err := server.New(ctx, config)

@@ -20,11 +20,16 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "coracle %s (Kubernetes API %s, %s, %s/%s)\n",
-				server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+}
+
+// versionText says what this is.
+func versionText() string {
+	return fmt.Sprintf("coracle %s (Kubernetes API %s, %s, %s/%s)",
+		server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // versionFlag is kube-apiserver's --version: alone or with the value "raw" it prints what this is, and the program ends; a version is

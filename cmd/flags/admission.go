@@ -66,8 +66,28 @@ func (o *Options) bindAdmission(s *section) {
 }
 
 func (o *Options) finishAdmission() error {
-	p, c := &o.admission, &o.config.Admission
-	here := server.AdmissionPlugins()
+	p, c, here := &o.admission, &o.config.Admission, server.AdmissionPlugins()
+	if err := o.checkPlugins(here); err != nil {
+		return err
+	}
+	enable, disable := p.enable, p.disable
+	if o.given("admission-control") {
+		all := slices.Concat(here, slices.Collect(maps.Keys(absentPlugins)))
+		enable, disable = p.only, slices.DeleteFunc(all, func(name string) bool { return slices.Contains(p.only, name) })
+	}
+	for _, name := range enable {
+		o.judgePlugin(name)
+	}
+	absent := func(name string) bool { return !slices.Contains(here, name) }
+	c.Enable = slices.DeleteFunc(slices.Clone(enable), absent)
+	c.Disable = append(c.Disable, slices.DeleteFunc(slices.Clone(disable), absent)...) // gates may have left some out
+	c.NotReadySeconds, c.UnreachableSeconds = &p.notReady, &p.unreachable
+	return nil
+}
+
+// checkPlugins returns what is wrong with what is said of plugins, of which some are here.
+func (o *Options) checkPlugins(here []string) error {
+	p := &o.admission
 	unknown := func(name string) bool {
 		_, absent := absentPlugins[name]
 		return !absent && !slices.Contains(here, name)
@@ -90,28 +110,7 @@ func (o *Options) finishAdmission() error {
 	if len(both) > 0 {
 		m.add("%v in enable-admission-plugins and disable-admission-plugins overlapped", both)
 	}
-	if len(m) > 0 {
-		return m
-	}
-	enable, disable := p.enable, p.disable
-	if o.given("admission-control") {
-		all := slices.Concat(here, slices.Collect(maps.Keys(absentPlugins)))
-		enable, disable = p.only, slices.DeleteFunc(all, func(name string) bool { return slices.Contains(p.only, name) })
-	}
-	isHere := func(name string) bool { return slices.Contains(here, name) }
-	for _, name := range enable {
-		o.judgePlugin(name)
-		if isHere(name) {
-			c.Enable = append(c.Enable, name)
-		}
-	}
-	for _, name := range disable {
-		if isHere(name) {
-			c.Disable = append(c.Disable, name)
-		}
-	}
-	c.NotReadySeconds, c.UnreachableSeconds = &p.notReady, &p.unreachable
-	return nil
+	return m.err()
 }
 
 // judgePlugin refuses a plugin that guards something and is not here, and says of others that they are not.

@@ -80,9 +80,9 @@ var effects = map[string]struct{ value, effect string }{
 	"tls-min-version":                  {"VersionTLS13", "Serving.TLS.MinVersion=772"},
 	"tls-sni-cert-key":                 {"c,k:n", "Serving.TLS.ByName=[{c k [n]}]"},
 
-	"contention-profiling": {"true", "Serving.Profiles.Contention=true"},
-	"debug-socket-path":    {"s", "Serving.Profiles.Socket=s"},
-	"profiling":            {"false", "Serving.Profiles.Serve=false"},
+	"contention-profiling": {"true", "Serving.Debug.Profiles.Contention=true"},
+	"debug-socket-path":    {"s", "Serving.Debug.Profiles.Socket=s"},
+	"profiling":            {"false", "Serving.Debug.Profiles.Serve=false"},
 
 	"anonymous-auth":                           {"false", "Authentication.Anonymous=false"},
 	"api-audiences":                            {"a,b", "Authentication.Audiences=[a b]"},
@@ -133,9 +133,13 @@ var effects = map[string]struct{ value, effect string }{
 	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[Priority]"},
 	"enable-admission-plugins":               {"NodeRestriction", "Admission.Enable=[NodeRestriction]"},
 
-	"disabled-metrics": {"a,b", "API.Without.Metrics=[a b]"},
+	"allow-metric-labels":             {"a,b=c,d --allow-metric-labels=a,e=f", "Serving.Debug.Metrics.LabelValues=map[a:map[b:[c d] e:[f]]]"},
+	"allow-metric-labels-manifest":    {"LABELS", "Serving.Debug.Metrics.LabelValues=map[a:map[b:[c d]]]"},
+	"disabled-metrics":                {"a,b", "Serving.Debug.Metrics.Disabled=[a b]"},
+	"show-hidden-metrics-for-version": {"1.35", "Serving.Debug.Metrics.Hidden=true"},
 
 	"allow-privileged":                 {"true", "API.AllowPrivileged=true"},
+	"enable-logs-handler":              {"true", "Serving.Debug.LogDir=/var/log"},
 	"endpoint-reconciler-type":         {"none", "API.Services.NoKubernetesEndpoints=true"},
 	"event-ttl":                        {"1m", "API.EventTTL=1m0s"},
 	"kubernetes-service-node-port":     {"30001", "API.Services.KubernetesNodePort=30001"},
@@ -163,6 +167,11 @@ var checked = map[string]struct{ value, err string }{
 	"runtime-config-emulation-forward-compatible": {"true", "ServerRunOptions.RuntimeConfigEmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
 	"storage-backend":                             {"etcd2", "--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"},
 	"logging-format":                              {"xml", `format: Invalid value: "xml": Unsupported log format`},
+	"log-flush-frequency":                         {"0s", `flushFrequency: Invalid value: "0s": Must be greater than zero`},
+	"log-json-info-buffer-size":                   {"1", "options.json.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled"},
+	"log-json-split-stream":                       {"true", "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
+	"log-text-info-buffer-size":                   {"1", "options.text.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled"},
+	"log-text-split-stream":                       {"true", "options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
 	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud"`},
 	"v":                                           {"-1", `invalid argument "-1" for "-v, --v" flag: strconv.ParseUint: parsing "-1": invalid syntax`},
 }
@@ -170,12 +179,13 @@ var checked = map[string]struct{ value, err string }{
 // TestEffects gives each flag that is honoured another value, and looks what is different in the Config. A flag without an effect here
 // fails.
 func TestEffects(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
+	file, labels := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "labels")
+	for path, text := range map[string]string{file: "", labels: "a,b: c,d\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	pair := writePair(t)
-	files := strings.NewReplacer("FILE", file, "PAIR", pair)
+	files := strings.NewReplacer("FILE", file, "LABELS", labels, "PAIR", writePair(t))
 	names := 0
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
@@ -235,6 +245,14 @@ func TestRemoteUIDs(t *testing.T) {
 	}
 }
 
+// TestPluginGate: a plugin that a gate leaves out stays out, whatever flags about plugins say.
+func TestPluginGate(t *testing.T) {
+	c := parse(t, Serve(), "--feature-gates=PodTopologyLabelsAdmission=false", "--disable-admission-plugins=Priority", "--log-level=error")
+	if got := strings.Join(c.Admission.Disable, " "); got != "PodTopologyLabels Priority" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // changes returns the fields that differ, as path=value. The log is not looked into.
 func changes(path string, was, is reflect.Value) (list []string) {
 	for i := range was.NumField() {
@@ -256,8 +274,8 @@ func TestLogLevel(t *testing.T) {
 	for args, want := range map[string]zapcore.Level{
 		"":                  zapcore.InfoLevel,
 		"--log-level=warn":  zapcore.WarnLevel,
-		"-v=3":              zapcore.InfoLevel,
-		"-v=4":              zapcore.DebugLevel,
+		"-v=2":              zapcore.InfoLevel,
+		"-v=3":              zapcore.DebugLevel,
 		"--v=10":            zapcore.DebugLevel,
 		"--log-level=debug": zapcore.DebugLevel,
 		"--logging-format=json --log-level=error": zapcore.ErrorLevel,
@@ -266,6 +284,64 @@ func TestLogLevel(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", args, got, want)
 		}
 	}
+}
+
+// TestLogStreams: errors and other lines go to streams of their own if that is asked for, and the others may wait in a buffer.
+func TestLogStreams(t *testing.T) {
+	const alpha = "--feature-gates=LoggingAlphaOptions=true --logging-format="
+	for _, tt := range []struct {
+		args                string
+		stdout, later, both int // lines
+	}{
+		{"", 0, 0, 2},
+		{alpha + "text --log-text-split-stream", 1, 1, 2},
+		{alpha + "json --log-json-split-stream", 1, 1, 2},
+		{alpha + "json --log-text-split-stream", 0, 0, 2},
+		{alpha + "text --log-text-split-stream --log-text-info-buffer-size=4Ki", 0, 1, 2},
+		{alpha + "json --log-json-split-stream --log-json-info-buffer-size=4Ki", 0, 1, 2},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			lines := captured(t)
+			log := parse(t, Serve(), strings.Fields(tt.args)...).Log
+			log.Debug("a detail")
+			log.Info("something")
+			log.Error("wrong")
+			if out, _ := lines(); out != tt.stdout {
+				t.Errorf("got %d lines at standard output, want %d", out, tt.stdout)
+			}
+			if err := log.Sync(); err != nil {
+				t.Error(err)
+			}
+			if out, errors := lines(); out != tt.later || out+errors != tt.both {
+				t.Errorf("then got %d and %d lines, want %d of %d", out, errors, tt.later, tt.both)
+			}
+		})
+	}
+}
+
+// captured has the standard streams be files until the test ends, and returns how many lines they have.
+func captured(t *testing.T) (lines func() (out, errors int)) {
+	t.Helper()
+	dir := t.TempDir()
+	stdout, stderr := os.Stdout, os.Stderr
+	files := map[string]**os.File{"out": &os.Stdout, "err": &os.Stderr}
+	for name, stream := range files {
+		file, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*stream = file
+		t.Cleanup(func() { file.Close() })
+	}
+	t.Cleanup(func() { os.Stdout, os.Stderr = stdout, stderr })
+	count := func(name string) int {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "\n")
+	}
+	return func() (int, int) { return count("out"), count("err") }
 }
 
 // TestUnderscores reads them as dashes.

@@ -8,9 +8,9 @@ type features struct {
 }
 
 func (o *Options) bindFeatures(s *section) {
-	s.BoolVar(&o.config.Serving.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
-	s.StringVar(&o.config.Serving.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
-	s.BoolVar(&o.config.Serving.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
+	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "let FlowSchemas share out the requests that are served at once")
 	s.ignore("--max-requests-inflight and --max-mutating-requests-inflight bound requests either way", "enable-priority-and-fairness")
 }

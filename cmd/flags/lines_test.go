@@ -11,16 +11,9 @@ import (
 
 // otherValues are for flags that not every value of their type will do for.
 var otherValues = map[string]string{
-	"allow-metric-labels":                 "a,b=c",
-	"allow-metric-labels-manifest":        "FILE",
-	"show-hidden-metrics-for-version":     "1.35",
 	"vmodule":                             "a=1",
 	"coordinated-leadership-retry-period": "3s",
 	"watch-cache-sizes":                   "pods#0",
-	"log-text-split-stream":               "true --feature-gates=LoggingAlphaOptions=true",
-	"log-json-split-stream":               "true --feature-gates=LoggingAlphaOptions=true",
-	"log-text-info-buffer-size":           "4Ki --feature-gates=LoggingAlphaOptions=true",
-	"log-json-info-buffer-size":           "4Ki --feature-gates=LoggingAlphaOptions=true",
 }
 
 // otherValue returns another value than the default of a flag.

@@ -2,6 +2,8 @@ package flags
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -33,22 +35,20 @@ type stream struct {
 func (o *Options) bindLogs(s *section) {
 	l := &o.logs
 	s.StringVar(&l.format, "logging-format", "text", "form of the log: text or json")
-	s.VarP(&l.verbosity, "v", "v", "how much is logged: from 4 on as much as --log-level=debug")
-	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "how long lines of the log may wait")
-	s.ignore("each line is written at once", "log-flush-frequency")
+	s.VarP(&l.verbosity, "v", "v", "how much is logged: from 3 on as much as --log-level=debug")
+	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "how long lines may be put together in a buffer")
 	s.Var(&l.files, "vmodule", "how much is logged by files of kube-apiserver, as pattern=N")
-	s.ignore("the log has one level", "vmodule")
+	s.ignore("the files that it names are not here", "vmodule")
 	l.text.name, l.json.name = "text", "json"
 	for _, form := range []*stream{&l.text, &l.json} {
-		split, buffer := "log-"+form.name+"-split-stream", "log-"+form.name+"-info-buffer-size"
-		s.BoolVar(&form.split, split, false, "write errors and other lines of the log to different streams")
-		s.Var(&form.buffer, buffer, "bytes that other lines are put together to")
-		s.ignore("all lines go to standard error at once", split, buffer)
+		s.BoolVar(&form.split, "log-"+form.name+"-split-stream", false, "write errors to standard error, and all other lines to standard output")
+		s.Var(&form.buffer, "log-"+form.name+"-info-buffer-size", "bytes that these other lines are put together to; 0 for each at once")
 	}
 }
 
-// debugVerbosity is from which verbosity on Kubernetes says what only those want to know who look for a mistake.
-const debugVerbosity = 4
+// debugVerbosity is from which verbosity on Kubernetes has a line for each request, which here is what only those want to know who look
+// for a mistake.
+const debugVerbosity = 3
 
 // finishLogs opens the log.
 func (o *Options) finishLogs() error {
@@ -62,17 +62,44 @@ func (o *Options) finishLogs() error {
 	if o.logs.verbosity >= debugVerbosity {
 		level = zapcore.DebugLevel
 	}
-	config := zap.NewProductionConfig()
-	if o.logs.format == "text" {
-		config.Encoding = "console"
-		config.EncoderConfig = zap.NewDevelopmentEncoderConfig()
-	}
-	config.Level = zap.NewAtomicLevelAt(level)
-	config.DisableCaller = true
-	config.DisableStacktrace = true
-	o.config.Log, err = config.Build()
-	return err
+	o.config.Log = o.logs.open(level)
+	return nil
 }
+
+// open returns the log of what is of a level or above. Of lines that are the same, a second has a hundred, and then each hundredth.
+func (l *logs) open(level zapcore.Level) *zap.Logger {
+	encoder, form := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), &l.json
+	if l.format == "text" {
+		encoder, form = zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()), &l.text
+	}
+	errors := linesTo(os.Stderr)
+	core := zapcore.NewCore(encoder, errors, level)
+	if form.split {
+		core = zapcore.NewTee(
+			zapcore.NewCore(encoder, errors, max(level, zapcore.ErrorLevel)),
+			zapcore.NewCore(encoder, form.infos(l.flush), zap.LevelEnablerFunc(func(of zapcore.Level) bool {
+				return level <= of && of < zapcore.ErrorLevel
+			})))
+	}
+	return zap.New(zapcore.NewSamplerWithOptions(core, time.Second, 100, 100), zap.ErrorOutput(errors))
+}
+
+// infos is where lines go that tell of no error. Those in its buffer are written when the log is synced.
+func (f *stream) infos(flush time.Duration) zapcore.WriteSyncer {
+	out := linesTo(os.Stdout)
+	if size := f.buffer.Value(); size > 0 {
+		return &zapcore.BufferedWriteSyncer{WS: out, Size: int(min(size, maxBuffer)), FlushInterval: flush}
+	}
+	return out
+}
+
+// linesTo writes to a stream. What is written need not be on a disk, if that is where it goes.
+func linesTo(file *os.File) zapcore.WriteSyncer {
+	return zapcore.Lock(zapcore.AddSync(struct{ io.Writer }{file}))
+}
+
+// maxBuffer bounds the buffer of the log, in bytes, as in kube-apiserver.
+const maxBuffer = 2 << 30
 
 func (o *Options) checkLogs() error {
 	l, enabled := &o.logs, o.generic.gates.enabled

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v2"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/server"
 )
 
 // metrics is what flags about metrics say in a way of their own.
@@ -23,10 +25,8 @@ func (o *Options) bindMetrics(s *section) {
 	m := &o.metrics
 	s.StringSliceVar(&m.Disabled, "disabled-metrics", nil, "metrics that are not shown at /metrics")
 	s.StringVar(&m.Hidden, "show-hidden-metrics-for-version", "", "release before this one whose metrics are to be shown though they are on their way out")
-	s.ignore("no metric is hidden", "show-hidden-metrics-for-version")
 	s.StringToStringVar(&m.Allowed, "allow-metric-labels", nil, "values that labels of metrics may have, as metric,label='value,value'")
 	s.StringVar(&m.Manifest, "allow-metric-labels-manifest", "", "YAML file of the same")
-	s.ignore("labels have few values as it is", "allow-metric-labels", "allow-metric-labels-manifest")
 }
 
 // The forms of names of metrics and labels.
@@ -57,14 +57,36 @@ func (o *Options) finishMetrics() error {
 	if err := checkLabels(path.Child("allowListMapping"), c.Allowed); err != nil {
 		m.addErr(err)
 	}
-	if err := c.checkManifest(path.Child("allowListMappingManifest")); err != nil {
+	allowed, err := c.readManifest(path.Child("allowListMappingManifest"))
+	if err != nil {
 		m.addErr(err)
 	}
 	if c.Allowed != nil && c.Manifest != "" {
 		m.addErr(field.Invalid(path, c, "cannot specify both allowListMapping and allowListMappingManifest"))
 	}
-	o.config.API.Without.Metrics = c.Disabled
+	if c.Allowed != nil {
+		allowed = c.Allowed
+	}
+	if len(m) == 0 {
+		o.config.Serving.Debug.Metrics = server.MetricsConfig{Disabled: c.Disabled, LabelValues: labelValues(allowed), Hidden: c.Hidden != ""}
+	}
 	return m.err()
+}
+
+// labelValues reads values that labels may have, whose names have been judged.
+func labelValues(allowed map[string]string) map[string]map[string][]string {
+	if len(allowed) == 0 {
+		return nil
+	}
+	values := map[string]map[string][]string{}
+	for name, list := range allowed {
+		metric, label, _ := strings.Cut(name, ",")
+		if values[metric] == nil {
+			values[metric] = map[string][]string{}
+		}
+		values[metric][label] = strings.Split(list, ",")
+	}
+	return values
 }
 
 // checkLabels judges the names of labels.
@@ -78,21 +100,20 @@ func checkLabels(path *field.Path, allowed map[string]string) *field.Error {
 	return nil
 }
 
-// checkManifest judges the file.
-func (m *metrics) checkManifest(path *field.Path) *field.Error {
+// readManifest reads and judges the file, if there is one.
+func (m *metrics) readManifest(path *field.Path) (allowed map[string]string, wrong *field.Error) {
 	if m.Manifest == "" {
-		return nil
+		return nil, nil
 	}
 	data, err := os.ReadFile(filepath.Clean(m.Manifest))
 	if err != nil {
-		return field.Invalid(path, m.Manifest, fmt.Sprintf("failed to read allow list manifest: %v", err))
+		return nil, field.Invalid(path, m.Manifest, fmt.Sprintf("failed to read allow list manifest: %v", err))
 	}
-	allowed := map[string]string{}
 	if err := yaml.Unmarshal(data, &allowed); err != nil {
-		return field.Invalid(path, m.Manifest, fmt.Sprintf("failed to parse allow list manifest: %v", err))
+		return nil, field.Invalid(path, m.Manifest, fmt.Sprintf("failed to parse allow list manifest: %v", err))
 	}
 	if err := checkLabels(path, allowed); err != nil {
-		return field.Invalid(path, m.Manifest, fmt.Sprintf("invalid allow list mapping in manifest: [%v]", err))
+		return nil, field.Invalid(path, m.Manifest, fmt.Sprintf("invalid allow list mapping in manifest: [%v]", err))
 	}
-	return nil
+	return allowed, nil
 }

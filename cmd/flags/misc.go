@@ -25,6 +25,7 @@ type misc struct {
 	lease, renewal, retry time.Duration // of coordinated leadership
 	proxyCert, proxyKey   string
 	refuseRedirects       bool
+	logFiles              bool
 }
 
 func (o *Options) bindMisc(s *section) {
@@ -39,9 +40,8 @@ func (o *Options) bindMisc(s *section) {
 	o.bindServers(s)
 	bindKubelets(s)
 
-	s.Bool("enable-logs-handler", false, "serve the files of /var/log at /logs/")
+	s.BoolVar(&o.misc.logFiles, "enable-logs-handler", false, "serve the files of /var/log at /logs/")
 	s.deprecate("enable-logs-handler", "Log handler functionality is deprecated")
-	s.ignore("no files of the machine are served", "enable-logs-handler")
 }
 
 // bindServices declares what is about services.
@@ -144,6 +144,9 @@ func (o *Options) finishMisc() error {
 	noneAtZero(&o.config.API.EventTTL, -1)
 	services.NodePortRange = o.misc.nodePorts.String()
 	services.NoKubernetesEndpoints = o.misc.reconciler == "none"
+	if o.misc.logFiles {
+		o.config.Serving.Debug.LogDir = "/var/log"
+	}
 	o.finishAggregation()
 	return m.err()
 }

@@ -109,14 +109,14 @@ func readVersion(list []string) (r release, err error) {
 		if err != nil {
 			return r, err
 		}
-		text := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(numbers)), "."), "[]")
+		version = dotted(numbers)
 		if len(numbers) > 2 && numbers[2] != 0 {
-			return r, fmt.Errorf("patch version not allowed, got: %s=%s", name, text)
+			return r, fmt.Errorf("patch version not allowed, got: %s=%s", name, version)
 		}
 		if other, twice := seen[name]; twice {
-			return r, fmt.Errorf("duplicate version flag, %s=%s and %s=%s", name, other, name, text)
+			return r, fmt.Errorf("duplicate version flag, %s=%s and %s=%s", name, other, name, version)
 		}
-		seen[name] = text
+		seen[name] = version
 		if name == component {
 			r = release{numbers[0], numbers[1]}
 		}
@@ -150,4 +150,16 @@ func parseVersion(text string) (numbers []uint64, err error) {
 		numbers = append(numbers, number)
 	}
 	return numbers, nil
+}
+
+// dotted is a version as text.
+func dotted(numbers []uint64) string {
+	var b []byte
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, '.')
+		}
+		b = strconv.AppendUint(b, n, 10)
+	}
+	return string(b)
 }

@@ -6,7 +6,7 @@
 // mutators see the object once more.
 // Plugins are called by many requests at once and must not keep the objects they see.
 //
-// Read: admission.go, attributes.go, then a file for each plugin.
+// Read: admission.go, attributes.go, observed.go, then a file for each plugin.
 package admission
 
 import "context"

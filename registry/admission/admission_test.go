@@ -3,8 +3,11 @@ package admission_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -54,6 +57,43 @@ func TestChain(t *testing.T) {
 	}
 	if err := admission.Chain(nil).Mutate(t.Context(), attrs); err != nil {
 		t.Errorf("the zero Chain: %v", err)
+	}
+}
+
+// TestObserved: a chain that is observed does the same, and tells of each plugin that has run, then of all together.
+func TestObserved(t *testing.T) {
+	var ran, told []string
+	boom := errors.New("boom")
+	chain := admission.Chain{
+		validating{step{name: "a", log: &ran}},
+		mutating{step{name: "b", log: &ran}},
+		mutating{step{name: "c", log: &ran, only: admission.Delete}},
+		mutating{step{name: "d", log: &ran, err: boom}},
+		mutating{step{name: "e", log: &ran}},
+	}.Observed(func(plugin string) admission.Observer {
+		return func(validates bool, op admission.Operation, took time.Duration, rejected bool) {
+			told = append(told, fmt.Sprintf("%s %s validates=%t rejected=%t", plugin, op, validates, rejected))
+			if took < 0 || took > time.Minute {
+				t.Errorf("%s took %v", plugin, took)
+			}
+		}
+	})
+	attrs := &admission.Attributes{Operation: admission.Create}
+	if err := chain.Mutate(t.Context(), attrs); !errors.Is(err, boom) {
+		t.Errorf("Mutate: got %v, want the plugin's error", err)
+	}
+	if err := chain.Validate(t.Context(), attrs); err != nil {
+		t.Errorf("Validate: got %v", err)
+	}
+	if got, want := strings.Join(ran, ", "), "mutate b, mutate d, validate a"; got != want {
+		t.Errorf("ran %s, want %s", got, want)
+	}
+	want := []string{
+		"b CREATE validates=false rejected=false", "d CREATE validates=false rejected=true", " CREATE validates=false rejected=true",
+		"a CREATE validates=true rejected=false", " CREATE validates=true rejected=false",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

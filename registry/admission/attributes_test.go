@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme"
@@ -125,13 +126,22 @@ func TestReplace(t *testing.T) {
 			if got := strings.Join(seen, " "); got != tt.seen {
 				t.Errorf("the mutators saw %s, want %s", got, tt.seen)
 			}
-			// The next try of the write begins anew.
+			// The next try of the write begins anew, and whoever observes the chain changes nothing.
+			in := tt.in
 			seen, a.Object, tt.in = nil, thing("v1", 7), -1
 			if err := chain.Mutate(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(seen, " "); got != "a7 b7 c7" {
 				t.Errorf("in the next try the mutators saw %s, want a7 b7 c7", got)
+			}
+			seen, a.Object, tt.in = nil, thing("v1", 7), in
+			observed := chain.Observed(func(string) admission.Observer { return func(bool, admission.Operation, time.Duration, bool) {} })
+			if err := observed.Mutate(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(seen, " "); got != tt.seen {
+				t.Errorf("while they are observed the mutators saw %s, want %s", got, tt.seen)
 			}
 		})
 	}

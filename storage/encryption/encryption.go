@@ -18,7 +18,7 @@
 // A value that cannot be decrypted fails Get with storage.Corrupt; ranges and watches go on and show the key with the
 // error instead of a value, because one damaged secret must not hide everything else. Nothing unreadable is passed on. While a
 // plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried again.
-// Read: encryption.go, method.go, config.go, validate.go, set.go, kms.go, seeds.go, object.go.
+// Read: encryption.go, method.go, config.go, validate.go, set.go, kms.go, seeds.go, object.go, meter.go.
 package encryption
 
 import (
@@ -26,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/coracle-project/coracle/storage"
 )
@@ -33,7 +34,9 @@ import (
 // Provider is one key of one method.
 type Provider struct {
 	prefix []byte // empty for identity
+	key    int    // how many bytes at the end of prefix name the key; 0 if that stands elsewhere
 	method method
+	meter  *meter
 }
 
 // method encrypts and decrypts what follows the prefix. aad is authenticated by those methods that can.
@@ -51,43 +54,62 @@ var encrypted = []byte("k8s:enc:")
 // Encrypted reports whether data is what a provider other than identity has stored.
 func Encrypted(data []byte) bool { return bytes.HasPrefix(data, encrypted) }
 
-var errNoProvider = errors.New("no provider has the key that the value was encrypted with")
+var (
+	errNoProvider   = errors.New("no provider has the key that the value was encrypted with")
+	errNotEncrypted = errors.New("the value is not encrypted, and there is no identity provider")
+)
 
 // Encrypt returns what is stored for value at key.
 func (c Chain) Encrypt(ctx context.Context, key string, value []byte) ([]byte, error) {
-	if len(c) == 0 || len(c[0].prefix) == 0 {
+	if len(c) == 0 {
 		return value, nil
 	}
-	data, err := c[0].method.seal(ctx, value, []byte(key))
+	began, p := time.Now(), &c[0]
+	if len(p.prefix) == 0 {
+		p.encrypted(began, nil)
+		return value, nil
+	}
+	data, err := p.method.seal(ctx, value, []byte(key))
+	p.encrypted(began, err)
 	if err != nil {
 		return nil, err
 	}
-	return append(bytes.Clone(c[0].prefix), data...), nil
+	return append(bytes.Clone(p.prefix), data...), nil
 }
 
 // Decrypt returns the value for what is stored at key. stale is true if Encrypt would not have written it like this.
 func (c Chain) Decrypt(ctx context.Context, key string, data []byte) (value []byte, stale bool, err error) {
-	if !Encrypted(data) {
-		if len(c) == 0 {
-			return data, false, nil
-		}
-		for i, p := range c {
-			if len(p.prefix) == 0 {
-				return data, i != 0, nil
-			}
-		}
-		return nil, false, errors.New("the value is not encrypted, and there is no identity provider")
+	enciphered := Encrypted(data)
+	switch {
+	case len(c) == 0 && !enciphered:
+		return data, false, nil
+	case len(c) == 0:
+		return nil, false, errNoProvider
 	}
-	err = errNoProvider
-	for i, p := range c {
-		if len(p.prefix) == 0 || !bytes.HasPrefix(data, p.prefix) {
+	began := time.Now()
+	for i := range c {
+		p := &c[i]
+		if enciphered != (len(p.prefix) > 0) || !bytes.HasPrefix(data, p.prefix) {
 			continue
 		}
+		if !enciphered {
+			p.decrypted(began, nil)
+			return data, i != 0, nil
+		}
 		value, old, oerr := p.method.open(ctx, data[len(p.prefix):], []byte(key))
+		p.decrypted(began, oerr)
 		if oerr == nil {
 			return value, old || i != 0, nil
 		}
 		err = fmt.Errorf("%s %w", p.prefix, oerr)
+	}
+	if err == nil {
+		if err = errNoProvider; !enciphered {
+			err = errNotEncrypted
+		}
+		if m := c[0].meter; m != nil {
+			m.unknown(time.Since(began), err)
+		}
 	}
 	return nil, false, err
 }

@@ -46,6 +46,12 @@ type Hooks struct {
 	Missed func(plugin string)
 	// Seeds: so many of its seeds are known.
 	Seeds func(plugin string, n int)
+	// SeedMade: a seed was made, to be encrypted by a plugin.
+	SeedMade func(took time.Duration)
+	// Transforms returns what hears of each value of a resource that a provider has encrypted (written) or decrypted. It is called once
+	// for each of those that a resource has: methods by the beginning of what they store, as in "k8s:enc:aesgcm:v1:", keys by their names
+	// and a colon, "" and "identity" for what writes and reads without either, and "unknown" for values that no provider is there for.
+	Transforms func(resource, provider string, written bool) func(took time.Duration, err error)
 }
 
 func (h *Hooks) fill() {
@@ -63,6 +69,12 @@ func (h *Hooks) fill() {
 	}
 	if h.Seeds == nil {
 		h.Seeds = func(string, int) {}
+	}
+	if h.SeedMade == nil {
+		h.SeedMade = func(time.Duration) {}
+	}
+	if h.Transforms == nil {
+		h.Transforms = func(string, string, bool) func(time.Duration, error) { return func(time.Duration, error) {} }
 	}
 }
 
@@ -110,7 +122,6 @@ type miss struct {
 }
 
 func newPlugin(name string, service KMS, timeout time.Duration, hooks *Hooks) *plugin {
-	hooks.fill()
 	p := &plugin{name: name, service: service, timeout: timeout, hooks: hooks}
 	p.seeds = seeds{all: map[seedID]*knownSeed{}, count: func(n int) { hooks.Seeds(name, n) }}
 	return p
@@ -298,7 +309,9 @@ func (p *plugin) follow(ctx context.Context, keyID string) error {
 		p.use(&next)
 		return nil
 	}
+	began := time.Now()
 	w := &writer{seed: newSeed(), until: until}
+	p.hooks.SeedMade(time.Since(began))
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	var err error

@@ -13,6 +13,12 @@ import (
 
 var errDecrypt = errors.New("the value cannot be decrypted: it was changed, or belongs to another key")
 
+// keyed returns the provider of a key with a name.
+func keyed(prefix, name string, m method) Provider {
+	name += ":"
+	return Provider{prefix: []byte(prefix + name), key: len(name), method: m}
+}
+
 // AESGCM returns a provider that stores nonce (12 bytes), ciphertext, tag (16). secret has 16, 24 or 32 bytes; name
 // must not contain a colon.
 func AESGCM(name string, secret []byte) (Provider, error) {
@@ -20,7 +26,7 @@ func AESGCM(name string, secret []byte) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	return Provider{prefix: []byte("k8s:enc:aesgcm:v1:" + name + ":"), method: gcm{aead}}, nil
+	return keyed("k8s:enc:aesgcm:v1:", name, gcm{aead}), nil
 }
 
 type gcm struct{ aead cipher.AEAD }
@@ -67,7 +73,7 @@ func Secretbox(name string, secret []byte) (Provider, error) {
 	if len(secret) != 32 {
 		return Provider{}, errors.New("the secret must have 32 bytes")
 	}
-	return Provider{prefix: []byte("k8s:enc:secretbox:v1:" + name + ":"), method: box{[32]byte(secret)}}, nil
+	return keyed("k8s:enc:secretbox:v1:", name, box{[32]byte(secret)}), nil
 }
 
 type box struct{ key [32]byte }
@@ -97,7 +103,7 @@ func AESCBC(name string, secret []byte) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	return Provider{prefix: []byte("k8s:enc:aescbc:v1:" + name + ":"), method: cbc{block}}, nil
+	return keyed("k8s:enc:aescbc:v1:", name, cbc{block}), nil
 }
 
 type cbc struct{ block cipher.Block }

@@ -14,13 +14,14 @@ import (
 type Options struct {
 	// Dial connects to the KMS plugin of a name behind a URL. It does not wait for the plugin.
 	Dial func(name, endpoint string) (KMS, error)
-	// Hooks are told what happens with plugins.
+	// Hooks are told what happens with plugins, and with values.
 	Hooks Hooks
 }
 
 // Set is a Config at work: what encrypts the values of each resource, and the plugins that are needed for that. Close it.
 type Set struct {
 	chains  map[pattern]Chain
+	hooks   *Hooks
 	plugins []*plugin
 	stop    context.CancelFunc
 	polls   sync.WaitGroup
@@ -29,7 +30,8 @@ type Set struct {
 // Open makes a Set, which asks its plugins for their state from now on. Ready waits for the answers.
 func (c *Config) Open(o Options) (*Set, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Set{chains: map[pattern]Chain{}, stop: stop}
+	o.Hooks.fill()
+	s := &Set{chains: map[pattern]Chain{}, hooks: &o.Hooks, stop: stop}
 	for _, r := range c.rules {
 		var chain Chain
 		for i := range r.Providers {
@@ -171,7 +173,7 @@ func (c *Choice) Chain() Chain {
 	}
 	now, made := c.of.set.Load(), c.made.Load()
 	if made == nil || made.by != now {
-		made = &chosen{now, now.For(c.group, c.resource)}
+		made = &chosen{now, now.For(c.group, c.resource).metered(now.hooks, c.group, c.resource)}
 		c.made.Store(made)
 	}
 	return made.chain

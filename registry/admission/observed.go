@@ -1,0 +1,65 @@
+package admission
+
+import (
+	"context"
+	"time"
+)
+
+// Observer is told of each call of a plugin: whether it validates, for which operation, how long it took, and whether it has rejected the
+// write.
+type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
+
+// Observed returns a chain that does what c does, and tells of it: of each plugin the observer for its name, and of all together, at each
+// run of the mutators or of the validators, the observer for "".
+func (c Chain) Observed(by func(plugin string) Observer) Chain {
+	all := make(whole, len(c))
+	for i, p := range c {
+		all[i] = observed{p, by(p.Name())}
+	}
+	return Chain{observed{all, by("")}}
+}
+
+// observed is a plugin that somebody observes.
+type observed struct {
+	Plugin
+	tell Observer
+}
+
+// Mutate implements Mutator.
+func (o observed) Mutate(ctx context.Context, a *Attributes) error {
+	m, is := o.Plugin.(Mutator)
+	if !is {
+		return nil
+	}
+	began := time.Now()
+	err := m.Mutate(ctx, a)
+	o.tell(false, a.Operation, time.Since(began), err != nil)
+	return err
+}
+
+// Validate implements Validator.
+func (o observed) Validate(ctx context.Context, a *Attributes) error {
+	v, is := o.Plugin.(Validator)
+	if !is {
+		return nil
+	}
+	began := time.Now()
+	err := v.Validate(ctx, a)
+	o.tell(true, a.Operation, time.Since(began), err != nil)
+	return err
+}
+
+// whole is a chain as one plugin.
+type whole Chain
+
+// Name implements Plugin.
+func (whole) Name() string { return "" }
+
+// Handles implements Plugin.
+func (whole) Handles(Operation) bool { return true }
+
+// Mutate implements Mutator. That an object was replaced is for the chain around it.
+func (w whole) Mutate(ctx context.Context, a *Attributes) error { return Chain(w).mutate(ctx, a) }
+
+// Validate implements Validator.
+func (w whole) Validate(ctx context.Context, a *Attributes) error { return Chain(w).Validate(ctx, a) }
