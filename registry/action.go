@@ -287,9 +287,10 @@ func (c *Actor) FormOf(version string, m codec.Media) uint32 {
 // Encode makes another form of an answer.
 func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec.Media) ([]byte, error) {
 	a := enc.(*answer)
+	_, whole := a.obj.(*meta.Status) // which has nothing else to show
 	switch {
-	case m.As != "":
-		return nil, meta.NewNotAcceptable("only the whole object can be sent")
+	case m.As == codec.AsPartial && !whole:
+		return c.cfg.partial(a.data, m)
 	case m.Type == codec.YAML:
 		return codec.AppendYAML(nil, a.data)
 	case m.Type == codec.Protobuf:

@@ -99,14 +99,7 @@ func (s *Store) transform(ctx context.Context, enc request.Encoded, version stri
 		}
 	}
 	if partial {
-		var err error
-		if data, err = codec.AppendPartial(nil, data, m.Version); err != nil {
-			return nil, err
-		}
-		if m.Type == codec.JSON {
-			return data, nil
-		}
-		return s.cfg.Codecs.Transcode(nil, data, codec.Media{Type: m.Type})
+		return s.cfg.partial(data, m)
 	}
 	switch m.Type {
 	case codec.YAML:
@@ -119,6 +112,15 @@ func (s *Store) transform(ctx context.Context, enc request.Encoded, version stri
 		return s.kind.Append(nil, decoded.Object, codec.Media{Type: codec.Protobuf})
 	}
 	return data, nil
+}
+
+// partial makes a form of an object that is encoded as JSON: of its metadata alone.
+func (c *Config) partial(data []byte, m codec.Media) ([]byte, error) {
+	data, err := codec.AppendPartial(nil, data, m.Version)
+	if err != nil || m.Type == codec.JSON {
+		return data, err
+	}
+	return c.Codecs.Transcode(nil, data, codec.Media{Type: m.Type})
 }
 
 // settled reports whether stored bytes are in a version, and need not be completed.

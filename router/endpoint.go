@@ -88,6 +88,8 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	switch {
 	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil: // kube-apiserver does not look at the name in the path
 		return e.collectionVerbs[verb]
+	case gap == nil && len(e.itemVerbs) == 0: // objects that are not stored have no paths
+		return notFound
 	case !ok:
 		return e.notAllowed(verb)
 	case gap != nil:
@@ -107,10 +109,12 @@ func ofItem(verb string) string {
 	return verb
 }
 
-// collection returns the handler for a collection. One over all namespaces can only be read.
+// collection returns the handler for a collection. One over all namespaces can only be read, and is not there if it cannot.
 func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	h, ok := e.collectionVerbs[verb]
 	switch {
+	case e.res.Namespaced && info.Namespace == "" && !info.InNamespace && e.collectionVerbs["list"] == nil:
+		return notFound
 	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
 		return e.nameless(verb)
 	case !ok:
@@ -147,7 +151,7 @@ func (e *endpoint) nameless(verb string) http.Handler {
 	}))
 }
 
-var notAllowed = refusal(ErrMethod)
+var notAllowed, notFound = refusal(ErrMethod), refusal(ErrNotFound)
 
 // notAllowed refuses a verb, "" for a method that is none.
 func (e *endpoint) notAllowed(verb string) http.Handler {
@@ -191,7 +195,7 @@ func (e *endpoint) offers() codec.Offer {
 func (e *endpoint) accept(r *http.Request, more codec.Offer) (codec.Media, error) {
 	m, err := codec.Negotiate(r.Header.Get("Accept"), e.offers()|more)
 	if err == nil && m.Type == codec.JSON && !m.Stream {
-		m.Pretty = isPretty(r)
+		m.Pretty = m.Pretty || isPretty(r)
 	}
 	return m, err
 }

@@ -60,9 +60,11 @@ func TestRoutes(t *testing.T) {
 	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f, Encoder: encoder{}}
 	binding := Resource{Name: "things/binding", Kind: status.Kind, Namespaced: true, Creater: f, Encoder: encoder{}}
 	readOnly := Resource{Name: "signs", Kind: status.Kind, Getter: f, Lister: f, Encoder: encoder{}}
+	asked := Resource{Name: "asks", Kind: status.Kind, Namespaced: true, Creater: f, Encoder: encoder{}}
+	review := Resource{Name: "reviews", Kind: status.Kind, Creater: f, Encoder: encoder{}}
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
-		all("things", true, f), status, binding, readOnly, all("nodes", false, f), all("namespaces", false, f)}})
+		all("things", true, f), status, binding, readOnly, asked, review, all("nodes", false, f), all("namespaces", false, f)}})
 	marked(rr)
 	for _, tt := range []struct{ method, path, want string }{
 		{"GET", "/api/v1/things", "list things list /"},
@@ -107,6 +109,16 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/api/v1/signs?watch=1", "405"},
 		{"POST", "/api/v1/signs", "405"},
 		{"PUT", "/api/v1/signs/a", "405"},
+		{"POST", "/api/v1/reviews", "list reviews create /"},
+		{"GET", "/api/v1/reviews", "405"},
+		{"GET", "/api/v1/reviews/a", "404"},
+		{"PUT", "/api/v1/reviews/a", "404"},
+		{"HEAD", "/api/v1/reviews/a", "404"},
+		{"POST", "/api/v1/namespaces/ns/asks", "list asks create ns/"},
+		{"GET", "/api/v1/namespaces/ns/asks", "405"},
+		{"DELETE", "/api/v1/namespaces/ns/asks/a", "404"},
+		{"POST", "/api/v1/asks", "404"},
+		{"GET", "/api/v1/asks", "404"},
 		{"GET", "/api/v1/others", "404"},
 		{"GET", "/api/v2/things", "404"},
 		{"GET", "/apis/g/v1/things", "404"},

@@ -42,6 +42,9 @@ var builtInPlugins = []struct {
 		return admission.DefaultTolerationSeconds{NotReady: e.NotReadySeconds, Unreachable: e.UnreachableSeconds}
 	}},
 	{"StorageObjectInUseProtection", func(admissionEnv) admission.Plugin { return admission.StorageObjectInUseProtection{} }},
+	{"CertificateApproval", func(e admissionEnv) admission.Plugin { return admission.NewCertificateApproval(e.may) }},
+	{"CertificateSigning", func(e admissionEnv) admission.Plugin { return admission.NewCertificateSigning(e.may) }},
+	{"CertificateSubjectRestriction", func(admissionEnv) admission.Plugin { return admission.CertificateSubjectRestriction{} }},
 	{"PodTopologyLabels", func(e admissionEnv) admission.Plugin {
 		return admission.NewPodTopologyLabels(known{e.stores, nodes})
 	}},

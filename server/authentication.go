@@ -59,7 +59,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 	if err != nil {
 		return nil, nil, err
 	}
-	all = append(append(all, authn.Bearer(tokens, c.Audiences...)), c.Authenticators...)
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
 	who := authn.Union(all...)
 	if who, err = withAnonymous(who, &c, known); err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)

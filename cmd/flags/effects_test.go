@@ -127,7 +127,7 @@ var effects = map[string]struct{ value, effect string }{
 	"runtime-config": {"api/v1=false,batch/v1", "API.Runtime=map[/v1:false batch/v1:]"},
 
 	"admission-control": {"Priority,NodeRestriction", "Admission.Enable=[Priority NodeRestriction], " +
-		"Admission.Disable=[NamespaceLifecycle TaintNodesByCondition DefaultTolerationSeconds StorageObjectInUseProtection PodTopologyLabels]"},
+		"Admission.Disable=[NamespaceLifecycle TaintNodesByCondition DefaultTolerationSeconds StorageObjectInUseProtection CertificateApproval CertificateSigning CertificateSubjectRestriction PodTopologyLabels]"},
 	"default-not-ready-toleration-seconds":   {"0", "Admission.NotReadySeconds=0"},
 	"default-unreachable-toleration-seconds": {"7", "Admission.UnreachableSeconds=7"},
 	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[Priority]"},

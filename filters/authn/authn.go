@@ -12,7 +12,7 @@
 // to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
 // certificate and leave the judgement to X509.
 //
-// Read: authn.go, x509.go, requestheader.go, bearer.go, tokens.go, basic.go, webhook.go; serviceaccount.go, legacytoken.go,
+// Read: authn.go, x509.go, requestheader.go, bearer.go, socket.go, tokens.go, basic.go, webhook.go; serviceaccount.go, legacytoken.go,
 // tokensigner.go, bootstrap.go; remember.go, cache.go. Package jwt knows the tokens of OpenID Connect providers.
 package authn
 
@@ -75,10 +75,10 @@ func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 	return a.user, nil
 }
 
-// WithAuthenticated adds system:authenticated to the groups of a user that proved who they are. It is done when a user is
-// made, not when one is found.
-func WithAuthenticated(groups []string) []string {
-	if slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
+// WithAuthenticated adds system:authenticated to the groups of a user that proved who they are, even to be nobody: who has the name of
+// the anonymous user is that. It is done when a user is made, not when one is found.
+func WithAuthenticated(name string, groups []string) []string {
+	if name == request.AnonymousUser || slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}
 	return append(slices.Clip(groups), request.GroupAuthenticated)

@@ -66,38 +66,36 @@ func TestReadTokenFile(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	long := strings.Repeat("x", 2000)
-	tokens, err := ReadTokens(strings.NewReader("t,u,1,\"a,b\"\n" + long + ",long,2\n"))
+	tokens, err := ReadTokens(strings.NewReader("t,u,1,\"a,b\"\n" + long + ",long,2\nnobody,system:anonymous,\nempty,e,,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := Anonymous(Bearer(tokens))
+	nobody := []string{request.GroupUnauthenticated}
 	for _, tt := range []struct {
 		header, user string
+		groups       []string
 		fails        bool
 	}{
-		{"Bearer t", "u", false},
-		{"bearer t", "u", false},
-		{" Bearer t more", "u", false},
-		{"Bearer " + long, "long", false},
-		{"Bearer x", "", true},
-		{"Bearer tt", "", true},
-		{"Bearer", request.AnonymousUser, false},
-		{"Bearer  t", request.AnonymousUser, false},
-		{"Basic YTpi", request.AnonymousUser, false},
-		{"t", request.AnonymousUser, false},
-		{"", request.AnonymousUser, false},
+		{"Bearer t", "u", []string{"a", "b", request.GroupAuthenticated}, false},
+		{"bearer t", "u", []string{"a", "b", request.GroupAuthenticated}, false},
+		{" Bearer t more", "u", []string{"a", "b", request.GroupAuthenticated}, false},
+		{"Bearer " + long, "long", []string{request.GroupAuthenticated}, false},
+		{"Bearer empty", "e", []string{"", request.GroupAuthenticated}, false}, // as kube-apiserver has it
+		{"Bearer nobody", request.AnonymousUser, nil, false},
+		{"Bearer x", "", nil, true},
+		{"Bearer tt", "", nil, true},
+		{"Bearer", request.AnonymousUser, nobody, false},
+		{"Bearer  t", request.AnonymousUser, nobody, false},
+		{"Basic YTpi", request.AnonymousUser, nobody, false},
+		{"t", request.AnonymousUser, nobody, false},
+		{"", request.AnonymousUser, nobody, false},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", tt.header)
 		user, err := a.Authenticate(r)
-		if (err != nil) != tt.fails || err == nil && user.Name != tt.user {
-			t.Errorf("Authorization %.20q: got %v, %v, want %q", tt.header, user, err, tt.user)
-		}
-		if tt.user == "u" && !slices.Equal(user.Groups, []string{"a", "b", request.GroupAuthenticated}) {
-			t.Errorf("groups: got %q", user.Groups)
-		}
-		if tt.user == request.AnonymousUser && !slices.Equal(user.Groups, []string{request.GroupUnauthenticated}) {
-			t.Errorf("groups of anonymous: got %q", user.Groups)
+		if (err != nil) != tt.fails || err == nil && (user.Name != tt.user || !slices.Equal(user.Groups, tt.groups)) {
+			t.Errorf("Authorization %.20q: got %+v, %v, want %q of %q", tt.header, user, err, tt.user, tt.groups)
 		}
 	}
 }

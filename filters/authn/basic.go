@@ -50,7 +50,7 @@ func ReadPasswords(r io.Reader) (*Passwords, error) {
 	rand.Read(p.key) // which cannot fail
 	p.none.sum = p.hash(rand.Text())
 	err := readUsers(r, "password", func(secret string, user request.User) {
-		user.Groups = WithAuthenticated(user.Groups)
+		user.Groups = WithAuthenticated(user.Name, user.Groups)
 		p.users[user.Name] = password{p.hash(secret), &user}
 	})
 	if err != nil {

@@ -2,19 +2,16 @@ package authn
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Bearer knows who sends a request by the token that it carries: in the Authorization header, or for web sockets, where browsers
-// can set none, as one of the protocols that are offered. The token must be good for one of audiences; with none it need
-// not say what it is for.
+// Bearer knows who sends a request by the token in its Authorization header. The token must be good for one of audiences; with none it
+// need not say what it is for.
 func Bearer(tokens request.TokenAuthenticator, audiences ...string) request.Authenticator {
 	return &bearer{tokens, audiences}
 }
@@ -28,13 +25,19 @@ var errBadToken = errors.New("invalid bearer token")
 
 // Authenticate returns the user whose token r carries.
 func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
-	token := BearerToken(r)
+	token, spaced := bearerToken(r)
 	if token == "" {
-		if token = socketToken(r); token == "" {
-			return nil, nil
+		if info := request.From(r.Context()); spaced && info != nil {
+			info.Warn("the provided Authorization header contains extra space before the bearer token, and is ignored")
 		}
+		return nil, nil
 	}
-	user, _, err := b.tokens.AuthenticateToken(r.Context(), token, b.audiences)
+	return knownBy(r, b.tokens, token, b.audiences)
+}
+
+// knownBy returns the user that the token of r stands for. One that nobody knows is an error: who shows it is not nobody.
+func knownBy(r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string) (*request.User, error) {
+	user, _, err := tokens.AuthenticateToken(r.Context(), token, audiences)
 	if user == nil && err == nil {
 		err = errBadToken
 	}
@@ -43,49 +46,18 @@ func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 
 // BearerToken returns the token of r's Authorization header, or "" if there is none or another kind of credentials.
 func BearerToken(r *http.Request) string {
-	scheme, token, _ := strings.Cut(strings.TrimSpace(request.Header(r.Header, "Authorization")), " ")
-	if !strings.EqualFold(scheme, "bearer") {
-		return ""
-	}
-	token, _, _ = strings.Cut(token, " ")
+	token, _ := bearerToken(r)
 	return token
 }
 
-// socketProtocol begins the name of the protocol that carries a token, which follows in base64url without padding.
-const socketProtocol = "base64url.bearer.authorization.k8s.io."
-
-// socketToken returns the token among the protocols that r, which asks for a web socket, offers, and takes it off the request, so
-// that nobody behind sees it. It is "" unless another protocol is offered as well, which can be agreed on.
-func socketToken(r *http.Request) string {
-	offered := r.Header["Sec-Websocket-Protocol"]
-	if len(offered) == 0 {
-		return ""
+// bearerToken is BearerToken, and reports whether there would be one, were there no space before it.
+func bearerToken(r *http.Request) (token string, spaced bool) {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(request.Header(r.Header, "Authorization")), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return "", false
 	}
-	var token string
-	var others []string
-	for _, line := range offered {
-		for p := range strings.SplitSeq(line, ",") {
-			p = strings.TrimSpace(p)
-			encoded, ok := strings.CutPrefix(p, socketProtocol)
-			switch {
-			case !ok:
-				others = append(others, p)
-			case token != "": // two of them are nobody's
-				return ""
-			default:
-				text, err := base64.RawURLEncoding.DecodeString(encoded)
-				if err != nil || len(text) == 0 || !utf8.Valid(text) {
-					return ""
-				}
-				token = string(text)
-			}
-		}
-	}
-	if token == "" || len(others) == 0 {
-		return ""
-	}
-	r.Header["Sec-Websocket-Protocol"] = []string{strings.Join(others, ",")}
-	return token
+	token, rest, _ := strings.Cut(token, " ")
+	return token, token == "" && rest != ""
 }
 
 // TokenUnion asks all in turn and returns the first user found. If there is none, it fails if any of them did.

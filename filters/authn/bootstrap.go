@@ -74,7 +74,8 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 		slices.Sort(groups)
 		groups = slices.Compact(groups)
 	}
-	return &request.User{Name: "system:bootstrap:" + id, Groups: WithAuthenticated(groups)}, nil, nil
+	name := "system:bootstrap:" + id
+	return &request.User{Name: name, Groups: WithAuthenticated(name, groups)}, nil, nil
 }
 
 // parseBootstrap splits a token, if it looks like one.

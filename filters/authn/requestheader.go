@@ -57,9 +57,7 @@ func (h *Headers) user(from http.Header) *request.User {
 			}
 		}
 	}
-	if name != request.AnonymousUser {
-		user.Groups = WithAuthenticated(user.Groups)
-	}
+	user.Groups = WithAuthenticated(name, user.Groups)
 	for _, prefix := range h.ExtraPrefixes {
 		user.Extra = addExtra(user.Extra, from, prefix)
 	}

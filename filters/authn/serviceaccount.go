@@ -368,8 +368,9 @@ func accountName(namespace, name string) string { return accountPrefix + namespa
 
 // accountUser returns a service account as a user.
 func accountUser(namespace string, account Ref) *request.User {
+	name := accountName(namespace, account.Name)
 	return &request.User{
-		Name: accountName(namespace, account.Name), UID: string(account.UID),
-		Groups: WithAuthenticated([]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}),
+		Name: name, UID: string(account.UID),
+		Groups: WithAuthenticated(name, []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}),
 	}
 }

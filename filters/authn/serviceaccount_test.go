@@ -127,6 +127,16 @@ func signed(t testing.TB, s *TokenSigner, token *BoundToken) string {
 	return text
 }
 
+// TestAudienceIsAList: also of one.
+func TestAudienceIsAList(t *testing.T) {
+	w := newWorld()
+	_, rest, _ := strings.Cut(signed(t, signer(t, ecKey(t, elliptic.P256()), testIssuer), w.bot()), ".")
+	said, _, _ := strings.Cut(rest, ".")
+	if payload, err := base64.RawURLEncoding.DecodeString(said); err != nil || !strings.Contains(string(payload), `"aud":["api"]`) {
+		t.Errorf("got %s, %v", payload, err)
+	}
+}
+
 // TestBoundTokens shows tokens of all kinds, before and after something happens.
 func TestBoundTokens(t *testing.T) {
 	key := ecKey(t, elliptic.P256())

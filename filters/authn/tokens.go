@@ -64,7 +64,7 @@ func readUsers(r io.Reader, what string, add func(secret string, owner request.U
 			continue
 		}
 		user := request.User{Name: fields[1], UID: fields[2]}
-		if len(fields) > 3 && fields[3] != "" {
+		if len(fields) > 3 {
 			user.Groups = strings.Split(fields[3], ",")
 		}
 		add(fields[0], user)
@@ -76,7 +76,7 @@ func (t *Tokens) Add(token string, user request.User) {
 	if t.users == nil {
 		t.users = map[[sha256.Size]byte]*request.User{}
 	}
-	user.Groups = WithAuthenticated(user.Groups)
+	user.Groups = WithAuthenticated(user.Name, user.Groups)
 	t.users[sha256.Sum256([]byte(token))] = &user
 	t.longest = max(t.longest, len(token))
 }

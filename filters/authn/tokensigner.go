@@ -67,7 +67,11 @@ func (p *payloads) Options() jose.SignerOptions { return jose.SignerOptions{} }
 // signClaims signs what a token says.
 func (s *TokenSigner) signClaims(ctx context.Context, private any, public jwt.Claims) (string, error) {
 	var p payloads
-	if _, err := jwt.Signed(&p).Claims(private).Claims(public).Serialize(); !errors.Is(err, errTaken) {
+	said := struct {
+		jwt.Claims
+		Audience []string `json:"aud,omitempty"` // a list, also of one: some who read it know no other form
+	}{public, public.Audience}
+	if _, err := jwt.Signed(&p).Claims(private).Claims(said).Serialize(); !errors.Is(err, errTaken) {
 		return "", err
 	}
 	return s.sign(ctx, p.taken)

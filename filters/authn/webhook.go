@@ -90,9 +90,7 @@ func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences
 	}
 	told := answer.Status.User
 	user := &request.User{Name: told.Username, UID: told.UID, Groups: slices.Clip(told.Groups), Extra: told.Extra}
-	if user.Name != request.AnonymousUser {
-		user.Groups = WithAuthenticated(user.Groups)
-	}
+	user.Groups = WithAuthenticated(user.Name, user.Groups)
 	return user, accepted, nil
 }
 

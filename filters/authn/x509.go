@@ -185,7 +185,7 @@ func userOf(c *x509.Certificate) (*request.User, error) {
 	return &request.User{
 		Name:   c.Subject.CommonName,
 		UID:    uid,
-		Groups: WithAuthenticated(c.Subject.Organization),
+		Groups: WithAuthenticated(c.Subject.CommonName, c.Subject.Organization),
 		Extra:  map[string][]string{CredentialID: {"X509SHA256=" + hex.EncodeToString(sum[:])}},
 	}, nil
 }

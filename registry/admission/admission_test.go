@@ -144,6 +144,7 @@ func (f *fakeNamespaces) Field(_ context.Context, _, name, label, rv string) (st
 func TestNamespaceLifecycle(t *testing.T) {
 	known := map[string]string{"live": "Active", "dying": "Terminating"}
 	pods, namespaces := meta.GroupVersionResource{Version: "v1", Resource: "pods"}, meta.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	reviews := meta.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "localsubjectaccessreviews"}
 	for _, tt := range []struct {
 		name      string
 		op        admission.Operation
@@ -170,6 +171,7 @@ func TestNamespaceLifecycle(t *testing.T) {
 		{"delete default", admission.Delete, namespaces, "", "default", known, meta.StatusReasonForbidden, 0},
 		{"delete kube-system", admission.Delete, namespaces, "", "kube-system", known, meta.StatusReasonForbidden, 0},
 		{"delete kube-node-lease", admission.Delete, namespaces, "", "kube-node-lease", known, "", 0},
+		{"ask in none", admission.Create, reviews, "none", "", known, "", 0},
 		{"delete a pod called default", admission.Delete, pods, "live", "default", known, "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -168,7 +168,7 @@ func TestNodeRestriction(t *testing.T) {
 		return fmt.Sprintf(`{"spec":{"signerName":%q,"request":%q}}`, signer, base64.StdEncoding.EncodeToString(request))
 	}
 	const client, serving = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
-	asksFor := signingRequests(t, "system:node:n1", "system:node:n2")
+	asksFor := signingRequests(t, pkix.Name{CommonName: "system:node:n1"}, pkix.Name{CommonName: "system:node:n2"})
 
 	for _, tt := range []struct{ does, old, sent, refused string }{
 		// Pods: mirrors of what runs anyway.
@@ -392,7 +392,7 @@ func checkRestriction(t *testing.T, a *admission.Attributes, want string, what .
 }
 
 // signingRequests makes requests for certificates of names.
-func signingRequests(t *testing.T, names ...string) [][]byte {
+func signingRequests(t *testing.T, names ...pkix.Name) [][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -400,7 +400,7 @@ func signingRequests(t *testing.T, names ...string) [][]byte {
 	}
 	var all [][]byte
 	for _, name := range names {
-		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, key)
+		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
 		if err != nil {
 			t.Fatal(err)
 		}

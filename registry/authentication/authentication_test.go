@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
@@ -50,6 +51,8 @@ func TestTokenReview(t *testing.T) {
 		{"known, for the server", "t", nil, jane, []string{"api"}, nil, `{true {jane 8 [dev] map[]} [api] }`},
 		{"known, for one of two", "t", []string{"a", "b"}, jane, []string{"b"}, nil, `{true {jane 8 [dev] map[]} [b] }`},
 		{"known to one who cares for no audiences", "t", []string{"a"}, jane, nil, nil, "Internal error occurred: error validating audiences"},
+		{"known, at the end of a line", "t\n", nil, jane, nil, nil, `{true {jane 8 [dev] map[]} [] }`},
+		{"known, and more", "t more", nil, jane, nil, nil, `{true {jane 8 [dev] map[]} [] }`},
 		{"unknown", "t", nil, nil, nil, nil, `{false {  [] map[]} [] invalid bearer token}`},
 		{"not to be judged", "t", nil, nil, nil, errors.New("expired"), `{false {  [] map[]} [] [invalid bearer token, expired]}`},
 		{"not to be judged by several", "t", nil, nil, nil, errors.Join(errors.New("expired"), errors.Join(errors.New("bad key"), errors.New("expired"))),
@@ -58,7 +61,7 @@ func TestTokenReview(t *testing.T) {
 		{"none", "", nil, jane, nil, nil, "token is required for TokenReview in authentication"},
 	} {
 		tokens := judged(func(token string, audiences []string) (*request.User, []string, error) {
-			if token != tt.token || !slices.Equal(audiences, tt.audiences) {
+			if token != strings.Fields(tt.token)[0] || !slices.Equal(audiences, tt.audiences) {
 				t.Errorf("%s: asked about %q for %q", tt.name, token, audiences)
 			}
 			return tt.user, tt.accepted, tt.err
@@ -74,6 +77,27 @@ func TestTokenReview(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
+}
+
+// TestTokenReviewIsNoUse: what is said to those who show a token is not said to those who ask about it.
+func TestTokenReviewIsNoUse(t *testing.T) {
+	tokens := tokenUse(func(ctx context.Context) {
+		if info := request.From(ctx); info != nil {
+			t.Error("knows of the request")
+		}
+	})
+	act := &registry.Action{Object: &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "t"}}}
+	if _, err := tokenReviews(tokens).Create(request.NewContext(t.Context(), new(request.Info)), act); err != nil {
+		t.Error(err)
+	}
+}
+
+// tokenUse is a TokenAuthenticator that knows nobody.
+type tokenUse func(ctx context.Context)
+
+func (u tokenUse) AuthenticateToken(ctx context.Context, _ string, _ []string) (*request.User, []string, error) {
+	u(ctx)
+	return nil, nil, nil
 }
 
 // TestSelfSubjectReview: the answer has nothing of the question.

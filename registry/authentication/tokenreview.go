@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/request"
@@ -31,8 +32,11 @@ func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 	}
 }
 
+// reviewToken reads the token as that of a header, so that what follows it after white space is not part of it. What is to be said to who
+// shows it is not for who asks about it.
 func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *authenticationv1.TokenReview) (meta.Typed, error) {
-	user, accepted, err := tokens.AuthenticateToken(ctx, r.Spec.Token, r.Spec.Audiences)
+	token, _, _ := strings.Cut(strings.TrimRightFunc(r.Spec.Token, unicode.IsSpace), " ")
+	user, accepted, err := tokens.AuthenticateToken(request.NewContext(ctx, nil), token, r.Spec.Audiences)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

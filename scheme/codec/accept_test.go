@@ -90,8 +90,8 @@ func slowDrops(targets string) bool {
 }
 
 func slowStream(m *Media, stream string, offer Offer) bool {
-	m.Stream = stream != ""
-	return stream == "" || stream == "watch" && m.Type != YAML && offer&(OfferStream|OfferWatch) != 0
+	m.Stream = stream != "" && offer&OfferWatch != 0
+	return stream == "" || stream == "watch" && m.Type != YAML
 }
 
 func slowConvert(m Media, offer Offer) bool {

@@ -16,7 +16,8 @@ type Offer uint8
 
 // The offers; they combine.
 const (
-	// OfferStream is set on endpoints that can be watched (lists): ";stream=watch" is accepted there.
+	// OfferStream is set on endpoints that can be watched (lists): they name ";stream=watch" among what they can answer with, which
+	// others accept and ignore.
 	OfferStream Offer = 1 << iota
 	// OfferTable is set where a printer makes Tables.
 	OfferTable
@@ -255,8 +256,8 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 			m.Pretty = value == "1"
 		}
 	}
-	m.Stream = stream == "watch"
-	if stream != "" && (!m.Stream || t == YAML || offer&(OfferStream|OfferWatch) == 0) || server != "" && server != "v1" {
+	m.Stream = stream == "watch" && offer&OfferWatch != 0 // to others it says nothing
+	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
 		return m, false
 	}
 	if !convert {

@@ -223,9 +223,7 @@ func (i *issuer) user(ctx context.Context, token string) (*request.User, error) 
 	if err != nil {
 		return nil, err
 	}
-	if user.Name != request.AnonymousUser {
-		user.Groups = authn.WithAuthenticated(user.Groups)
-	}
+	user.Groups = authn.WithAuthenticated(user.Name, user.Groups)
 	return user, nil
 }
 

@@ -1,0 +1,87 @@
+package authn
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/coracle-project/coracle/router/request"
+)
+
+// Socket knows who asks for a web socket by a token that is one of the protocols offered: browsers can set no other header there. As
+// with Bearer, the token must be good for one of audiences. It is taken off the request of whom it makes known, so that nobody behind
+// sees it.
+func Socket(tokens request.TokenAuthenticator, audiences ...string) request.Authenticator {
+	return &socket{tokens, audiences}
+}
+
+type socket struct {
+	tokens    request.TokenAuthenticator
+	audiences []string
+}
+
+// protocolHeader is where protocols are offered, spelled as net/http spells it.
+const protocolHeader = "Sec-Websocket-Protocol"
+
+// socketProtocol begins the name of the protocol that carries a token, which follows in base64url without padding.
+const socketProtocol = "base64url.bearer.authorization.k8s.io."
+
+// Authenticate returns the user whose token r offers.
+func (s *socket) Authenticate(r *http.Request) (*request.User, error) {
+	offered := r.Header[protocolHeader]
+	if len(offered) == 0 || !asksForSocket(r.Header) {
+		return nil, nil
+	}
+	token, others, err := socketToken(offered)
+	if token == "" || err != nil {
+		return nil, err
+	}
+	user, err := knownBy(r, s.tokens, token, s.audiences)
+	if user != nil && err == nil {
+		r.Header[protocolHeader] = []string{strings.Join(others, ",")}
+	}
+	return user, err
+}
+
+// asksForSocket reports whether the connection of a request is to become a web socket.
+func asksForSocket(h http.Header) bool {
+	if !strings.EqualFold(request.Header(h, "Upgrade"), "websocket") {
+		return false
+	}
+	for option := range strings.SplitSeq(request.Header(h, "Connection"), ",") {
+		if strings.EqualFold(strings.TrimSpace(option), "upgrade") {
+			return true
+		}
+	}
+	return false
+}
+
+// socketToken returns the token among the protocols that are offered, "" if there is none, and the other protocols. One of those there
+// has to be, which can be agreed on.
+func socketToken(offered []string) (token string, others []string, err error) {
+	found := false
+	for _, line := range offered {
+		for p := range strings.SplitSeq(line, ",") {
+			p = strings.TrimSpace(p)
+			encoded, ok := strings.CutPrefix(p, socketProtocol)
+			if !ok {
+				others = append(others, p)
+				continue
+			}
+			text, err := base64.RawURLEncoding.DecodeString(encoded)
+			switch {
+			case found:
+				return "", nil, errors.New("there are several tokens among the protocols of a web socket")
+			case err != nil || !utf8.Valid(text):
+				return "", nil, errors.New("the token among the protocols of a web socket cannot be read")
+			}
+			token, found = string(text), true
+		}
+	}
+	if token != "" && len(others) == 0 {
+		return "", nil, errors.New("a web socket offers no protocol beside its token")
+	}
+	return token, others, nil
+}
