@@ -22,7 +22,8 @@ import (
 // The index has the hashes of all documents. For it they are made one after the other, and only their hashes are kept: clients
 // ask for few of them.
 // When a group version changes, its own document, the index and version 2 are made again at the next request for them, and
-// nothing else. What these say of custom resources is kept as well, for each resource: of those that have not changed, no schema is read
+// nothing else. Group versions that other servers have are in version 2 with what these say there; they answer themselves for version 3,
+// but for those that know no version 3: then it is made of that, too. What these say of custom resources is kept as well, for each resource: of those that have not changed, no schema is read
 // again.
 type OpenAPI struct {
 	info      openapi.Info
@@ -31,12 +32,10 @@ type OpenAPI struct {
 	// Made is told when a document has been made, which is not so for most requests. It is fixed before the first; nil: nobody is
 	// told.
 	Made func()
-	// RemoteV2, if set, returns what version 2 says of group versions that other servers serve, for a request that it may hold up: the
-	// same, by address, for as long as it says the same. It is called only while there are such versions, and fixed before the
-	// first request.
-	RemoteV2 func(ctx context.Context) []*RemoteV2
+	// AskRemote, if set, asks other servers for what Discovery shows of them in OpenAPI v2, for a request that it may hold up: those
+	// that know no version 3, or all. It is called only while there are such versions, and fixed before the first request.
+	AskRemote func(ctx context.Context, noV3 bool)
 
-	merged keptV2
 	// fixed are the documents of what does not come and go; few.
 	fixed []*fixedSchema
 }
@@ -107,14 +106,14 @@ func (o *OpenAPI) find(p *picture, path string) described {
 	default:
 		return nil
 	}
-	if v := p.find(name, version); v != nil && v.remote == nil {
+	if v := p.find(name, version); v != nil && (v.remote == nil || v.remote.madeV3()) {
 		return v
 	}
 	return nil
 }
 
-// everything yields all that has a document.
-func (o *OpenAPI) everything(p *picture) (all []described) {
+// everything returns all that has a document here, and of what other servers have, what counts.
+func (o *OpenAPI) everything(p *picture, counts func(*RemoteVersion) bool) (all []described) {
 	for _, f := range o.fixed {
 		if f.exists(p) {
 			all = append(all, f)
@@ -128,6 +127,11 @@ func (o *OpenAPI) everything(p *picture) (all []described) {
 	for _, g := range p.listed {
 		if g.builtin() {
 			all = append(all, g)
+		}
+	}
+	for _, v := range p.remote {
+		if counts(v.remote) {
+			all = append(all, v)
 		}
 	}
 	return all
@@ -157,10 +161,19 @@ func (g *group) builtin() bool {
 	return here
 }
 
-func (v *version) slot() *schemaSlot { return &v.schema }
+func (v *version) slot() *schemaSlot {
+	if v.remote != nil {
+		return &v.remote.V2.v3
+	}
+	return &v.schema
+}
 
 func (v *version) describe(o *OpenAPI) openapi.Document {
 	doc := openapi.Document{Path: v.path(), GroupVersion: v.GroupVersion}
+	if v.remote != nil {
+		doc.Swagger = v.remote.V2.doc.body()
+		return doc
+	}
 	for _, r := range v.resources {
 		for i := range r.list {
 			described := o.resource(&r.list[i])
@@ -215,7 +228,7 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 	return o.get(&p.schemas.index, jsonForm, func([]byte) []byte {
 		var entries []openapi.Entry
 		room := make([]byte, 0, largeDoc)
-		for _, d := range o.everything(p) {
+		for _, d := range o.everything(p, (*RemoteVersion).madeV3) {
 			e := openapi.Entry{Path: d.path()}
 			e.Hash, room = d.slot().hash(room, func(dst []byte) []byte { return o.write(dst, d) })
 			entries = append(entries, e)
@@ -230,7 +243,7 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 	return o.get(&p.schemas.v2, form, func([]byte) []byte {
 		var docs []openapi.Document
-		for _, d := range o.everything(p) {
+		for _, d := range o.everything(p, (*RemoteVersion).hasV2) {
 			docs = append(docs, d.describe(o))
 		}
 		return openapi.V2JSON(o.info, docs)
@@ -245,28 +258,34 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header()["Vary"] = varySchema
+	o.v2(o.present(r.Context(), false), form).serve(w, r, contentType)
+}
+
+// present returns the picture, after other servers have been asked: those that know no version 3, or all.
+func (o *OpenAPI) present(ctx context.Context, noV3 bool) *picture {
 	p := o.discovery.now.Load()
-	doc := o.withRemote(r.Context(), p, form)
-	if doc == nil {
-		doc = o.v2(p, form)
+	if o.AskRemote != nil && slices.ContainsFunc(p.remote, func(v *version) bool { return v.remote.NoV3 || !noV3 }) {
+		o.AskRemote(ctx, noV3)
+		p = o.discovery.now.Load()
 	}
-	doc.serve(w, r, contentType)
+	return p
 }
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
-	p := o.discovery.now.Load()
 	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
 	if !inside {
-		o.index(p).serve(w, r, "text/plain; charset=utf-8")
+		o.index(o.present(r.Context(), true)).serve(w, r, "text/plain; charset=utf-8")
 		return
 	}
+	p := o.discovery.now.Load()
 	found := o.find(p, path)
 	if found == nil {
 		if rv := p.schemaOf(path); rv != nil {
 			rv.Handler.ServeHTTP(w, r)
 			return
 		}
+		found = o.find(o.present(r.Context(), true), path)
 	}
 	if found == nil { // kube-apiserver says no more either
 		w.WriteHeader(http.StatusNotFound)

@@ -1,10 +1,8 @@
 package router
 
 import (
-	"context"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -21,9 +19,29 @@ type RemoteVersion struct {
 	// Schemas are the documents of OpenAPI v3 that the server has of the version, and of its group. Handler answers requests for them.
 	Schemas []openapi.Entry
 	Handler http.Handler
+	// V2 is what it says of the version in OpenAPI v2, nil for nothing, or if it was not asked. NoV3 says that it knows version 3 of
+	// nothing: then that is made of V2.
+	V2   *RemoteV2
+	NoV3 bool
 }
 
-// SetRemote shows the versions of other servers, and no others, as part of the groups. One stands before what is served here in the
+// RemoteV2 is what a server says of a version in OpenAPI v2, with what is made of that.
+type RemoteV2 struct {
+	doc *schemaDoc
+	v3  schemaSlot
+}
+
+// NewRemoteV2 keeps a document, made by openapi.FilterV2. It does not keep the bytes.
+func NewRemoteV2(document []byte) *RemoteV2 { return &RemoteV2{doc: newSchemaDoc(document, "")} }
+
+// hasV2 reports whether version 2 has something of the version.
+func (rv *RemoteVersion) hasV2() bool { return rv.V2 != nil }
+
+// madeV3 reports whether there is a document of version 3, which is made here.
+func (rv *RemoteVersion) madeV3() bool { return rv.V2 != nil && rv.NoV3 }
+
+// SetRemote shows the versions of other servers, and no others, as part of the groups. In documents that have all of them, they come in
+// the order given. One stands before what is served here in the
 // same group version. The legacy group has none. What is the same as before, by address, keeps its documents.
 func (d *Discovery) SetRemote(versions []*RemoteVersion) {
 	d.mu.Lock()
@@ -80,55 +98,4 @@ func (p *picture) schemaOf(path string) *RemoteVersion {
 		}
 	}
 	return nil
-}
-
-// RemoteV2 is a part of a document of version 2 of another server, made by openapi.FilterV2.
-type RemoteV2 struct{ doc *schemaDoc }
-
-// NewRemoteV2 keeps a part. It does not keep the bytes.
-func NewRemoteV2(part []byte) *RemoteV2 { return &RemoteV2{newSchemaDoc(part, "")} }
-
-// mergedV2 is version 2 with the parts of other servers: what it was made of, and the document.
-type mergedV2 struct {
-	of     *picture
-	parts  []*RemoteV2
-	schema schemaSlot
-}
-
-// keptV2 keeps the last of them.
-type keptV2 struct {
-	mu   sync.Mutex
-	last *mergedV2
-}
-
-// of returns the one that is made of a picture and parts, nil for no parts.
-func (k *keptV2) of(p *picture, parts []*RemoteV2) *mergedV2 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case len(parts) == 0:
-		k.last = nil
-	case k.last == nil || k.last.of != p || !slices.Equal(k.last.parts, parts):
-		k.last = &mergedV2{of: p, parts: parts}
-	}
-	return k.last
-}
-
-// withRemote is version 2 with what other servers say in it, nil if they say nothing. It is kept until one of the parts changes.
-func (o *OpenAPI) withRemote(ctx context.Context, p *picture, form schemaForm) *schemaDoc {
-	var parts []*RemoteV2
-	if len(p.remote) > 0 && o.RemoteV2 != nil {
-		parts = o.RemoteV2(ctx)
-	}
-	m := o.merged.of(p, parts)
-	if m == nil {
-		return nil
-	}
-	return o.get(&m.schema, form, func([]byte) []byte {
-		var texts [][]byte
-		for _, part := range m.parts {
-			texts = append(texts, part.doc.body())
-		}
-		return openapi.MergeV2(o.v2(m.of, jsonForm).body(), texts)
-	}, openapi.V2Proto)
 }

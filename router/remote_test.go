@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -195,18 +196,29 @@ func TestRemoteSchemas(t *testing.T) {
 	}
 }
 
-// TestRemoteV2 merges version 2 with parts of others, for as long as those stay the same.
+// saying is a version of another server with something to say in OpenAPI v2.
+func saying(group string) *RemoteVersion {
+	v := elsewhere(group, "v1", 0, 0)
+	v.V2 = NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"/apis/` + group + `/v1/":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
+	return v
+}
+
+// TestRemoteV2 merges version 2 with what others say, for as long as that stays the same.
 func TestRemoteV2(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
 	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
-	part := func(path string) *RemoteV2 {
-		return NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"` + path + `":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
+	var others []*RemoteVersion
+	asked, made := 0, 0
+	o.AskRemote = func(_ context.Context, noV3 bool) {
+		if noV3 {
+			t.Error("only some are asked")
+		}
+		asked++
+		d.SetRemote(others)
 	}
-	var parts []*RemoteV2
-	asked := 0
-	o.RemoteV2 = func(context.Context) []*RemoteV2 { asked++; return parts }
+	o.Made = func() { made++ }
 	get := func(header ...string) string {
 		w := serve(t, http.HandlerFunc(o.ServeV2), "GET", "/openapi/v2", "", header...)
 		if w.Code != 200 {
@@ -218,11 +230,12 @@ func TestRemoteV2(t *testing.T) {
 	if asked > 0 {
 		t.Error("others are asked, though there are none")
 	}
-	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
+	others = []*RemoteVersion{elsewhere("a.io", "v1", 0, 0)}
+	d.SetRemote(others)
 	if got := get(); asked == 0 || got != without {
 		t.Errorf("others that say nothing, asked %d times, changed the document", asked)
 	}
-	parts = []*RemoteV2{part("/apis/a.io/v1/")}
+	others = []*RemoteVersion{saying("a.io")}
 	with := get()
 	if !strings.Contains(with, `"/apis/a.io/v1/":`) || !strings.Contains(with, `"/api/v1/namespaces/{namespace}/configmaps":`) {
 		t.Errorf("with others: %.500s", with)
@@ -230,18 +243,91 @@ func TestRemoteV2(t *testing.T) {
 	if got := get("Accept", protoV2+newEnd); !strings.Contains(got, "/apis/a.io/v1/") {
 		t.Error("the protobuf form lacks what others have")
 	}
-	kept := o.merged.last
-	if get(); o.merged.last != kept {
+	before := made
+	if get(); made != before {
 		t.Error("what has not changed is merged again")
 	}
-	parts = append(parts, part("/apis/b.io/v1/"))
+	others = append(others, saying("b.io"))
 	if got := get(); !strings.Contains(got, `"/apis/a.io/v1/":`) || !strings.Contains(got, `"/apis/b.io/v1/":`) {
 		t.Errorf("with one more: %.500s", got)
 	}
-	d.Install(things("c.io", "v1", 0, 0))
-	d.Remove(things("c.io", "v1", 0, 0))
-	d.SetRemote(nil)
-	if got := get(); got != without || o.merged.last != nil {
+	others = nil
+	if got := get(); got != without {
 		t.Error("when others are gone, the document is not what it was")
+	}
+}
+
+// TestRemoteNoV3 makes documents of version 3 for a server that has none, of what it says in version 2.
+func TestRemoteNoV3(t *testing.T) {
+	cfg := testConfig(t)
+	d := NewDiscovery(cfg.Codecs)
+	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
+	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
+	silent, made := elsewhere("a.io", "v1", 0, 0), 0
+	silent.Schemas, silent.NoV3 = nil, true
+	speaks := *silent
+	speaks.V2 = saying("a.io").V2
+	var asked int
+	o.AskRemote = func(_ context.Context, noV3 bool) {
+		asked++
+		if noV3 {
+			d.SetRemote([]*RemoteVersion{&speaks})
+		}
+	}
+	o.Made = func() { made++ }
+	get := func(path string, header ...string) *httptest.ResponseRecorder {
+		t.Helper()
+		return serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3"+path, "", header...)
+	}
+	without := get("").Body.String()
+	d.SetRemote([]*RemoteVersion{elsewhere("b.io", "v1", 0, 0)})
+	get("")
+	get("/apis/none/v1")
+	if asked > 0 {
+		t.Error("others are asked, though they know version 3")
+	}
+	d.SetRemote([]*RemoteVersion{silent})
+	get("/api/v1")
+	if asked > 0 {
+		t.Error("others are asked, though the document is of this server")
+	}
+	index := get("").Body.String()
+	var entries struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	if err := json.Unmarshal([]byte(index), &entries); err != nil {
+		t.Fatal(err)
+	}
+	address := entries.Paths["apis/a.io/v1"].ServerRelativeURL
+	if len(entries.Paths) != 1+strings.Count(without, "serverRelativeURL") || !strings.Contains(address, "?hash=") {
+		t.Fatalf("the index: %s", index)
+	}
+	path := strings.TrimPrefix(address, "/openapi/v3")
+	w := get(path)
+	if body := w.Body.String(); w.Code != 200 || w.Header().Get("Cache-Control") == "" || !strings.Contains(body, `"openapi":"3.0.0"`) || !strings.Contains(body, `"/apis/a.io/v1/":`) {
+		t.Errorf("the document: %d %v %s", w.Code, w.Header(), body)
+	}
+	if w := get("/apis/a.io/v1?hash=OLD"); w.Code != 301 || w.Header().Get("Location") != address {
+		t.Errorf("with an old hash: %d %v", w.Code, w.Header())
+	}
+	if w := get(path, "Accept", protoV3+newEnd); w.Code != 200 || !strings.Contains(w.Body.String(), "/apis/a.io/v1/") {
+		t.Errorf("as protobuf: %d", w.Code)
+	}
+	before, stale := made, speaks
+	stale.Stale = true
+	d.SetRemote([]*RemoteVersion{&stale})
+	if w := get(path); w.Code != 200 || made != before {
+		t.Errorf("%d: of what has not changed a document was made again", w.Code)
+	}
+	d.SetRemote([]*RemoteVersion{silent})
+	if w := get(path); w.Code != 200 {
+		t.Errorf("%d: a document that is not there is not asked for", w.Code)
+	}
+	if w := get("/apis/a.io/v2"); w.Code != 404 {
+		t.Errorf("no document: %d", w.Code)
+	}
+	d.SetRemote(nil)
+	if again := get("").Body.String(); again != without {
+		t.Errorf("without remote versions the index is %s, was %s", again, without)
 	}
 }

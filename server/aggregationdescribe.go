@@ -33,6 +33,7 @@ type description struct {
 	versions map[meta.GroupVersion]versionSaid
 	etag     string            // of all together, if it says that
 	schemas  map[string]string // hashes of its documents of OpenAPI v3, by path
+	noV3     bool              // it knows no version 3
 }
 
 // versionSaid is what a server says of a group version: the document that it was in, by its hash, and the resources.
@@ -68,7 +69,7 @@ func (r *remote) question(ctx context.Context, user *request.User, path string, 
 
 // describe asks the server that has remotes what it serves. What did not change is that of before. With an error, some of it is stale.
 func describe(ctx context.Context, remotes []*remote, before *description) (description, error) {
-	now := description{versions: map[meta.GroupVersion]versionSaid{}, schemas: before.schemas}
+	now := description{versions: map[meta.GroupVersion]versionSaid{}, schemas: before.schemas, noV3: before.noV3}
 	err := now.discover(ctx, remotes, before)
 	if err != nil {
 		for _, r := range remotes {
@@ -272,11 +273,11 @@ func (d *description) index(ctx context.Context, r *remote) error {
 	case http.StatusOK:
 		schemas, err := readIndex(got.body)
 		if err == nil {
-			d.schemas = schemas
+			d.schemas, d.noV3 = schemas, false
 		}
 		return err
-	case http.StatusNotFound: // it does not know version 3
-		d.schemas = nil
+	case http.StatusNotFound:
+		d.schemas, d.noV3 = nil, true
 		return nil
 	}
 	return fmt.Errorf("/openapi/v3: status %d", got.code)

@@ -195,8 +195,12 @@ func (n *neighbours) show() {
 		}
 		server.shown = shown
 	}
-	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int {
-		return strings.Compare(a.GroupVersion.String(), b.GroupVersion.String())
+	priorities := map[string]int{}
+	for _, v := range versions {
+		priorities[v.Group] = max(priorities[v.Group], v.GroupPriority)
+	}
+	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int { // as kube-aggregator merges documents
+		return cmp.Or(cmp.Compare(priorities[b.Group], priorities[a.Group]), strings.Compare(a.Version+"."+a.Group, b.Version+"."+b.Group))
 	})
 	n.discovery.SetRemote(versions)
 }
@@ -208,6 +212,7 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 	next := &router.RemoteVersion{
 		GroupVersion: gv, GroupPriority: int(r.service.Spec.GroupPriorityMinimum), VersionPriority: int(r.service.Spec.VersionPriority),
 		Resources: said.resources, Stale: !known || said.stale, Handler: s.handler(gv),
+		V2: s.v2.parts[gv], NoV3: s.said.noV3,
 	}
 	for _, path := range []string{"apis/" + gv.String(), "apis/" + gv.Group} {
 		if hash, ok := s.said.schemas[path]; ok {
@@ -249,7 +254,7 @@ func (n *neighbours) inNamespaces() (all controller.Elsewhere) {
 // sameVersion reports whether two say the same.
 func sameVersion(a, b *router.RemoteVersion) bool {
 	return a.GroupVersion == b.GroupVersion && a.GroupPriority == b.GroupPriority && a.VersionPriority == b.VersionPriority &&
-		a.Stale == b.Stale && a.Handler == b.Handler && slices.Equal(a.Schemas, b.Schemas) &&
+		a.Stale == b.Stale && a.Handler == b.Handler && slices.Equal(a.Schemas, b.Schemas) && a.V2 == b.V2 && a.NoV3 == b.NoV3 &&
 		len(a.Resources) == len(b.Resources) && (len(a.Resources) == 0 || &a.Resources[0] == &b.Resources[0])
 }
 

@@ -301,6 +301,54 @@ func TestRemoteOpenAPI(t *testing.T) {
 	}
 }
 
+// TestRemoteOpenAPIv2Only: of a server that knows no version 3, that is made of its version 2, once somebody asks.
+func TestRemoteOpenAPIv2Only(t *testing.T) {
+	p := newInProcess(t)
+	_, v3 := p.do("GET", "/openapi/v3", "")
+	s := newSpeaker(t, map[string]said{"/apis": {typ: aggregatedList, body: boatsList}, "/openapi/v2": {body: boatsSwagger, etag: `"s"`}})
+	s.aggregates(p, "v1", "boats.example.com", 100)
+	s.aggregates(p, "v2", "boats.example.com", 100) // of which it says nothing
+	available(p, "v1", "boats.example.com", "True")
+	const path, entry = "/openapi/v3/apis/boats.example.com/v1", `"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=`
+	index := func() string {
+		_, body := p.do("GET", "/openapi/v3", "")
+		return body
+	}
+	eventually(t, "the index has the document", func() bool { return strings.Contains(index(), entry) })
+	if got := index(); strings.Count(got, "boats.example.com/v") != 2 {
+		t.Errorf("the index: %s", got)
+	}
+	code, body := p.do("GET", path, "")
+	if code != 200 || !strings.Contains(body, `"$ref":"#/components/schemas/Boat"`) || strings.Contains(body, "evil") || !strings.Contains(body, `"title":"boats"`) {
+		t.Errorf("the document: %d %s", code, body)
+	}
+	if _, merged := p.do("GET", "/openapi/v2", ""); !strings.Contains(merged, `"/apis/boats.example.com/v1/boats":`) {
+		t.Error("version 2 lacks what the server says")
+	}
+	if n := s.was("/openapi/v2 system:aggregator"); n != 1 {
+		t.Errorf("version 2 was asked for %d times", n)
+	}
+
+	s.say("/openapi/v2", said{code: 500})
+	available(p, "v1", "boats.example.com", "Unknown")
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "the server is asked again", func() bool { index(); return s.was(`/openapi/v2 system:aggregator "s"`) > 0 })
+	if code, again := p.do("GET", path, ""); code != 200 || again != body {
+		t.Errorf("when the server does not answer: %d %s", code, again)
+	}
+	s.say("/openapi/v3", said{body: boatsIndex})
+	s.say(path, said{body: "the document"})
+	available(p, "v1", "boats.example.com", "Unknown")
+	available(p, "v1", "boats.example.com", "True")
+	eventually(t, "the document is the server's own, now that it has one", func() bool {
+		_, body := p.do("GET", path, "")
+		return strings.Contains(index(), entry+`ABC"`) && body == "the document"
+	})
+	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v1.boats.example.com", "")
+	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v2.boats.example.com", "")
+	eventually(t, "the index is what it was", func() bool { return index() == v3 })
+}
+
 // FuzzDescription: whatever a server behind says of itself, what is shown of it is well-formed.
 func FuzzDescription(f *testing.F) {
 	for _, seed := range []string{boatsList, boatsIndex, "{}", "", "null", `{"items":[{"versions":[{"resources":[{}]}]}]}`,

@@ -1,13 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,8 +17,8 @@ import (
 )
 
 // Documents of OpenAPI v2 are large, and asked for by few clients. So those of other servers are asked for when somebody wants what they
-// are merged into, and no more often than once a minute. That request waits for them, but not for long: what a server has not said by
-// then is what it said last.
+// are merged into, or, of servers that know no version 3, what is made of them in its place; and no more often than once a minute. That
+// request waits for them, but not for long: what a server has not said by then is what it said last.
 
 const (
 	maxSwagger  = 8 << 20 // in bytes
@@ -40,39 +38,17 @@ type swaggers struct {
 	parts   map[meta.GroupVersion]*router.RemoteV2
 }
 
-// openAPIV2 returns what all servers say of their group versions: those of groups with a higher priority first.
-func (n *neighbours) openAPIV2(ctx context.Context) []*router.RemoteV2 {
+// askV2 has the servers asked that know no OpenAPI v3, or all, if it is time, and waits for what they say.
+func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.mu.Lock()
 	var late []*neighbour
 	for _, server := range n.known {
-		if server.refresh() {
+		if (server.said.noV3 || !noV3) && server.refresh() {
 			late = append(late, server)
 		}
 	}
 	n.mu.Unlock()
 	n.await(ctx, late)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var remotes []*remote
-	parts, priorities := map[*remote]*router.RemoteV2{}, map[string]int32{}
-	for _, server := range n.known {
-		for _, r := range server.remotes {
-			spec := &r.service.Spec
-			priorities[spec.Group] = max(priorities[spec.Group], spec.GroupPriorityMinimum)
-			if part := server.v2.parts[r.version()]; part != nil {
-				parts[r] = part
-				remotes = append(remotes, r)
-			}
-		}
-	}
-	slices.SortFunc(remotes, func(a, b *remote) int {
-		return cmp.Or(cmp.Compare(priorities[b.service.Spec.Group], priorities[a.service.Spec.Group]), strings.Compare(a.service.Name, b.service.Name))
-	})
-	var list []*router.RemoteV2
-	for _, r := range remotes {
-		list = append(list, parts[r])
-	}
-	return list
 }
 
 // await returns when servers have said what they have to, or time is up. Nobody else waits for one that was too late.
@@ -113,13 +89,13 @@ func (s *neighbour) refresh() bool {
 	v2.running, v2.late, v2.at = running, false, time.Now()
 	s.work.run(func(context.Context) {
 		defer close(running)
-		s.askV2(remotes, remotes[at])
+		s.readV2(remotes, remotes[at])
 	})
 	return true
 }
 
-// askV2 asks the server for its document, and keeps what it says of its group versions. What it said before stays if it fails.
-func (s *neighbour) askV2(remotes []*remote, r *remote) {
+// readV2 asks the server for its document, and shows what it says of its group versions. What it said before stays if it fails.
+func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	ctx, cancel := context.WithTimeout(s.ctx, swaggerTime)
 	defer cancel()
 	s.mu.Lock()
@@ -136,6 +112,7 @@ func (s *neighbour) askV2(remotes []*remote, r *remote) {
 	s.v2.remotes = remotes
 	if err == nil {
 		s.v2.etag, s.v2.hash, s.v2.parts = next.etag, next.hash, next.parts
+		s.show()
 	}
 }
 
@@ -166,16 +143,19 @@ func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error
 		v2.etag = got.header.Get("Etag")
 		return nil
 	}
-	parts := map[meta.GroupVersion]*router.RemoteV2{}
+	var prefixes []string
 	for _, r := range remotes {
-		gv := r.version()
-		part, err := openapi.FilterV2(got.body, "/apis/"+gv.String()+"/")
-		if err != nil {
-			return fmt.Errorf("/openapi/v2: %w", err)
-		}
-		parts[gv] = nil
-		if part != nil {
-			parts[gv] = router.NewRemoteV2(part)
+		prefixes = append(prefixes, "/apis/"+r.version().String()+"/")
+	}
+	documents, err := openapi.FilterV2(got.body, prefixes...)
+	if err != nil {
+		return fmt.Errorf("/openapi/v2: %w", err)
+	}
+	parts := map[meta.GroupVersion]*router.RemoteV2{}
+	for i, r := range remotes {
+		parts[r.version()] = nil
+		if documents[i] != nil {
+			parts[r.version()] = router.NewRemoteV2(documents[i])
 		}
 	}
 	v2.etag, v2.hash, v2.parts = got.header.Get("Etag"), hash, parts

@@ -217,7 +217,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
-	d.schemas.RemoteV2 = d.aggregator.docs.openAPIV2
+	d.schemas.AskRemote = d.aggregator.docs.askV2
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, c.API.Version))
 	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
 		return d, err

@@ -9,23 +9,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-const (
-	v2Parameters = "#/parameters/"
-	kindsKey     = "x-kubernetes-group-version-kind"
-)
+const kindsKey = "x-kubernetes-group-version-kind"
 
-// FilterV2 returns what a document of version 2 of another server says of the paths below prefix, for MergeV2: nil if nothing. A document
-// that may be no Swagger 2.0 is an error.
-func FilterV2(document []byte, prefix string) ([]byte, error) {
+// FilterV2 returns, for each prefix, what a document of version 2 of another server says of the paths below it, as a document: nil for
+// nothing. One that may be no Swagger 2.0 is an error.
+func FilterV2(document []byte, prefixes ...string) ([][]byte, error) {
 	d, err := readSwagger(document)
 	if err != nil {
 		return nil, err
 	}
-	d.drop(func(path string) bool { return !strings.HasPrefix(path, prefix) })
-	if len(d.paths) == 0 {
-		return nil, nil
+	parts := make([][]byte, len(prefixes))
+	for i, prefix := range prefixes {
+		part := *d
+		part.definitions, part.paths = maps.Clone(d.definitions), maps.Clone(d.paths)
+		part.drop(func(path string) bool { return !strings.HasPrefix(path, prefix) })
+		if len(part.paths) > 0 {
+			parts[i] = part.append(nil)
+		}
 	}
-	return d.append(nil), nil
+	return parts, nil
 }
 
 // drop takes paths away, and the models that were used by nothing else. What nothing has used stays.
@@ -38,7 +40,7 @@ func (d *swagger) drop(isGone func(path string) bool) {
 	}
 }
 
-// MergeV2 returns a document of version 2, made by V2JSON, with parts of others, made by FilterV2. Of models and parameters that have
+// MergeV2 returns a document of version 2, made by V2JSON, with documents of others, made by FilterV2. Of models and parameters that have
 // one name and say different things, those of later parts get other names. What parts have that is no such document is left out.
 func MergeV2(document []byte, parts [][]byte) []byte {
 	tree, _ := jsontext.RawOf(document).Look(0)

@@ -44,11 +44,18 @@ const ours = `{"definitions":{` +
 	`"parameters":{"pretty":{"in":"query","name":"pretty","type":"integer"}},` +
 	`"paths":{"/api/":{"get":{"responses":{"200":{"description":"\u003c"}}}}},"swagger":"2.0"}`
 
-func TestMergeV2(t *testing.T) {
-	part, err := FilterV2([]byte(theirs), "/apis/a.io/v1/")
+// filtered is what a document says of the paths of a.io/v1.
+func filtered(t *testing.T, document string) []byte {
+	t.Helper()
+	parts, err := FilterV2([]byte(document), "/apis/a.io/v1/")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return parts[0]
+}
+
+func TestMergeV2(t *testing.T) {
+	part := filtered(t, theirs)
 	merged := MergeV2([]byte(ours), [][]byte{part})
 	var got struct {
 		Definitions map[string]json.RawMessage
@@ -96,10 +103,8 @@ func TestMergeNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, prefix := range []string{"/apis/c.io/v1/", "x-"} {
-		if part, err := FilterV2([]byte(theirs), prefix); part != nil || err != nil {
-			t.Errorf("%s: got %s, %v", prefix, part, err)
-		}
+	if parts, err := FilterV2([]byte(theirs), "/apis/c.io/v1/", "x-"); len(parts) != 2 || parts[0] != nil || parts[1] != nil || err != nil {
+		t.Errorf("got %s, %v", parts, err)
 	}
 }
 
@@ -120,6 +125,18 @@ func TestMergeKinds(t *testing.T) {
 	}
 }
 
+// TestFilterMany: each prefix has what it has alone, and the document's own words.
+func TestFilterMany(t *testing.T) {
+	parts, err := FilterV2([]byte(theirs), "/apis/a.io/v1/", "/apis/b.io/v1/", "/apis/a.io/v1/")
+	if err != nil || !bytes.Equal(parts[0], filtered(t, theirs)) || !bytes.Equal(parts[2], parts[0]) {
+		t.Fatalf("got %s, %v", parts, err)
+	}
+	got := members(t, parts[1])
+	if len(got["paths"]) != 1 || got["definitions"]["Other"] == nil || got["definitions"]["Thing"] != nil || !bytes.Contains(parts[1], []byte(`"title":"T"`)) {
+		t.Errorf("of b.io: %s", parts[1])
+	}
+}
+
 // TestFilterRefuses what clients could not read.
 func TestFilterRefuses(t *testing.T) {
 	in := func(path string) string { return `{"paths":{"/apis/a.io/v1/things":` + path + `}}` }
@@ -128,6 +145,7 @@ func TestFilterRefuses(t *testing.T) {
 		"", "null", "[]", "{", `{"paths":[]}`, `{"definitions":1}`, in("1"), in("null"), in(`{"get":[]}`), in(`{"get":{"tags":"x"}}`),
 		in(`{"get":{"parameters":[{"name":"x"}]}}`), in(`{"get":{"parameters":[null]}}`), in(`{"get":{"parameters":[{"in":"elsewhere"}]}}`),
 		in(`{"get":{"responses":{"200":1}}}`), in(`{"get":{"responses":{"200":{"schema":"x"}}}}`),
+		`{"info":1}`, `{"info":{"title":1}}`, `{"produces":"x"}`, `{"consumes":[1]}`, `{"responses":{"a":1}}`, `{"securityDefinitions":{"a":1}}`,
 		schema("1"), schema("null"), schema(`{"type":1}`), schema(`{"properties":{"a":null}}`), schema(`{"required":true}`), schema(`{"items":"x"}`),
 		schema(`{"x-kubernetes-group-version-kind":{"group":"x"}}`), schema(`{"maxLength":1.5}`), schema(`{"allOf":[1]}`), schema(`{"$ref":{}}`),
 		schema(strings.Repeat(`{"items":`, maxNesting) + "{}" + strings.Repeat("}", maxNesting)),
@@ -147,11 +165,9 @@ func FuzzMergeV2(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var parts [][]byte
 		for _, document := range [][]byte{first, second} {
-			part, err := FilterV2(document, "/apis/a.io/v1/")
-			if err != nil {
-				continue
+			if part, err := FilterV2(document, "/apis/a.io/v1/"); err == nil {
+				parts = append(parts, part...)
 			}
-			parts = append(parts, part)
 		}
 		merged := MergeV2([]byte(ours), parts)
 		if !json.Valid(merged) {

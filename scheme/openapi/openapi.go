@@ -9,8 +9,8 @@
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
 // Reading order: openapi.go (what goes in), operations.go, resources.go and parameters.go (the paths), custom.go
-// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go; merge.go and swagger.go for what other
-// servers describe.
+// (kinds that have no Go type), schemas.go, v3.go, v2.go, then proto.go with protov3.go and protov2.go; swagger.go, merge.go and convert.go for what
+// other servers describe.
 package openapi
 
 import (
@@ -43,6 +43,9 @@ type Document struct {
 	Resources []Resource
 	// Endpoints are other things to GET.
 	Endpoints []Endpoint
+	// Swagger, if it is set, is what another server says of the group version in version 2, made by FilterV2. Then nothing else but
+	// the path counts.
+	Swagger []byte
 }
 
 // Resource is a resource or subresource.
@@ -107,6 +110,9 @@ type Endpoint struct {
 
 // AppendV3JSON appends a document of OpenAPI 3.0 as JSON to dst.
 func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
+	if doc.Swagger != nil {
+		return appendConverted(dst, info, doc.Swagger)
+	}
 	b := newBuilder()
 	b.addCustom([]Document{doc})
 	b.add(doc)
@@ -116,9 +122,22 @@ func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	return b.writeV3(dst, info)
 }
 
-// V2JSON returns all documents together as Swagger 2.0 in JSON.
+// V2JSON returns all documents together as Swagger 2.0 in JSON. Those of other servers come last, in their order.
 func V2JSON(info Info, docs []Document) []byte {
-	return newV2Builder(docs).writeV2(info)
+	var here []Document
+	var others [][]byte
+	for _, doc := range docs {
+		if doc.Swagger != nil {
+			others = append(others, doc.Swagger)
+		} else {
+			here = append(here, doc)
+		}
+	}
+	document := newV2Builder(here).writeV2(info)
+	if len(others) > 0 {
+		document = MergeV2(document, others)
+	}
+	return document
 }
 
 // Hash returns the hash of a document, for entity tags and for the index of version 3: 64 hex digits.

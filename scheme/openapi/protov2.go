@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// V2Proto returns a document of version 2, made by V2JSON or MergeV2, as the protobuf message openapi.v2.Document.
+// V2Proto returns a document of version 2, made by V2JSON, as the protobuf message openapi.v2.Document.
 func V2Proto(document []byte) []byte { return toProto(messagesV2(), document) }
 
 // messagesV2 are the messages of openapi.v2, as far as documents use them: an openapi.v2.Document.

@@ -14,11 +14,13 @@ func V3Proto(document []byte) []byte { return toProto(messagesV3(), document) }
 // messagesV3 are the messages of openapi.v3, as far as documents use them: an openapi.v3.Document.
 var messagesV3 = sync.OnceValue(func() *message {
 	schema := &message{extension: 36}
+	docs := of(&message{fields: map[string]field{"description": {1, text}, "url": {2, text}}})
 	schemaOrReference := orReference(of(schema))
 	named := func(number protowire.Number, value way) *message { return &message{entry: field{number, value}} }
 	schema.fields = map[string]field{
 		"nullable":     {1, boolean},
-		"externalDocs": {6, of(&message{fields: map[string]field{"description": {1, text}, "url": {2, text}}})},
+		"readOnly":     {3, boolean},
+		"externalDocs": {6, docs},
 		"example":      {7, anyValue},
 		"title":        {9, text},
 		"multipleOf":   {10, double}, "maximum": {11, double}, "exclusiveMaximum": {12, boolean}, "minimum": {13, double}, "exclusiveMinimum": {14, boolean},
@@ -34,27 +36,37 @@ var messagesV3 = sync.OnceValue(func() *message {
 		"description":          {34, text}, "format": {35, text},
 	}
 	content := of(named(1, of(&message{fields: map[string]field{"schema": {1, schemaOrReference}}})))
-	parameters := list(orReference(of(&message{fields: map[string]field{
-		"name": {1, text}, "in": {2, text}, "description": {3, text}, "required": {4, boolean}, "schema": {10, schemaOrReference},
-	}})))
-	response := orReference(of(&message{fields: map[string]field{"description": {1, text}, "content": {3, content}}}))
+	parameter := orReference(of(&message{extension: 14, fields: map[string]field{
+		"name": {1, text}, "in": {2, text}, "description": {3, text}, "required": {4, boolean}, "allowEmptyValue": {6, boolean},
+		"schema": {10, schemaOrReference},
+	}}))
+	parameters := list(parameter)
+	response := orReference(of(&message{extension: 5, fields: map[string]field{"description": {1, text}, "content": {3, content}}}))
 	operation := of(&message{extension: 13, fields: map[string]field{
-		"tags": {1, list(text)}, "description": {3, text}, "operationId": {5, text}, "parameters": {6, parameters},
+		"tags": {1, list(text)}, "summary": {2, text}, "description": {3, text}, "externalDocs": {4, docs}, "operationId": {5, text},
+		"parameters":  {6, parameters},
 		"requestBody": {7, orReference(of(&message{fields: map[string]field{"description": {1, text}, "content": {2, content}, "required": {3, boolean}}}))},
-		"responses":   {8, of(named(2, response))},
+		"responses":   {8, of(&message{fields: map[string]field{"default": {1, response}}, entry: field{2, response}})},
+		"deprecated":  {10, boolean},
 	}})
-	path := of(&message{fields: map[string]field{
-		"get": {4, operation}, "put": {5, operation}, "post": {6, operation}, "delete": {7, operation}, "options": {8, operation},
+	path := of(&message{extension: 14, fields: map[string]field{
+		"$ref": {1, text}, "get": {4, operation}, "put": {5, operation}, "post": {6, operation}, "delete": {7, operation}, "options": {8, operation},
 		"head": {9, operation}, "patch": {10, operation}, "parameters": {13, parameters},
 	}})
+	contact := of(&message{fields: map[string]field{"name": {1, text}, "url": {2, text}, "email": {3, text}}})
+	license := of(&message{fields: map[string]field{"name": {1, text}, "url": {2, text}}})
 	security := orReference(of(&message{fields: map[string]field{"type": {1, text}, "description": {2, text}, "name": {3, text}, "in": {4, text}}}))
 	return &message{fields: map[string]field{
 		"openapi": {1, text},
-		"info":    {2, of(&message{fields: map[string]field{"title": {1, text}, "version": {6, text}}})},
-		"paths":   {4, of(named(1, path))},
-		"components": {5, of(&message{fields: map[string]field{
-			"schemas": {1, of(named(1, schemaOrReference))}, "securitySchemes": {7, of(named(1, security))},
+		"info": {2, of(&message{fields: map[string]field{
+			"title": {1, text}, "description": {2, text}, "termsOfService": {3, text}, "contact": {4, contact}, "license": {5, license}, "version": {6, text},
 		}})},
+		"paths": {4, of(named(1, path))},
+		"components": {5, of(&message{fields: map[string]field{
+			"schemas": {1, of(named(1, schemaOrReference))}, "responses": {2, of(named(1, response))}, "parameters": {3, of(named(1, parameter))},
+			"securitySchemes": {7, of(named(1, security))},
+		}})},
+		"externalDocs": {8, docs},
 	}}
 })
 

@@ -3,6 +3,7 @@ package openapi
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,9 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// swagger is what counts of a document of version 2: the objects by name, as trees.
+// swagger is what counts of a document of version 2, as trees: the objects by name, and what is said of the document as a whole.
 type swagger struct {
-	definitions, parameters, paths map[string]any
+	definitions, parameters, responses, paths map[string]any
+
+	whole map[string]any
 }
 
 // maxNesting is how deep the objects and lists of a document of another server may nest.
@@ -31,15 +34,16 @@ func readSwagger(document []byte) (*swagger, error) {
 	if !ok {
 		return nil, errors.New("the document is no object")
 	}
-	d := &swagger{}
+	d, shapes := &swagger{whole: map[string]any{}}, swaggerShapes()
 	for _, part := range []struct {
 		name  string
 		shape shape
 		place *map[string]any
 	}{
-		{"definitions", swaggerShapes().schema, &d.definitions},
-		{"parameters", swaggerShapes().parameter, &d.parameters},
-		{"paths", swaggerShapes().path, &d.paths},
+		{"definitions", shapes.schema, &d.definitions},
+		{"parameters", shapes.parameter, &d.parameters},
+		{"responses", shapes.response, &d.responses},
+		{"paths", shapes.path, &d.paths},
 	} {
 		*part.place, ok = root[part.name].(map[string]any)
 		if !ok && root[part.name] != nil {
@@ -53,17 +57,31 @@ func readSwagger(document []byte) (*swagger, error) {
 			}
 		}
 	}
+	for name, isIt := range shapes.whole {
+		switch value := root[name]; {
+		case value == nil:
+		case !isIt(nil, value):
+			return nil, fmt.Errorf("%s is not what Swagger 2.0 knows", name)
+		default:
+			d.whole[name] = value
+		}
+	}
 	return d, nil
 }
 
 // append appends the document to dst.
 func (d *swagger) append(dst []byte) []byte {
-	return appendTree(dst, map[string]any{"definitions": d.definitions, "parameters": d.parameters, "paths": d.paths})
+	all := maps.Clone(d.whole)
+	all["definitions"], all["parameters"], all["paths"] = d.definitions, d.parameters, d.paths
+	if len(d.responses) > 0 {
+		all["responses"] = d.responses
+	}
+	return appendTree(dst, all)
 }
 
 // used are the references that paths make, and those that follow from them.
 func (d *swagger) used() map[string]bool {
-	used := map[string]bool{}
+	used, shapes := map[string]bool{}, swaggerShapes()
 	var next []string
 	see := func(object map[string]any) {
 		if ref, _ := object["$ref"].(string); ref != "" && !used[ref] {
@@ -72,15 +90,17 @@ func (d *swagger) used() map[string]bool {
 		}
 	}
 	for _, path := range d.paths {
-		swaggerShapes().path(see, path)
+		shapes.path(see, path)
 	}
 	for len(next) > 0 {
 		ref := next[len(next)-1]
 		next = next[:len(next)-1]
 		if name, ok := strings.CutPrefix(ref, v2Models); ok {
-			swaggerShapes().schema(see, d.definitions[name])
+			shapes.schema(see, d.definitions[name])
 		} else if name, ok := strings.CutPrefix(ref, v2Parameters); ok {
-			swaggerShapes().parameter(see, d.parameters[name])
+			shapes.parameter(see, d.parameters[name])
+		} else if name, ok := strings.CutPrefix(ref, v2Responses); ok {
+			shapes.response(see, d.responses[name])
 		}
 	}
 	return used
@@ -107,12 +127,21 @@ func (d *swagger) rename(refs map[string]string) {
 	}
 }
 
+// methodNames are the methods that a path has in version 2.
+var methodNames = []string{"delete", "get", "head", "options", "patch", "post", "put"}
+
 // shape reports whether a value is what a place of a document takes, and has see look at all objects that may refer to others. see may
 // be nil. Fields that are null are taken away.
 type shape func(see func(object map[string]any), value any) bool
 
-// swaggerShapes are the shapes of what has a name.
-var swaggerShapes = sync.OnceValue(func() (shapes struct{ schema, parameter, path shape }) {
+// swaggerKinds are the shapes of what has a name, and, by name, of what is said of a document as a whole.
+type swaggerKinds struct {
+	schema, parameter, response, path shape
+
+	whole map[string]shape
+}
+
+var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 	schema := map[string]shape{}
 	shapes.schema = objectOf(schema)
 	docs := objectOf(map[string]shape{"description": isText, "url": isText})
@@ -163,19 +192,28 @@ var swaggerShapes = sync.OnceValue(func() (shapes struct{ schema, parameter, pat
 		object := value.(map[string]any)
 		return object["$ref"] != nil || slices.Contains([]any{"body", "query", "path", "header", "formData"}, object["in"])
 	}
-	response := objectOf(map[string]shape{
+	shapes.response = objectOf(map[string]shape{
 		"$ref": isText, "description": isText, "schema": shapes.schema, "headers": mapOf(simple), "examples": mapOf(isAny),
 	})
 	operation := objectOf(map[string]shape{
 		"tags": listOf(isText), "summary": isText, "description": isText, "externalDocs": docs, "operationId": isText,
 		"consumes": listOf(isText), "produces": listOf(isText), "schemes": listOf(isText), "deprecated": isBool,
-		"security": listOf(mapOf(listOf(isText))), "parameters": listOf(shapes.parameter), "responses": responsesOf(response),
+		"security": listOf(mapOf(listOf(isText))), "parameters": listOf(shapes.parameter), "responses": responsesOf(shapes.response),
 	})
 	path := map[string]shape{"$ref": isText, "parameters": listOf(shapes.parameter)}
-	for _, method := range []string{"get", "put", "post", "delete", "options", "head", "patch"} {
+	for _, method := range methodNames {
 		path[method] = operation
 	}
 	shapes.path = objectOf(path)
+
+	contact := objectOf(map[string]shape{"name": isText, "url": isText, "email": isText})
+	shapes.whole = map[string]shape{
+		"consumes": listOf(isText), "produces": listOf(isText), "externalDocs": docs,
+		"info": objectOf(map[string]shape{
+			"title": isText, "version": isText, "description": isText, "termsOfService": isText, "contact": contact, "license": contact,
+		}),
+		"securityDefinitions": mapOf(objectOf(map[string]shape{"type": isText, "name": isText, "in": isText, "description": isText})),
+	}
 	return shapes
 })
 

@@ -76,7 +76,7 @@ func (w *writer) parametersV2(parameters []parameter, shared map[string]paramete
 	for _, p := range parameters {
 		if shared[p.name] == p {
 			w.open("", '{')
-			w.str("$ref", "#/parameters/"+p.name)
+			w.str("$ref", v2Parameters+p.name)
 			w.close('}')
 		} else {
 			w.parameterV2("", p)

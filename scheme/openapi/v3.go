@@ -7,9 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
+// Where documents of both versions have what is referred to.
 const (
-	v3Models = "#/components/schemas/"
-	v2Models = "#/definitions/"
+	v3Models, v3Parameters, v3Responses = "#/components/schemas/", "#/components/parameters/", "#/components/responses/"
+	v2Models, v2Parameters, v2Responses = "#/definitions/", "#/parameters/", "#/responses/"
 )
 
 // writeV3 appends what was collected as OpenAPI 3.0 to dst.

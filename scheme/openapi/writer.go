@@ -21,10 +21,16 @@ func (w *writer) key(key string) {
 	}
 }
 
-// member starts an object under a key that may be any, also empty.
-func (w *writer) member(key string) {
+// name starts a value under a key that may be any, also empty.
+func (w *writer) name(key string) {
 	w.key("")
-	w.b = append(jsontext.AppendString(w.b, key, jsontext.HTML), ':', '{')
+	w.b = append(jsontext.AppendString(w.b, key, jsontext.HTML), ':')
+}
+
+// member starts an object under a key that may be any.
+func (w *writer) member(key string) {
+	w.name(key)
+	w.b = append(w.b, '{')
 }
 
 func (w *writer) open(key string, bracket byte) {

@@ -44,7 +44,7 @@ func TestCustomOpenAPI(t *testing.T) {
 		}
 	}
 	all := document(t, o, "/openapi/v2")
-	resolve(all["paths"], child(t, all, "parameters"))
+	resolve(all["paths"], "#/parameters/", child(t, all, "parameters"))
 	each := map[string]map[string]any{} // by group version
 	for _, def := range defs {
 		for _, v := range def.Spec.Versions {
@@ -58,7 +58,7 @@ func TestCustomOpenAPI(t *testing.T) {
 			}
 			v2.Definitions = handler.PruneDefaults(v2.Definitions)
 			theirs := tree(v2).(map[string]any)
-			resolve(theirs["paths"], child(t, theirs, "parameters"))
+			resolve(theirs["paths"], "#/parameters/", child(t, theirs, "parameters"))
 			judgeCustom(t, "v2/"+at, child(t, theirs, "paths"), child(t, all, "paths"))
 			judgeCustom(t, "v2/"+at, customModels(child(t, theirs, "definitions")), child(t, all, "definitions"))
 

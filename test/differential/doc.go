@@ -50,7 +50,8 @@
 //     made-up command lines, in the words of its own options.
 //   - TestRegistration: which APIServices both sides make, mend and delete, of versions that are there, come and go.
 //   - TestAggregatedDiscovery: made-up servers describe themselves to Coracle and to kube-aggregator's discovery manager.
-//     TestMergeSwagger, TestFilterSwagger: their documents of OpenAPI v2, right and spoilt, are merged.
+//     TestMergeSwagger, TestFilterSwagger: their documents of OpenAPI v2, right and spoilt, are merged. TestConvertSwagger: such
+//     documents, real ones too, become version 3.
 //   - TestFrontProxy, TestClientCertificates: who stands in random headers and certificates. TestAuthenticationConfigurations: made-up
 //     AuthenticationConfigurations, right and wrong, are read and judged. TestClaims: tokens of a provider become users by such.
 //   - TestChains: requests with certificates, tokens and impersonation pass kube-apiserver's filters and Coracle's, or do not, as 1,000

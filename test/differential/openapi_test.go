@@ -89,7 +89,7 @@ func judgeOperations(t *testing.T, o *ours, dir string) {
 		ours, theirs := document(t, o, "/openapi/v2"), readSpec(t, dir, "swagger.json")
 		for _, doc := range []map[string]any{ours, theirs} {
 			withoutContents(child(t, doc, "definitions"))
-			resolve(doc["paths"], child(t, doc, "parameters"))
+			resolve(doc["paths"], "#/parameters/", child(t, doc, "parameters"))
 			delete(doc, "parameters") // their names are made of hashes
 		}
 		judgeDocument(t, theirs, ours)
@@ -169,24 +169,24 @@ func withoutContents(models map[string]any) {
 	}
 }
 
-// resolve puts parameters in the place of references to them.
-func resolve(node any, parameters map[string]any) {
+// resolve puts parameters in the place of references to them, which begin with prefix.
+func resolve(node any, prefix string, parameters map[string]any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for _, v := range node {
-			resolve(v, parameters)
+			resolve(v, prefix, parameters)
 		}
 	case []any:
 		for i, v := range node {
 			if m, ok := v.(map[string]any); ok {
 				if ref, ok := m["$ref"].(string); ok {
-					if p, ok := parameters[strings.TrimPrefix(ref, "#/parameters/")]; ok {
+					if p, ok := parameters[strings.TrimPrefix(ref, prefix)]; ok {
 						node[i] = p
 						continue
 					}
 				}
 			}
-			resolve(v, parameters)
+			resolve(v, prefix, parameters)
 		}
 	}
 }

@@ -1,11 +1,16 @@
 package interop
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/openapi3"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
@@ -41,6 +47,7 @@ func TestAggregation(t *testing.T) {
 	play(t, newShell(t, s), "testdata/extension/up.txt")
 	t.Run("Discovery", func(t *testing.T) { remoteDiscovery(t, s, x) })
 	t.Run("OpenAPI", func(t *testing.T) { remoteOpenAPI(t, s) })
+	t.Run("OpenAPIv2Only", func(t *testing.T) { remoteV2Only(t, s, x) })
 	t.Run("Watch", func(t *testing.T) { remoteWatch(t, s) })
 	t.Run("Users", func(t *testing.T) { remoteUsers(t, s) })
 	t.Run("Delegation", func(t *testing.T) { delegation(t, s, x) })
@@ -151,6 +158,84 @@ func remoteOpenAPI(t *testing.T, s *server) {
 		}
 		return nil
 	})
+}
+
+// remoteV2Only puts what the extension server says of itself behind s once more, in another group, without OpenAPI v3. kubectl explains
+// its resources all the same.
+func remoteV2Only(t *testing.T, s *server, x *extension) {
+	const group, version = "fishing.example.com", "v1beta1"
+	behind := x.direct(t, accountToken(t, s, "mirror"))
+	transport, err := rest.TransportFor(behind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirror := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/openapi/v3") {
+			http.NotFound(w, r)
+			return
+		}
+		ask, err := http.NewRequestWithContext(r.Context(), http.MethodGet, behind.Host+strings.ReplaceAll(r.URL.Path, group, wardleGroup), nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ask.Header.Set("Accept", r.Header.Get("Accept"))
+		said, err := transport.RoundTrip(ask)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer said.Body.Close()
+		body, err := io.ReadAll(said.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("Content-Type", said.Header.Get("Content-Type"))
+		w.WriteHeader(said.StatusCode)
+		_, _ = w.Write(bytes.ReplaceAll(body, []byte(wardleGroup), []byte(group)))
+	}))
+	defer mirror.Close()
+	_, err = s.client(t).CoreV1().Services(wardleSpace).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "mirror"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := s.registry(t).ApiregistrationV1().APIServices()
+	_, err = services.Create(t.Context(), &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: version + "." + group},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: group, Version: version, GroupPriorityMinimum: 500, VersionPriority: 15, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{
+				Namespace: wardleSpace, Name: "mirror", Port: new(int32(mirror.Listener.Addr().(*net.TCPAddr).Port)),
+			},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := services.Delete(t.Context(), version+"."+group, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}()
+	c := discovery.NewDiscoveryClientForConfigOrDie(s.config(t))
+	gv := schema.GroupVersion{Group: group, Version: version}
+	eventually(t, 20*time.Second, func() error {
+		spec, err := openapi3.NewRoot(c.OpenAPIV3()).GVSpec(gv)
+		if err == nil && spec.Paths.Paths["/apis/"+gv.String()+"/flunders"] == nil {
+			err = errors.New("the document of OpenAPI v3 has no path of flunders")
+		}
+		return err
+	})
+	explain := func(group string) string {
+		return newShell(t, s).run(t, "kubectl explain --recursive --api-version="+group+"/"+version+" flunders")
+	}
+	want := strings.ReplaceAll(explain(wardleGroup), wardleGroup, group)
+	if got := explain(group); got != want || !strings.Contains(got, "fischerReference") {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
 }
 
 // remoteWatch follows objects behind, each change as it is made.
