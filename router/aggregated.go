@@ -3,7 +3,6 @@ package router
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -24,60 +23,13 @@ type aggregatedDoc struct {
 	etag string
 }
 
-// acceptsAggregated reports whether a client asks for aggregated discovery before anything else, and in which form: JSON
-// or protobuf.
-func acceptsAggregated(accept string) (codec.Media, bool) {
-	for clause := range clauses(accept) {
-		name, params, _ := strings.Cut(clause, ";")
-		var m codec.Media
-		switch strings.TrimSpace(name) {
-		case codec.JSONType:
-		case codec.ProtobufType:
-			m.Type = codec.Protobuf
-		default:
-			continue
-		}
-		for param := range strings.SplitSeq(params, ";") {
-			switch k, v, _ := strings.Cut(strings.TrimSpace(param), "="); k {
-			case "as":
-				m.As = v
-			case "g":
-				m.Group = v
-			case "v":
-				m.Version = v
-			}
-		}
-		if m.As == "" {
-			return codec.Media{}, false
-		}
-		if m.As == "APIGroupDiscoveryList" && m.Group == "apidiscovery.k8s.io" && m.Version == "v2" {
-			return m, true
-		}
-	}
-	return codec.Media{}, false
-}
-
-// Of an Accept header, maxClauses elements of up to maxClause bytes are looked at.
-const (
-	maxClauses = 16
-	maxClause  = 1 << 10
-)
-
-// clauses yields the elements of an Accept header.
-func clauses(accept string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		n := 0
-		for clause := range strings.SplitSeq(accept, ",") {
-			if n++; n > maxClauses || len(clause) <= maxClause && !yield(clause) {
-				return
-			}
-		}
-	}
-}
-
 // serveAggregated answers with all groups, or 304 if the client has seen them as they are.
 func (p *picture) serveAggregated(w http.ResponseWriter, r *http.Request, legacy bool, media codec.Media) {
-	doc, err := p.aggregatedDoc(legacy, media.Type)
+	typ := media.Type
+	if typ == codec.YAML { // which nobody asks for: it is made of the JSON each time
+		typ = codec.JSON
+	}
+	doc, err := p.aggregatedDoc(legacy, typ)
 	if err != nil {
 		WriteError(w, r, err)
 		return
@@ -90,9 +42,16 @@ func (p *picture) serveAggregated(w http.ResponseWriter, r *http.Request, legacy
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	body := doc.body
+	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML || media.Type == codec.JSON && media.Pretty {
+		if body, err = p.codecs.Transcode(nil, body, codec.Media{Type: media.Type, Pretty: media.Pretty}); err != nil {
+			WriteError(w, r, err)
+			return
+		}
+	}
 	h.Set("Content-Type", media.ContentType()+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 	w.WriteHeader(http.StatusOK)
-	w.Write(doc.body)
+	w.Write(body)
 }
 
 // aggregatedDoc returns a finished document, or makes it. Clients that come at once may each make it.

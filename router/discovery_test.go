@@ -170,17 +170,64 @@ func TestAggregatedDiscovery(t *testing.T) {
 	if _, _, h = d.get(t, "GET", "/apis", "Accept", aggregatedJSON); h.Get("ETag") != etag {
 		t.Errorf("after taking it back: ETag %s, want %s again", h.Get("ETag"), etag)
 	}
-	for accept, want := range map[string]bool{
-		aggregatedJSON:                                                        true,
-		"application/json," + aggregatedJSON:                                  false,
-		"text/html," + aggregatedJSON:                                         true,
-		strings.Replace(aggregatedJSON, "v2", "v2beta1", 1):                   false,
-		strings.Replace(aggregatedJSON, "json", "vnd.kubernetes.protobuf", 1): true,
-		"application/json;as=APIGroupDiscoveryList":                           false,
-		"": false, ";;;,,;=": false,
+}
+
+func TestAggregatedDiscoveryForms(t *testing.T) {
+	d := groups(t)
+	_, params, _ := strings.Cut(aggregatedJSON, ";")
+	as := func(typ string) string { return typ + ";" + params }
+	const plain, none = "application/json", ""
+	for _, tt := range []struct {
+		accept, apis, api string // Content-Type at both; none: it is refused
+	}{
+		{aggregatedJSON, aggregatedJSON, aggregatedJSON},
+		{"application/json," + aggregatedJSON, aggregatedJSON, aggregatedJSON}, // also if it is liked less
+		{"application/json," + aggregatedJSON + ";q=0.1", aggregatedJSON, aggregatedJSON},
+		{"text/html," + aggregatedJSON, aggregatedJSON, aggregatedJSON},
+		{aggregatedJSON + ";profile=nopeer", aggregatedJSON, aggregatedJSON},
+		{as("application/yaml"), as("application/yaml"), as("application/yaml")},
+		{as("application/vnd.kubernetes.protobuf"), as("application/vnd.kubernetes.protobuf"), as("application/vnd.kubernetes.protobuf")},
+		{as("application/vnd.kubernetes.protobuf") + ";q=0.5," + aggregatedJSON, aggregatedJSON, aggregatedJSON},
+		{as("*/*"), aggregatedJSON, aggregatedJSON},
+		{as("application/*"), aggregatedJSON, none},
+		{"application/*", plain, none},
+		{strings.Replace(aggregatedJSON, "v2", "v2beta1", 1), none, none},
+		{strings.Replace(aggregatedJSON, "v2", "v2beta1", 1) + ",application/json", plain, plain},
+		{"application/json;as=APIGroupDiscoveryList", none, none},
+		{aggregatedJSON + ";stream=watch", none, none},
+		{"", plain, plain},
+		{";;;,,;=", none, none},
 	} {
-		if _, got := acceptsAggregated(accept); got != want {
-			t.Errorf("acceptsAggregated(%q): got %v, want %v", accept, got, want)
+		for path, want := range map[string]string{"/apis": tt.apis, "/api": tt.api} {
+			wantCode := 200
+			if want == none {
+				wantCode, want = 406, "application/json"
+			}
+			for range 2 { // made, and kept
+				code, body, h := d.get(t, "GET", path, "Accept", tt.accept)
+				if code != wantCode || h.Get("Content-Type") != want {
+					t.Errorf("GET %s, Accept %q: got %d %s %.99q, want %d %s", path, tt.accept, code, h.Get("Content-Type"), body, wantCode, want)
+				}
+			}
+		}
+	}
+	if _, body, _ := d.get(t, "GET", "/apis", "Accept", as("application/yaml")); !strings.HasPrefix(body, "apiVersion: apidiscovery.k8s.io/v2\nitems:\n- metadata:\n    name: first.io\n") {
+		t.Errorf("YAML: got %s", body)
+	}
+	for path, accept := range map[string]string{"/apis": aggregatedJSON + ";pretty=1", "/apis/a.io": "application/json;pretty=1", "/apis/a.io/v1": "application/json;pretty=1"} {
+		if _, body, _ := d.get(t, "GET", path, "Accept", accept); !strings.HasPrefix(body, "{\n  \"kind\"") {
+			t.Errorf("GET %s, Accept %q: got %s, want it indented", path, accept, body)
+		}
+	}
+}
+
+// Who accepts nothing that kube-apiserver makes is refused by its routes, or else where the answer is encoded.
+func TestDiscoveryRefusals(t *testing.T) {
+	d := groups(t)
+	const routed, unrouted = "406: Not Acceptable", "only the following media types are accepted"
+	for path, want := range map[string]string{"/apis": unrouted, "/apis/a.io": unrouted, "/api": routed, "/api/v1": routed, "/apis/a.io/v1": routed} {
+		if code, body, _ := d.get(t, "GET", path, "Accept", "text/html"); code != 406 || !strings.Contains(body, "\n  \"message\": \""+want) {
+			t.Errorf("GET %s: got %d %s, want %q, indented", path, code, body, want)
 		}
 	}
 }

@@ -17,22 +17,27 @@ import (
 type document struct {
 	codecs *codec.Factory
 	make   func() meta.Typed
-	also   bool // other methods are answered like GET, because kube-apiserver happens to do so
-	bodies [len(contentTypes)]atomic.Pointer[[]byte]
+	// unrouted documents are served beside kube-apiserver's routes, which would refuse methods and media types: so other methods are
+	// answered like GET.
+	unrouted bool
+	bodies   [len(contentTypes)]atomic.Pointer[[]byte]
 }
 
 // ServeHTTP implements http.Handler.
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && !d.also {
+	var offer codec.Offer
+	if d.unrouted {
+		offer = codec.OfferUnrouted
+	} else if r.Method != http.MethodGet {
 		WriteError(w, r, ErrMethod())
 		return
 	}
-	media, err := codec.Negotiate(r.Header.Get("Accept"), 0)
+	media, err := codec.Negotiate(r.Header.Get("Accept"), offer)
 	if err != nil {
 		WriteError(w, r, err)
 		return
 	}
-	if media.Type == codec.JSON && isPretty(r) {
+	if media.Type == codec.JSON && (media.Pretty || isPretty(r)) {
 		media.Pretty = true
 		writeObject(w, http.StatusOK, d.codecs, d.make(), media)
 		return
@@ -61,7 +66,7 @@ func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, e
 
 // newGroupList is the document at /apis.
 func newGroupList(p *picture) *document {
-	return &document{codecs: p.codecs, also: true, make: func() meta.Typed {
+	return &document{codecs: p.codecs, unrouted: true, make: func() meta.Typed {
 		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
 		doc.Kind, doc.APIVersion = "APIGroupList", "v1"
 		for _, g := range p.listed {
@@ -73,7 +78,7 @@ func newGroupList(p *picture) *document {
 
 // newGroupDoc is the document at /apis/{group}.
 func newGroupDoc(codecs *codec.Factory, g *group) *document {
-	return &document{codecs: codecs, also: true, make: func() meta.Typed {
+	return &document{codecs: codecs, unrouted: true, make: func() meta.Typed {
 		doc := apiGroup(g)
 		doc.Kind, doc.APIVersion = "APIGroup", "v1"
 		return &doc
@@ -140,9 +145,13 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, ErrMethod())
 		return
 	}
-	media, ok := acceptsAggregated(r.Header.Get("Accept"))
+	offer := codec.OfferDiscovery
+	if !root.legacy {
+		offer |= codec.OfferUnrouted
+	}
+	media, err := codec.Negotiate(r.Header.Get("Accept"), offer)
 	switch {
-	case ok:
+	case err == nil && media.As == codec.AsDiscovery:
 		root.p.serveAggregated(w, r, root.legacy, media)
 	case root.legacy:
 		(&document{codecs: root.p.codecs, make: func() meta.Typed { return root.p.apiVersions(r) }}).ServeHTTP(w, r)

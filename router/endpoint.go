@@ -186,7 +186,7 @@ func (e *endpoint) offers() codec.Offer {
 		o |= codec.OfferTable
 	}
 	if e.res.Custom {
-		o |= codec.OfferCustom
+		o |= codec.OfferCustom | codec.OfferUnrouted
 	}
 	return o
 }

@@ -52,8 +52,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), 0)
 	if negotiateErr != nil {
 		media = codec.Media{Pretty: true}
-	}
-	if media.Type == codec.JSON {
+	} else if media.Type == codec.JSON {
 		media.Pretty = media.Pretty || isPretty(r)
 	}
 	writeObject(w, int(status.Code), statusFactory, status, media)

@@ -29,6 +29,7 @@ const (
 	AsTable       = "Table"
 	AsPartial     = "PartialObjectMetadata"
 	AsPartialList = "PartialObjectMetadataList"
+	AsDiscovery   = "APIGroupDiscoveryList" // of apidiscovery.k8s.io/v2
 )
 
 // targetManagedFields is what a client can ask to be left out with "drop=", among targets that a plus sign separates.

@@ -25,9 +25,12 @@ const (
 	OfferWatch
 	// OfferPartial is set where as=PartialObjectMetadata and its list are served.
 	OfferPartial
-	// OfferCustom is set on endpoints of custom resources: a whole object has no protobuf form there, and kube-apiserver has no
-	// routes for them that would refuse what cannot be produced at all.
+	// OfferCustom is set on endpoints of custom resources: a whole object has no protobuf form there.
 	OfferCustom
+	// OfferUnrouted is set where kube-apiserver has no route that would refuse what cannot be produced at all.
+	OfferUnrouted
+	// OfferDiscovery is set where all that is served is shown at once: a clause that does not ask for that is passed over.
+	OfferDiscovery
 )
 
 // maxRemembered bounds the Accept headers remembered, which clients choose, and maxHeader the length of each in bytes.
@@ -98,14 +101,8 @@ func remember(key acceptKey, res acceptResult) {
 func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
 	var buf [maxClauses]clause
 	clauses, producible := parseAccept(accept, &buf)
-	if !producible && offer&OfferCustom == 0 {
-		return Media{}, &meta.StatusError{Status: meta.Status{
-			Status:  "Failure",
-			Code:    http.StatusNotAcceptable,
-			Reason:  "NotAcceptable",
-			Message: "406: Not Acceptable\n\nAvailable representations: " + strings.Join(produced(offer), ", "),
-			Details: &meta.StatusDetails{},
-		}}
+	if !producible && offer&(OfferCustom|OfferUnrouted) == 0 {
+		return Media{}, notProducible(produced(offer))
 	}
 	for i := range clauses {
 		for t := JSON; t <= Protobuf; t++ {
@@ -133,6 +130,17 @@ func produced(offer Offer) []string {
 		return typeNames[:]
 	}
 	return append(append([]string{}, typeNames[:]...), streamTypes...)
+}
+
+// notProducible is the refusal of a route.
+func notProducible(types []string) *meta.StatusError {
+	return &meta.StatusError{Status: meta.Status{
+		Status:  "Failure",
+		Code:    http.StatusNotAcceptable,
+		Reason:  "NotAcceptable",
+		Message: "406: Not Acceptable\n\nAvailable representations: " + strings.Join(types, ", "),
+		Details: &meta.StatusDetails{},
+	}}
 }
 
 func notAcceptable(types []string) *meta.StatusError {
@@ -255,6 +263,9 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 		case "pretty":
 			m.Pretty = value == "1"
 		}
+	}
+	if offer&OfferDiscovery != 0 {
+		return m, stream == "" && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
 	}
 	m.Stream = stream == "watch" && offer&OfferWatch != 0 // to others it says nothing
 	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
