@@ -33,7 +33,7 @@ func ErrMethod() error {
 // statusFactory encodes Status objects, which belong to no scheme.
 var statusFactory = codec.NewFactory(nil)
 
-// WriteError answers with the Status of err in the media type that the client accepts, indented JSON if it accepts none that
+// WriteError answers with the Status of err in the media type that the client accepts, JSON if it accepts none that
 // a Status has. Errors that are no *meta.StatusError are internal errors, but for the end of the request's context,
 // which is a timeout, and a *request.PathError, which is answered in plain text.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
@@ -51,10 +51,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), 0)
 	if negotiateErr != nil {
-		media = codec.Media{Pretty: true}
+		media = codec.Media{}
 	}
 	if media.Type == codec.JSON {
-		media.Pretty = media.Pretty || isPretty(r)
+		media.Pretty = isPretty(r)
 	}
 	writeObject(w, int(status.Code), statusFactory, status, media)
 }
