@@ -42,7 +42,6 @@ func TestGetForms(t *testing.T) {
 		{partial, 200, "application/json", `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a"`},
 		{table, 200, "application/json", `"kind":"Table"`},
 		{partials, 406, "application/json", "is not a list (*core.ConfigMap)"},
-		{"text/html", 406, "application/json", "{\n  \"kind\": \"Status\",\n"},
 		{"text/html", 406, "application/json", "406: Not Acceptable"},
 		{"application/json;stream=watch", 200, "application/json", o.json + "\n"},
 		{"application/json;pretty=1", 200, "application/json", "\n  \"metadata\": {"},

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -127,4 +128,30 @@ func TestAdmissionMetrics(t *testing.T) {
 			t.Errorf("%s: got %q", series, got)
 		}
 	}
+}
+
+// TestSignersHaveRights: who may write requests for certificates may not for that approve and sign them.
+func TestSignersHaveRights(t *testing.T) {
+	p := newByRoles(t)
+	const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+	example, err := os.ReadFile(examples + "/certificatesigningrequests.certificates.k8s.io.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.want(201, "", "root", "POST", requests, string(example), "Content-Type", "application/yaml")
+	grant := func(role, rules string) {
+		t.Helper()
+		p.want(201, "", "root", "POST", rbacPath+"/clusterroles", roleBody(role, rules))
+		p.want(201, "", "root", "POST", rbacPath+"/clusterrolebindings", bindBody(role, "ClusterRole", role, "alice"))
+	}
+	const write = `"resources":["certificatesigningrequests/approval","certificatesigningrequests/status"],"verbs":["patch"]`
+	grant("writer", `{"apiGroups":["certificates.k8s.io"],`+write+`}`)
+	const approval = `{"status":{"conditions":[{"type":"Approved","status":"True"}]}}`
+	const failure = `{"status":{"conditions":[{"type":"Failed","status":"True"}]}}`
+	merge := []string{"Content-Type", "application/merge-patch+json"}
+	p.want(403, `user not permitted to approve requests with signerName \"example.com/signer.one\"`, "alice", "PATCH", requests+"/example/approval", approval, merge...)
+	p.want(403, `user not permitted to sign requests with signerName \"example.com/signer.one\"`, "alice", "PATCH", requests+"/example/status", failure, merge...)
+	grant("signer", `{"apiGroups":["certificates.k8s.io"],"resources":["signers"],"resourceNames":["example.com/*"],"verbs":["approve","sign"]}`)
+	p.want(200, "", "alice", "PATCH", requests+"/example/status", failure, merge...)
+	p.want(200, "", "alice", "PATCH", requests+"/example/approval", `{"status":{"conditions":[{"type":"Failed","status":"True"},{"type":"Approved","status":"True"}]}}`, merge...)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -32,15 +33,21 @@ func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDri
 	return lookUp[*storagev1.CSIDriver](ctx, s.Stores, csiDrivers, "", name)
 }
 
-// lookUp gets an object; on a server without its resource there is none.
+// lookUp gets an object; on a server without its resource there is none. Of one that is not there it says what kube-apiserver does, which
+// asks informers, that name it in the singular.
 func lookUp[T meta.Object](ctx context.Context, stores Stores, gr meta.GroupResource, namespace, name string) (T, error) {
+	one := meta.GroupResource{Group: gr.Group, Resource: strings.TrimSuffix(gr.Resource, "s")}
 	store := stores.Store(gr)
 	if store == nil {
-		return *new(T), meta.NewNotFound(gr, name)
+		return *new(T), meta.NewNotFound(one, name)
 	}
 	view, err := registry.ViewOf[T](store)
 	if err != nil {
 		return *new(T), meta.NewInternalError(err)
 	}
-	return view.Get(ctx, namespace, name)
+	obj, err := view.Get(ctx, namespace, name)
+	if meta.IsNotFound(err) {
+		return *new(T), meta.NewNotFound(one, name)
+	}
+	return obj, err
 }

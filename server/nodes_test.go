@@ -66,6 +66,8 @@ func TestNodeMode(t *testing.T) {
 	must(http.StatusForbidden, "b", "PATCH", "/api/v1/namespaces/default/pods/p/status", `{"status":{"message":"m"}}`,
 		`node \"b\" can only update pod status for pods with spec.nodeName set to itself`)
 	must(http.StatusOK, "a", "PATCH", "/api/v1/namespaces/default/pods/p/status", `{"status":{"message":"m"}}`, "")
+	must(http.StatusNotFound, "a", "POST", "/api/v1/namespaces/default/pods/none/eviction",
+		`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"none"}}`, `"pod \"none\" not found"`)
 	must(http.StatusForbidden, "b", "DELETE", "/api/v1/namespaces/default/pods/p", "", "can only delete pods with spec.nodeName set to itself")
 	must(http.StatusOK, "a", "DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0", "", "")
 }

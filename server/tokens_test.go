@@ -136,11 +136,11 @@ func TestTokenRequests(t *testing.T) {
 		warn     time.Duration
 	}{
 		{`{}`, time.Hour, time.Hour, "[here there]", 0},
-		{`{"audiences":["else"],"expirationSeconds":600}`, 10 * time.Minute, 10 * time.Minute, "else", 0},
+		{`{"audiences":["else"],"expirationSeconds":600}`, 10 * time.Minute, 10 * time.Minute, "[else]", 0},
 		{`{"expirationSeconds":99999}`, 2 * time.Hour, 2 * time.Hour, "[here there]", 0},
 		{`{"expirationSeconds":3607}`, 3607 * time.Second, 3607 * time.Second, "[here there]", 0},
 		{`{"expirationSeconds":3607,` + pod + `}`, 3607 * time.Second, 365 * 24 * time.Hour, "[here there]", 3607 * time.Second},
-		{`{"expirationSeconds":3607,"audiences":["there"],` + pod + `}`, 3607 * time.Second, 365 * 24 * time.Hour, "there", 3607 * time.Second},
+		{`{"expirationSeconds":3607,"audiences":["there"],` + pod + `}`, 3607 * time.Second, 365 * 24 * time.Hour, "[there]", 3607 * time.Second},
 		{`{"expirationSeconds":3607,"audiences":["there","else"],` + pod + `}`, 3607 * time.Second, 3607 * time.Second, "[there else]", 0},
 		{`{"expirationSeconds":3608,` + pod + `}`, 3608 * time.Second, 3608 * time.Second, "[here there]", 0},
 	} {
@@ -171,7 +171,7 @@ func TestTokenRequests(t *testing.T) {
 			c["sub"] != "system:serviceaccount:ns:bot" || len(c["jti"].(string)) != 36 {
 			t.Errorf("%s: says %v", tt.spec, c)
 		}
-		if p.known(token) != (tt.audience != "else") {
+		if p.known(token) != (tt.audience != "[else]") {
 			t.Errorf("%s: known is %v", tt.spec, p.known(token))
 		}
 	}
