@@ -40,7 +40,6 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 				next(w, r)
 			}
 			if !x.response.begun && errors.Is(x.Err(), context.DeadlineExceeded) {
-				x.response.terminated = true
 				fail(w, r, timedOut())
 			}
 		}

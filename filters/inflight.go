@@ -83,7 +83,6 @@ func serveIn(running *atomic.Int64, limit int64, next http.HandlerFunc, fail Err
 	}
 	if running.Add(1) > limit && limit > 0 && !isMaster(x.info.User) {
 		running.Add(-1)
-		x.response.terminated = true
 		w.Header().Set("Retry-After", "1")
 		fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
 		return
@@ -126,7 +125,7 @@ func (f *InFlight) refusals(fail ErrorWriter) ErrorWriter {
 			running := &f.places(x).refusals
 			defer running.Add(-1)
 			if running.Add(1) > maxRefusals && !isMaster(x.info.User) {
-				x.response.terminated, x.info.Status = true, http.StatusTooManyRequests
+				x.info.Status = http.StatusTooManyRequests
 				panic(http.ErrAbortHandler)
 			}
 		}

@@ -44,7 +44,6 @@ type Metrics struct {
 	sizes     *prometheus.HistogramVec
 	long      *prometheus.GaugeVec
 	aborts    *prometheus.CounterVec
-	ended     *prometheus.CounterVec // requests that the server itself has ended
 
 	impersonation *impersonationMetrics
 	access        *accessMetrics
@@ -94,15 +93,12 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 			Help: "Long-running requests being served."}, names),
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests whose connection the server cut."}, names[:6]),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
-			Help: "Requests that were refused because there are too many, or ended because their time was up, by the code of the answer."},
-			append(names[:len(names):len(names)], "code")),
 		impersonation: newImpersonationMetrics(),
 		access:        newAccessMetrics(),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts, m.ended)
+	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
 	if inflight != nil {
 		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -161,9 +157,6 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	}
 	if aborted {
 		m.abort(s)
-	}
-	if x.response.terminated {
-		m.end(s, code)
 	}
 	seconds := x.took().Seconds()
 	s.duration.Observe(seconds)
@@ -242,9 +235,6 @@ func (m *Metrics) delete(l labels, s *series) {
 	m.sizes.DeleteLabelValues(values...)
 	m.long.DeleteLabelValues(values...)
 	m.aborts.DeleteLabelValues(values[:6]...)
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusGatewayTimeout} {
-		m.ended.DeleteLabelValues(append(values, strconv.Itoa(code))...)
-	}
 }
 
 // freshLocked looks among all series. When it has been asked for fresh ones as often as there are others to copy, it
@@ -323,15 +313,6 @@ func (m *Metrics) abort(s *series) {
 	defer m.mu.Unlock()
 	if !s.gone {
 		m.aborts.WithLabelValues(s.labels.values()[:6]...).Inc()
-	}
-}
-
-// end counts a request that the server itself has ended.
-func (m *Metrics) end(s *series, code int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !s.gone {
-		m.ended.WithLabelValues(append(s.labels.values(), strconv.Itoa(code))...).Inc()
 	}
 }
 

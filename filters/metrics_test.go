@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -157,39 +155,6 @@ func TestMetricsAborts(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-}
-
-// TestMetricsTerminations counts the requests that the server itself has ended, and no others with such an answer.
-func TestMetricsTerminations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, reg := metricsConfig(t)
-		c.InFlight, c.RequestTimeout = &InFlight{Reads: 1}, time.Second
-		get := func(h http.HandlerFunc) int {
-			return serve(c, h, "alice-token", "GET", "/api/v1/namespaces/n/pods/p").Code
-		}
-		get(ok)
-		get(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if code := get(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }); code != http.StatusGatewayTimeout {
-				t.Errorf("got %d, want a timeout", code)
-			}
-		})
-		synctest.Wait()
-		if code := get(ok); code != http.StatusTooManyRequests {
-			t.Errorf("got %d, want a refusal", code)
-		}
-		wg.Wait()
-		want := []string{"429 - GET /v1/pods/ resource: 1", "504 - GET /v1/pods/ resource: 1"}
-		if got := gather(t, reg, "apiserver_request_terminations_total"); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		c.Metrics.Exists = func(meta.GroupVersionResource, string) bool { return false }
-		c.Metrics.Forget(meta.GroupResource{Resource: "pods"})
-		if got := gather(t, reg, "apiserver_request_terminations_total"); len(got) > 0 {
-			t.Errorf("of a resource that is gone: got %q", got)
-		}
-	})
 }
 
 // gather returns the samples of a counter or gauge, sorted; of a histogram, the counts.

@@ -25,7 +25,6 @@ type response struct {
 	authorized bool // the user may have the answer
 	hurried    bool // the client has strangerTime to read the answer, whoever it is
 	streams    bool // the handler has taken the deadlines off
-	terminated bool // the server itself has ended the request: there are too many, or its time is up
 }
 
 func (w *response) start(under http.ResponseWriter, x *exchange) {
