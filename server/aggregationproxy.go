@@ -32,9 +32,14 @@ const (
 	flushEvery = 200 * time.Millisecond
 )
 
-// ServeHTTP hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
+// lasts reports whether a request may take as long as both ends like.
+func lasts(r *http.Request) bool {
+	return callout.Upgrades(r.Header) || filters.LongRunning(request.From(r.Context()))
+}
+
+// handOn hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
 // server's, but for what is said in its place if it cannot be reached.
-func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	info := request.From(req.Context())
 	if !r.available {
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
