@@ -78,7 +78,8 @@ func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggreg
 		reach: reach{resolve: r.resolver(c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
-		discovery: on.Discovery, work: r.work, log: a.log, handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
+		discovery: on.Discovery, work: r.work, log: a.log, changed: make(chan struct{}),
+		handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
 	}
 	return a
 }
