@@ -107,6 +107,7 @@ func serveIn(running *atomic.Int64, limit int64, next http.HandlerFunc, fail Err
 	}
 	if running.Add(1) > limit && limit > 0 && !isMaster(x.info.User) {
 		running.Add(-1)
+		x.response.terminated = byServer
 		w.Header().Set("Retry-After", "1")
 		fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
 		return
