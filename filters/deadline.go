@@ -40,6 +40,7 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 				next(w, r)
 			}
 			if !x.response.begun && errors.Is(x.Err(), context.DeadlineExceeded) {
+				x.response.terminated = byServer
 				fail(w, r, timedOut())
 			}
 		}

@@ -58,13 +58,36 @@ func (f *InFlight) Filter(long func(*request.Info) bool, fail ErrorWriter) Filte
 				next(w, r)
 				return
 			}
-			running, limit := &f.places(x).writes, f.Writes
-			if x.info.Verb == "get" || x.info.Verb == "list" {
-				running, limit = &f.places(x).reads, f.Reads
-			}
+			running, limit := f.room(x, false)
 			serveIn(running, limit, next, fail, w, r)
 		}
 	}
+}
+
+// Apart makes the Filter around a handler that waits for another server: places of its own, as many as f has. Who gets one gives back
+// the place that they had until then, so that what hangs there keeps nobody from here.
+// Order: behind all others.
+func (f *InFlight) Apart(long func(*http.Request) bool, fail ErrorWriter) Filter {
+	apart := &InFlight{Reads: f.Reads, Writes: f.Writes, Long: f.Long}
+	fail = apart.refusals(fail)
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			running, limit := apart.room(of(r), long(r))
+			serveIn(running, limit, next, fail, w, r)
+		}
+	}
+}
+
+// room returns what counts the requests of x's sort, and their limit.
+func (f *InFlight) room(x *exchange, long bool) (running *atomic.Int64, limit int64) {
+	p := f.places(x)
+	switch {
+	case long:
+		return &p.long, f.Long
+	case x.info.Verb == "get" || x.info.Verb == "list":
+		return &p.reads, f.Reads
+	}
+	return &p.writes, f.Writes
 }
 
 // places returns the places that there are for the user of x.
@@ -75,7 +98,8 @@ func (f *InFlight) places(x *exchange) *places {
 	return &f.known
 }
 
-// serveIn serves a request in a place that running counts, if there is one within limit.
+// serveIn serves a request in a place that running counts, if there is one within limit. It is the only one that the request has from then
+// on.
 func serveIn(running *atomic.Int64, limit int64, next http.HandlerFunc, fail ErrorWriter, w http.ResponseWriter, r *http.Request) {
 	x := of(r)
 	if limit > 0 && isStranger(x.info.User) {
@@ -83,19 +107,23 @@ func serveIn(running *atomic.Int64, limit int64, next http.HandlerFunc, fail Err
 	}
 	if running.Add(1) > limit && limit > 0 && !isMaster(x.info.User) {
 		running.Add(-1)
+		x.response.terminated = byServer
 		w.Header().Set("Retry-After", "1")
 		fail(w, r, meta.NewTooManyRequests("Too many requests, please try again later.", 1))
 		return
 	}
+	x.leave()
 	x.place = running
 	defer x.leave()
 	next(w, r)
 }
 
-// leave gives back the place of x.
+// leave gives back the place of x, if it has one.
 func (x *exchange) leave() {
-	x.place.Add(-1)
-	x.place = nil
+	if x.place != nil {
+		x.place.Add(-1)
+		x.place = nil
+	}
 }
 
 func isMaster(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }

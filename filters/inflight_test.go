@@ -55,6 +55,59 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
+// TestApart: requests that another server answers have places of their own, and give back those that they had.
+func TestApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := testConfig(t)
+		c.InFlight = &InFlight{Reads: 2, Writes: 1, Long: 1}
+		c.Authorizer = authz.AlwaysAllow()
+		release := make(chan struct{})
+		one, other := c.InFlight.Apart(longPath, fail), c.InFlight.Apart(longPath, fail)
+		hold := one(func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) })
+		var wg sync.WaitGroup
+		for _, what := range []string{"GET /api/v1/pods", "GET /long", "GET /api/v1/pods", "POST /api/v1/pods"} {
+			method, target, _ := strings.Cut(what, " ")
+			wg.Go(func() { serve(c, hold, "alice-token", method, target) })
+			synctest.Wait()
+		}
+		if r, w := c.InFlight.Running(); r != 0 || w != 0 {
+			t.Errorf("Running: got %d, %d, want none", r, w)
+		}
+		for _, tt := range []struct {
+			by            http.HandlerFunc
+			token, method string
+			target        string
+			want          int
+		}{
+			{one(ok), "alice-token", "GET", "/api/v1/pods", 429},
+			{one(ok), "alice-token", "PUT", "/api/v1/namespaces/n/pods/p", 429},
+			{one(ok), "alice-token", "GET", "/long", 429},
+			{one(ok), "admin-token", "GET", "/api/v1/pods", 200},
+			{one(ok), "", "GET", "/api/v1/pods", 200},
+			{other(ok), "alice-token", "GET", "/api/v1/pods", 200},
+			{other(ok), "alice-token", "GET", "/long", 200},
+			{ok, "alice-token", "GET", "/api/v1/pods", 200},
+			{ok, "alice-token", "POST", "/api/v1/pods", 200},
+			{ok, "alice-token", "GET", "/api/v1/pods?watch=1", 200},
+		} {
+			w := serve(c, tt.by, tt.token, tt.method, tt.target)
+			if w.Code != tt.want || (w.Code == 429) != (w.Header().Get("Retry-After") == "1") {
+				t.Errorf("%s %s as %s: got %d %v, want %d", tt.method, tt.target, tt.token, w.Code, w.Header(), tt.want)
+			}
+		}
+		close(release)
+		wg.Wait()
+		if w := serve(c, one(ok), "alice-token", "POST", "/api/v1/pods"); w.Code != 200 {
+			t.Errorf("after release: got %d, want 200", w.Code)
+		}
+		if r, w := c.InFlight.Running(); r != 0 || w != 0 {
+			t.Errorf("afterwards: got %d, %d running, want none", r, w)
+		}
+	})
+}
+
+func longPath(r *http.Request) bool { return r.URL.Path == "/long" }
+
 // TestStrangersInFlight: strangers have a quarter of the places for themselves, and none for health is needed.
 func TestStrangersInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

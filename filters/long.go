@@ -43,7 +43,8 @@ func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter
 				return
 			}
 			x.SetDeadline(time.Time{})
-			serveIn(&f.places(x).long, f.Long, lasting, fail, w, r)
+			running, limit := f.room(x, true)
+			serveIn(running, limit, lasting, fail, w, r)
 		}
 	}
 }

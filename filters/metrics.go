@@ -45,6 +45,8 @@ type Metrics struct {
 	long      *prometheus.GaugeVec
 	aborts    *prometheus.CounterVec
 
+	terminations *prometheus.CounterVec
+
 	impersonation *impersonationMetrics
 	access        *accessMetrics
 
@@ -93,12 +95,13 @@ func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error)
 			Help: "Long-running requests being served."}, names),
 		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
 			Help: "Requests whose connection the server cut."}, names[:6]),
+		terminations:  newTerminations(),
 		impersonation: newImpersonationMetrics(),
 		access:        newAccessMetrics(),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts)
+	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts, m.terminations)
 	if inflight != nil {
 		running := func(kind string, count func() int64) prometheus.Collector {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -157,6 +160,9 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	}
 	if aborted {
 		m.abort(s)
+	}
+	if t := x.response.terminated; t != nobody {
+		m.terminate(s, t, code)
 	}
 	seconds := x.took().Seconds()
 	s.duration.Observe(seconds)
@@ -220,6 +226,7 @@ func (m *Metrics) Forget(gr meta.GroupResource) {
 			delete(m.mu.fresh, l)
 		}
 	}
+	m.terminations.DeletePartialMatch(prometheus.Labels{"group": gr.Group, "resource": gr.Resource})
 }
 
 // delete takes the series of l out of all metrics. The caller holds mu.

@@ -175,8 +175,12 @@ func gather(t *testing.T, reg *prometheus.Registry, name string) []string {
 				l[pair.GetName()] = pair.GetValue()
 			}
 			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			lines = append(lines, fmt.Sprintf("%s %s %s %s/%s/%s/%s %s: %v", l["code"], cmp.Or(l["dry_run"], "-"), l["verb"],
-				l["group"], l["version"], l["resource"], l["subresource"], cmp.Or(l["scope"], "-"), value))
+			line := fmt.Sprintf("%s %s %s %s/%s/%s/%s %s: %v", l["code"], cmp.Or(l["dry_run"], "-"), l["verb"],
+				l["group"], l["version"], l["resource"], l["subresource"], cmp.Or(l["scope"], "-"), value)
+			if by := l["component"]; by != "" && by != "apiserver" {
+				line += " by the " + by
+			}
+			lines = append(lines, line)
 		}
 	}
 	slices.Sort(lines)

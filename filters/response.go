@@ -25,6 +25,7 @@ type response struct {
 	authorized bool // the user may have the answer
 	hurried    bool // the client has strangerTime to read the answer, whoever it is
 	streams    bool // the handler has taken the deadlines off
+	terminated terminator
 }
 
 func (w *response) start(under http.ResponseWriter, x *exchange) {

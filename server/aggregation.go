@@ -68,6 +68,7 @@ type aggregator struct {
 type reach struct {
 	resolve     callout.Resolver        // finds addresses of services
 	certificate func() *tls.Certificate // is shown to them; nil for none
+	places      *filters.InFlight       // of this server: there are as many apart for each other one
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
@@ -77,7 +78,8 @@ func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggreg
 		reach: reach{resolve: r.resolver(c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
-		discovery: on.Discovery, work: r.work, log: a.log, handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
+		discovery: on.Discovery, work: r.work, log: a.log, changed: make(chan struct{}),
+		handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
 	}
 	return a
 }

@@ -716,6 +716,18 @@ func TestServicesByEndpoints(t *testing.T) {
 	slice("four", "some", "IPv4", `{"addresses":["192.0.2.1"],"conditions":{"ready":false}},{"addresses":["192.0.2.2"]},{"addresses":["192.0.2.3"],"conditions":{"ready":true}}`)
 	slice("strange", "others", "IPv4", `{"addresses":["192.0.2.9"]}`)
 	slice("unready", "none", "IPv4", `{"addresses":["192.0.2.8"],"conditions":{"ready":false}}`)
+	resolve := server.ByEndpoints(s.Server)
+	addresses := func(name string, port int) (got map[string]bool, err error) {
+		got = map[string]bool{}
+		for range 100 {
+			address, err := resolve("default", name, port)
+			if err != nil {
+				return nil, err
+			}
+			got[address] = true
+		}
+		return got, nil
+	}
 	for _, tt := range []struct {
 		name string
 		port int
@@ -729,24 +741,29 @@ func TestServicesByEndpoints(t *testing.T) {
 		{"external", 443, nil, `unsupported service type "ExternalName"`},
 		{"gone", 443, nil, `service "gone" not found`},
 	} {
-		got := map[string]bool{}
-		var err error
-		for range 100 {
-			var address string
-			if address, err = server.ResolveByEndpoints(s.Server, "default", tt.name, tt.port); err != nil {
-				break
-			}
-			got[address] = true
-		}
+		got, err := addresses(tt.name, tt.port)
 		if found := sorted(got); !slices.Equal(found, tt.want) || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
 			t.Errorf("%s:%d: got %q, %v", tt.name, tt.port, found, err)
 		}
 	}
-	if code, body := do(t, s, "DELETE", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/four", ""); code != http.StatusOK {
-		t.Fatal(code, body)
-	}
-	if address, err := server.ResolveByEndpoints(s.Server, "default", "some", 443); address != "[2001:db8::1]:8443" {
-		t.Errorf("of the other family: got %q, %v", address, err)
+
+	// What changes counts at once, and for the services that it is about.
+	const slicesPath = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/"
+	for _, step := range []struct{ method, slice, body, want string }{
+		{"PATCH", "four", `{"endpoints":[{"addresses":["192.0.2.4"]}]}`, `["192.0.2.4:8443"]`},
+		{"PATCH", "strange", `{"endpoints":[{"addresses":["192.0.2.5"]}]}`, `["192.0.2.4:8443"]`},
+		{"PATCH", "strange", `{"metadata":{"labels":{"kubernetes.io/service-name":"some"}}}`, `["192.0.2.4:8443" "192.0.2.5:8443"]`},
+		{"PATCH", "four", `{"metadata":{"labels":null}}`, `["192.0.2.5:8443"]`},
+		{"DELETE", "strange", "", `["[2001:db8::1]:8443"]`},
+		{"DELETE", "six", "", `[]`},
+	} {
+		if code, body := do(t, s, step.method, slicesPath+step.slice, step.body); code != http.StatusOK {
+			t.Fatal(code, body)
+		}
+		got, err := addresses("some", 443)
+		if found := fmt.Sprintf("%q", sorted(got)); found != step.want || (err == nil) != (step.want != "[]") {
+			t.Errorf("after %s of %s: got %s, %v, want %s", step.method, step.slice, found, err, step.want)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,8 +39,10 @@ type neighbours struct {
 	log       *zap.Logger
 	handler   func(meta.GroupVersion) http.Handler // of what a server has to answer itself; equal for equal versions
 
-	mu    sync.Mutex // guards the servers, and all that they have said
-	known map[site]*neighbour
+	mu       sync.Mutex // guards the servers, and all that they have said
+	known    map[site]*neighbour
+	versions []*router.RemoteVersion // what discovery shows of all, by group and version
+	changed  chan struct{}           // closed when it shows something else
 }
 
 // site is where a server is, and why it is trusted. What is the same for two APIServices is one server.
@@ -202,7 +203,13 @@ func (n *neighbours) show() {
 	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int { // as kube-aggregator merges documents
 		return cmp.Or(cmp.Compare(priorities[b.Group], priorities[a.Group]), strings.Compare(a.Version+"."+a.Group, b.Version+"."+b.Group))
 	})
+	if slices.Equal(versions, n.versions) {
+		return
+	}
 	n.discovery.SetRemote(versions)
+	n.versions = versions
+	close(n.changed)
+	n.changed = make(chan struct{})
 }
 
 // version is what discovery shows of a group version. The caller holds mu.
@@ -223,16 +230,11 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 }
 
 // inNamespaces returns what other servers keep in namespaces.
-func (n *neighbours) inNamespaces() (all controller.Elsewhere) {
+func (n *neighbours) inNamespaces() controller.Elsewhere {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	var versions []*router.RemoteVersion
-	for _, server := range n.known {
-		versions = slices.AppendSeq(versions, maps.Values(server.shown))
-	}
-	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int { // the preferred ones first
-		return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority), strings.Compare(a.GroupVersion.String(), b.GroupVersion.String()))
-	})
+	versions, all := slices.Clone(n.versions), controller.Elsewhere{Changed: n.changed}
+	n.mu.Unlock()
+	slices.SortStableFunc(versions, func(a, b *router.RemoteVersion) int { return cmp.Compare(b.VersionPriority, a.VersionPriority) }) // the preferred ones first
 	seen := map[meta.GroupResource]bool{}
 	for _, v := range versions {
 		if v.Stale {

@@ -32,27 +32,36 @@ const (
 	flushEvery = 200 * time.Millisecond
 )
 
-// ServeHTTP hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
+// lasts reports whether a request may take as long as both ends like.
+func lasts(r *http.Request) bool {
+	return callout.Upgrades(r.Header) || filters.LongRunning(request.From(r.Context()))
+}
+
+// handOn hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
 // server's, but for what is said in its place if it cannot be reached.
-func (r *remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	info := request.From(req.Context())
+	refuse := func(why string, code int) {
+		filters.Terminated(req)
+		http.Error(w, why, code)
+	}
 	if !r.available {
-		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		refuse("service unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	c := r.connect()
 	if c.err != nil {
-		http.Error(w, c.err.Error(), http.StatusInternalServerError)
+		refuse(c.err.Error(), http.StatusInternalServerError)
 		return
 	}
-	if info == nil || info.User == nil {
-		http.Error(w, "missing user", http.StatusInternalServerError)
+	if info.User == nil {
+		refuse("missing user", http.StatusInternalServerError)
 		return
 	}
 	host, err := r.resolve(req.Context())
 	if err != nil {
 		r.log.Warn("the service of an API service cannot be resolved", zap.String("name", r.service.Name), zap.Error(err))
-		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		refuse("service unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	h := &handover{remote: r, info: info, host: host, writer: w, in: req, upgrades: callout.Upgrades(req.Header)}

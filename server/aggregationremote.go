@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
@@ -18,14 +20,16 @@ import (
 // remote is a group version that a server behind this one has, as its APIService says. It does not change.
 type remote struct {
 	*route
-	service   *apiregistrationv1.APIService
-	available bool
+	http.Handler // of what is handed on
+	service      *apiregistrationv1.APIService
+	available    bool
 }
 
 // route is the way to a server behind this one. It stays as long as what leads there does.
 type route struct {
 	*aggregator
 	target callout.Target
+	places filters.Filter             // for those who wait for the server
 	now    atomic.Pointer[connection] // nil until somebody asks
 }
 
@@ -48,8 +52,9 @@ func (a *aggregator) newRemote(service *apiregistrationv1.APIService, before *re
 		before.target.Insecure == target.Insecure {
 		r.route = before.route
 	} else {
-		r.route = &route{aggregator: a, target: target}
+		r.route = &route{aggregator: a, target: target, places: a.places.Apart(lasts, router.WriteError)}
 	}
+	r.Handler = r.places(r.handOn)
 	return r
 }
 

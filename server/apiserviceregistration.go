@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
@@ -15,7 +14,8 @@ func (s *Server) addAPIServiceRegistration() error {
 	}
 	local := &localVersions{table: s.table}
 	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
-	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: "autoregister-completion", Run: func(ctx context.Context, s *Server) error {
+	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
+	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
 		local.settle()
 		begun := make(chan struct{})
 		s.life.controllers.run(func(ctx context.Context) {
@@ -29,7 +29,6 @@ func (s *Server) addAPIServiceRegistration() error {
 		})
 		select {
 		case <-begun:
-		case <-time.After(readyTime): // what is in the way may stay there
 		case <-ctx.Done():
 		}
 		return nil

@@ -99,6 +99,14 @@ func TestRegistration(t *testing.T) {
 		}
 	}
 
+	// What somebody writes into a status is put right when they do.
+	for _, name := range []string{"v1.policy", "v1.", "v6.example.com"} {
+		before := q.registered()[name]
+		q.want(200, "PATCH", apiServicePath+"/"+name+"/status", `{"status":{"conditions":[{"type":"Available","status":"False","reason":"Mine"}]}}`, nil,
+			"Content-Type", "application/merge-patch+json")
+		q.untilRegistered("after a write of its status", name, before)
+	}
+
 	// It is ready with those that stay registered.
 	if err := q.Stop(); err != nil {
 		t.Fatal(err)

@@ -21,9 +21,12 @@ func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
 	return (&tokenObjects{s.resources.Stores, s.log}).Object(resource, namespace, name)
 }
 
-// ResolveByEndpoints is where a service is found by its endpoints.
-func ResolveByEndpoints(s *Server, namespace, name string, port int) (string, error) {
-	return s.resolver(true)(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
+// ByEndpoints finds services by their endpoints.
+func ByEndpoints(s *Server) func(namespace, name string, port int) (string, error) {
+	resolve := s.resolver(true)
+	return func(namespace, name string, port int) (string, error) {
+		return resolve(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
+	}
 }
 
 // NoAvailability leaves what API services say of the servers behind them to the test.

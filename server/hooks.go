@@ -16,7 +16,7 @@ type Hook struct {
 	// ended by the context and is not waited for, unless it was started with Server.Go.
 	Run func(ctx context.Context, s *Server) error
 
-	completes string // a check of its own, as Kubernetes has one for what the hook does; "" for none
+	completes healthCheck // a check of its own, as Kubernetes has one for what the hook does; the zero one for none
 }
 
 // hooks are those of one occasion, with their state. Readiness waits for all post-start hooks.
@@ -72,10 +72,9 @@ func (h *hooks) checks() []healthCheck {
 
 // checksOf are the health checks of one hook.
 func (h *hooks) checksOf(hook Hook) []healthCheck {
-	done := func(context.Context) error { return h.done(hook.Name) }
-	checks := []healthCheck{{"poststarthook/" + hook.Name, done}}
-	if hook.completes != "" {
-		checks = append(checks, healthCheck{hook.completes, done})
+	checks := []healthCheck{{"poststarthook/" + hook.Name, func(context.Context) error { return h.done(hook.Name) }}}
+	if hook.completes.check != nil {
+		checks = append(checks, hook.completes)
 	}
 	return checks
 }

@@ -123,7 +123,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.access.roles = roles
 	}
 	d.resources.files, _ = store.engine.(*file.Store)
-	d.aggregator.certificate = identity.proxy
+	d.aggregator.certificate, d.aggregator.places = identity.proxy, inflight
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  acquainted{authenticator},

@@ -5,21 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // resolver returns what finds the addresses of services, by their endpoints or not.
 func (s Stores) resolver(byEndpoints bool) callout.Resolver {
 	if byEndpoints {
-		return s.resolveEndpoint
+		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
 	}
 	return s.resolveService
 }
@@ -68,60 +66,4 @@ func findPort(svc *corev1.Service, port int) (*corev1.ServicePort, error) {
 		}
 	}
 	return nil, meta.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
-}
-
-// resolveEndpoint finds the address of some endpoint of a service that is ready, of the service's first family if there are such.
-func (s Stores) resolveEndpoint(ctx context.Context, to callout.Service) (string, error) {
-	svc, number, err := s.service(ctx, to)
-	if err != nil {
-		return "", err
-	}
-	switch svc.Spec.Type {
-	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
-	default:
-		return "", fmt.Errorf("unsupported service type %q", svc.Spec.Type)
-	}
-	port, err := findPort(svc, number)
-	if err != nil {
-		return "", err
-	}
-	slices, err := registry.ViewOf[*discoveryv1.EndpointSlice](s.Store(endpointSlices))
-	if err != nil {
-		return "", err
-	}
-	var first, others []string
-	for slice, err := range slices.Labelled(ctx, svc.Namespace, meta.SelectorFromSet(map[string]string{discoveryv1.LabelServiceName: svc.Name})) {
-		if err != nil {
-			return "", err
-		}
-		if len(svc.Spec.IPFamilies) > 0 && string(slice.AddressType) != string(svc.Spec.IPFamilies[0]) {
-			others = appendReady(others, slice, port.Name)
-		} else {
-			first = appendReady(first, slice, port.Name)
-		}
-	}
-	if len(first) == 0 {
-		first = others
-	}
-	if len(first) == 0 {
-		return "", meta.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
-	}
-	return first[rand.N(len(first))], nil
-}
-
-// appendReady adds the addresses of the endpoints in a slice that are ready, or may be, at a port.
-func appendReady(to []string, slice *discoveryv1.EndpointSlice, port string) []string {
-	for i := range slice.Ports {
-		p := &slice.Ports[i]
-		if p.Name == nil || *p.Name != port || p.Port == nil {
-			continue
-		}
-		for j := range slice.Endpoints {
-			ep := &slice.Endpoints[j]
-			if len(ep.Addresses) > 0 && (ep.Conditions.Ready == nil || *ep.Conditions.Ready) {
-				to = append(to, net.JoinHostPort(ep.Addresses[0], strconv.Itoa(int(*p.Port))))
-			}
-		}
-	}
-	return to
 }

@@ -3,8 +3,11 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,8 +31,9 @@ type APIServiceRegistration struct {
 	Local  LocalVersions
 	Log    *zap.Logger
 
-	stale   map[string]bool      // onstart when the server started, of versions that it does not have for good
-	missing map[string]time.Time // since when there has been no version for an APIService
+	missing  atomic.Pointer[error] // what is in the way of Begin
+	stale    map[string]bool       // onstart when the server started, of versions that it does not have for good
+	unserved map[string]time.Time  // since when there has been no version for an APIService
 }
 
 // LocalVersions are the group versions that a server has itself, as they are at the moment of each call.
@@ -61,18 +65,28 @@ const (
 	learnTime = time.Second
 )
 
-// Begin registers the versions that stay. It tries until it has.
+// Begin registers the versions that stay. It tries until each has been registered and available.
 func (c *APIServiceRegistration) Begin(ctx context.Context) {
 	for after := 50 * time.Millisecond; ctx.Err() == nil; after = min(2*after, 5*time.Second) {
 		err := c.begin(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.missing.Store(&err)
 		if err == nil {
 			return
 		}
-		if ctx.Err() == nil {
-			c.Log.Warn("cannot register group versions yet", zap.Error(err))
-		}
+		c.Log.Warn("not all group versions are registered yet", zap.Error(err))
 		pause(ctx, after)
 	}
+}
+
+// Missing returns nil once Begin has done its work, and an error that says what is in its way before. It may be called at any time.
+func (c *APIServiceRegistration) Missing() error {
+	if err := c.missing.Load(); err != nil {
+		return *err
+	}
+	return errors.New("not finished")
 }
 
 func (c *APIServiceRegistration) begin(ctx context.Context) error {
@@ -80,7 +94,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.stale, c.missing = map[string]bool{}, map[string]time.Time{}
+	c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
 	there := map[string]*apiregistrationv1.APIService{}
 	for _, s := range list.Items {
 		there[s.Name] = s
@@ -89,6 +103,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context) error {
 		}
 	}
 	var wg sync.WaitGroup
+	var missing []string
 	var errs []error
 	var mu sync.Mutex
 	room := make(chan struct{}, registrationWriters)
@@ -96,20 +111,38 @@ func (c *APIServiceRegistration) begin(ctx context.Context) error {
 		if !v.Stays {
 			continue
 		}
-		s := there[serviceName(gv)]
-		delete(c.stale, serviceName(gv))
+		name := serviceName(gv)
+		delete(c.stale, name)
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			if err := c.register(ctx, gv, v, s); err != nil {
+			if ok, err := c.complete(ctx, gv, v, there[name]); !ok {
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, err)
+				missing, errs = append(missing, name), append(errs, err)
 			}
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return errors.Join(append([]error{fmt.Errorf("missing APIService: %v", missing)}, errs...)...)
+}
+
+// complete registers a version that stays, and reports whether its APIService is available then. Somebody else's may name a server that
+// does not answer; what cannot be registered at all is not waited for.
+func (c *APIServiceRegistration) complete(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) (bool, error) {
+	s, err := c.register(ctx, gv, v, s)
+	switch {
+	case err != nil || s == nil:
+		return err == nil, err
+	case s.Spec.Service == nil:
+		err = c.setAvailable(ctx, s)
+		return err == nil, err
+	}
+	return scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status == apiregistrationv1.ConditionTrue, nil
 }
 
 // Run works until ctx ends, after Begin. All definitions that were there at the start have to be known by then.
@@ -203,15 +236,15 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	}
 	gv, v, local := c.local(name)
 	if local {
-		delete(c.missing, name)
+		delete(c.unserved, name)
 	}
 	switch {
 	case local && !v.Stays && (s == nil || c.keeps(s)):
-		if err = c.register(ctx, gv, v, s); err == nil {
+		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
 		}
 	case s == nil:
-		delete(c.missing, name)
+		delete(c.unserved, name)
 		delete(c.stale, name)
 		return 0, nil
 	case !local && c.keeps(s):
@@ -234,46 +267,48 @@ func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
 	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name])
 }
 
-// register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's.
-func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) error {
+// register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's. It returns
+// what is there then, nil if the version can never be registered.
+func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) (*apiregistrationv1.APIService, error) {
 	spec := v.spec(gv)
 	if s == nil {
 		managed := managedAlways
 		if v.Stays {
 			managed = managedOnStart
 		}
-		_, err := c.services().Create(ctx, &apiregistrationv1.APIService{
+		made, err := c.services().Create(ctx, &apiregistrationv1.APIService{
 			ObjectMeta: meta.ObjectMeta{Name: serviceName(gv), Labels: map[string]string{automanagedLabel: managed}}, Spec: spec,
 		}, meta.CreateOptions{})
-		switch {
-		case meta.IsAlreadyExists(err): // another server was faster
-			return nil
-		case meta.IsInvalid(err): // and will always be
+		if meta.IsInvalid(err) {
 			c.Log.Warn("a group version cannot be registered", zap.Stringer("version", gv), zap.Error(err))
-			return nil
+			return nil, nil
 		}
-		return err
+		if !meta.IsAlreadyExists(err) {
+			return made, err
+		}
+		if s, err = c.services().Get(ctx, serviceName(gv), meta.GetOptions{}); err != nil { // another server was faster
+			return nil, err
+		}
 	}
 	if !isManaged(s) || scheme.Equal(&s.Spec, &spec) {
-		return nil
+		return s, nil
 	}
 	s.Spec = spec
-	_, err := c.services().Update(ctx, s, meta.UpdateOptions{})
-	return err
+	return c.services().Update(ctx, s, meta.UpdateOptions{})
 }
 
 // drop deletes an APIService whose version this server does not have. Another server may have registered it, and this one not know of
 // it yet.
 func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.APIService) (again time.Duration, err error) {
-	since, waits := c.missing[s.Name]
+	since, waits := c.unserved[s.Name]
 	if !waits {
 		since = time.Now()
-		c.missing[s.Name] = since
+		c.unserved[s.Name] = since
 	}
 	if left := learnTime - time.Since(since); left > 0 {
 		return left, nil
 	}
-	delete(c.missing, s.Name)
+	delete(c.unserved, s.Name)
 	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}})
 	return 0, ignoreOvertaken(err)
 }

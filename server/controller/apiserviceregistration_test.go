@@ -1,7 +1,9 @@
 package controller_test
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +43,80 @@ func (l *localVersions) learn(gv meta.GroupVersion) {
 	l.all[gv] = controller.LocalVersion{GroupPriority: 1000, VersionPriority: 100}
 	close(l.changed)
 	l.changed = make(chan struct{})
+}
+
+// TestBegin: it is done when each version that stays is registered, and available, whoever looks after that.
+func TestBegin(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		services := client.For[*apiregistrationv1.APIService](w.s.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
+		local := &localVersions{all: map[meta.GroupVersion]controller.LocalVersion{}, changed: make(chan struct{})}
+		for _, group := range []string{"absent", "kept", "others", "left"} {
+			local.all[meta.GroupVersion{Group: group + ".example.com", Version: "v1"}] = controller.LocalVersion{GroupPriority: 1, VersionPriority: 1, Stays: true}
+		}
+		local.all[meta.GroupVersion{Group: "Bad.example.com", Version: "v1"}] = controller.LocalVersion{GroupPriority: 1, VersionPriority: 1, Stays: true}
+		down := func(group, label string) {
+			t.Helper()
+			makeOf(w, services, &apiregistrationv1.APIService{
+				ObjectMeta: meta.ObjectMeta{Name: "v1." + group + ".example.com", Labels: map[string]string{"kube-aggregator.kubernetes.io/automanaged": label}},
+				Spec: apiregistrationv1.APIServiceSpec{
+					Group: group + ".example.com", Version: "v1", GroupPriorityMinimum: 7, VersionPriority: 7,
+					Service: &apiregistrationv1.ServiceReference{Namespace: "n", Name: "far"},
+				},
+			}, func(s *apiregistrationv1.APIService) {
+				apiregistrationv1.SetCondition(s, apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse}, meta.Now())
+			})
+		}
+		down("kept", "onstart")
+		down("others", "")
+		down("left", "mine")
+		c := &controller.APIServiceRegistration{Client: w.s.Client(), Local: local, Log: zap.NewNop()}
+		want := func(what string) {
+			t.Helper()
+			w.sleep(6 * time.Second) // it looks again after 5 s at most
+			got := ""
+			if err := c.Missing(); err != nil {
+				got, _, _ = strings.Cut(err.Error(), "\n")
+			}
+			if got != what {
+				t.Errorf("got %q, want %q", got, what)
+			}
+		}
+		want("not finished")
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.Begin(t.Context()) }()
+		want("missing APIService: [v1.left.example.com v1.others.example.com]")
+		w.sleep(10 * time.Minute)
+		others, err := services.Get(t.Context(), "v1.others.example.com", meta.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		apiregistrationv1.SetCondition(others, apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}, meta.Now())
+		if _, err := services.UpdateStatus(t.Context(), others, meta.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		want("missing APIService: [v1.left.example.com]")
+		select {
+		case <-ended:
+			t.Error("done before all is registered")
+		default:
+		}
+		deleteOf(w, services, "v1.left.example.com")
+		want("")
+		<-ended
+		list, err := services.List(t.Context(), meta.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, s := range list.Items {
+			if c := apiregistrationv1.Condition(s, apiregistrationv1.Available); strings.HasSuffix(s.Name, ".example.com") {
+				got += fmt.Sprintf("%s %v %s;", s.Name, s.Spec.Service == nil, c.Status)
+			}
+		}
+		if want := "v1.absent.example.com true True;v1.kept.example.com true True;v1.left.example.com true True;v1.others.example.com false True;"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
 }
 
 // TestRegisteredByAnother: a version that another server has registered stays, if this one learns of it soon.

@@ -48,6 +48,7 @@ func (c *Namespace) Run(ctx context.Context) {
 	names := newQueue[Name]()
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { names.add(Name{Name: namespace}) }
 	loop := Loop{Source: Watch(c.namespaces(), meta.ListOptions{}), Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}
+	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
 	loop.run(ctx, names)
 	c.waiting.followers.Wait()
 }

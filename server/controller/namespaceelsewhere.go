@@ -16,6 +16,23 @@ type Elsewhere struct {
 	Resources []meta.GroupVersionResource
 	// Unknown are the versions of which nobody knows what they have. No namespace goes before that is known.
 	Unknown []meta.GroupVersion
+	// Changed is closed when it may be something else.
+	Changed <-chan struct{}
+}
+
+// followElsewhere has the namespaces that wait looked at when something else is known of other servers: the failures before that say
+// nothing of when.
+func (c *Namespace) followElsewhere(ctx context.Context) {
+	changed := c.Elsewhere().Changed
+	for {
+		select {
+		case <-changed:
+			changed = c.Elsewhere().Changed
+			c.waiting.wakeAll()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // emptyElsewhere deletes what other servers keep in a namespace. found says that they had something: they are asked each time, as

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -86,14 +88,22 @@ func (w *waiting) follow(ctx context.Context, removals Removals) {
 	}
 }
 
+// wakeAll wakes all who wait.
+func (w *waiting) wakeAll() {
+	w.mu.Lock()
+	all := slices.Collect(maps.Keys(w.mu.names))
+	w.mu.Unlock()
+	for _, namespace := range all {
+		w.wake(namespace)
+	}
+}
+
 // awaited returns those of the namespaces that wait, or all that do. more is false if nobody follows from now on.
 func (w *waiting) awaited(gone []string, all bool) (list []string, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if all {
-		for namespace := range w.mu.names {
-			list = append(list, namespace)
-		}
+		list = slices.Collect(maps.Keys(w.mu.names))
 	}
 	for _, namespace := range gone {
 		if w.mu.names[namespace] {
