@@ -21,6 +21,20 @@ import (
 // 3 MiB, and are held as text, as a tree, and as the JSON of an object whose fields are to get owners.
 const maxPerRequest = 160 << 20
 
+// listOf makes a list of elements for a body of JSON.
+func listOf(element string, n int) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
+}
+
+// entries makes n entries of a map for a body of JSON; each is a format for its number.
+func entries(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+",", i)
+	}
+	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+}
+
 // bad sends a request that is wrong in some way and wants a clear answer: an error that is the client's, as a Status
 // (or the plain 404 of paths that nobody knows), made with bounded memory.
 func (p *inProcess) bad(name, method, target string, body io.Reader, header ...string) (int, string) {

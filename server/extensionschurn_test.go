@@ -23,10 +23,10 @@ type definitionChurn struct {
 	store     *distant
 }
 
-// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 20 s, or as long as CHURN says,
+// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s, or as long as CHURN says,
 // and wants nothing of them left: no goroutines, no memory, no metrics. SEED says what they do.
 func TestDefinitionsAtRandom(t *testing.T) {
-	seed, length := rand.Uint64(), 20*time.Second
+	seed, length := rand.Uint64(), 8*time.Second
 	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
 		seed = n
 	}

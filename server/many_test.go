@@ -1,3 +1,5 @@
+//go:build !race
+
 package server_test
 
 import (
@@ -9,20 +11,6 @@ import (
 
 // maxAnswer is how long the answer to a request with many mistakes may be, in bytes.
 const maxAnswer = 512 << 10
-
-// listOf makes a list of elements for a body of JSON.
-func listOf(element string, n int) string {
-	return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
-}
-
-// entries makes n entries of a map for a body of JSON; each is a format for its number.
-func entries(format string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format+",", i)
-	}
-	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
-}
 
 // TestManyMistakes sends bodies in which nearly everything is wrong: the answer tells of the first mistakes, that there
 // are more, and costs little more than reading the body.

@@ -111,7 +111,7 @@ func TestRapidResets(t *testing.T) {
 			return f
 		}
 		begun := time.Now()
-		const floods, seconds = 8, 10
+		const floods, seconds = 8, 5
 		flooding := make(chan *Frames)
 		for range floods {
 			f := dial()

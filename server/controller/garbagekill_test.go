@@ -301,7 +301,7 @@ func (m *modelRun) barrier(ctx context.Context, l *life) {
 // TestRandomGraphs lets random graphs come to their end, with servers killed at random moments, and wants the end that a slow plain
 // model says. GRAPHS says how many there are, SEED which.
 func TestRandomGraphs(t *testing.T) {
-	graphs, seed := 50, uint64(1)
+	graphs, seed := 20, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("GRAPHS")); err == nil {
 		graphs, seed = n, rand.Uint64()
 	}

@@ -22,7 +22,7 @@ func testShown(t *testing.T, e Engine) {
 			}
 			w := b.watch(storage.WatchRequest{Prefix: "/a/"})
 			w.last = b.rev()
-			const keys = 2000
+			const keys = 500
 			var wg sync.WaitGroup
 			defer wg.Wait()
 			for g := range writers {

@@ -63,7 +63,7 @@ func (r results) run(t *testing.T, dir string, packages []string, args ...string
 		return
 	}
 	// One after the other, as several listen on the same port.
-	flags := []string{"test", "-p=1", "-json", "-trimpath", "-count=1", "-timeout=10m", "-skip", strings.Join(slices.Sorted(maps.Keys(apart)), "|")}
+	flags := []string{"test", "-p=1", "-json", "-vet=off", "-count=1", "-timeout=10m", "-skip", strings.Join(slices.Sorted(maps.Keys(apart)), "|")}
 	cmd := exec.CommandContext(t.Context(), "go", slices.Concat(flags, packages, args)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()

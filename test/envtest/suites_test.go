@@ -54,7 +54,8 @@ func command(t *testing.T, dir, name string, args ...string) []byte {
 	return out
 }
 
-// fetch copies the module to a folder in which its tests can write.
+// fetch copies the module to a folder in which its tests can write. A workspace gives it the dependencies that test/interop has, so that
+// those are not compiled twice.
 func fetch(t *testing.T) string {
 	t.Helper()
 	var module struct{ Dir, Sum string }
@@ -81,18 +82,24 @@ func fetch(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	command(t, filepath.Dir(dir), "go", "work", "init", dir, absolute(t, "../interop"), absolute(t, "../.."))
 	return dir
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // layOut returns the folder of programs.
 func layOut(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("ASSETS"); dir != "" {
-		dir, err := filepath.Abs(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return dir
+		return absolute(t, dir)
 	}
 	dir := t.TempDir()
 	program, assets := filepath.Join(dir, "coracle"), filepath.Join(dir, "assets")

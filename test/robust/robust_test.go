@@ -16,7 +16,7 @@ import (
 // Set from the environment by TestMain.
 var (
 	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
-	duration = 40 * time.Second
+	duration = 20 * time.Second
 	seed     = rand.Uint64N(1_000_000)
 	soaking  = os.Getenv("SOAK") != "" // services, evictions, definitions and garbage take their time
 	binaries string                    // folder of what is built

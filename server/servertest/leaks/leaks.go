@@ -38,24 +38,49 @@ func Learn(secrets ...string) {
 	known.last = slices.Delete(known.last, 0, max(0, len(known.last)-knownSecrets))
 }
 
-// forms are what credentials look like: tokens of JSON, headers, tokens of new nodes, private keys.
-var forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
-	strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
+// forms are what credentials look like: tokens of JSON, headers, tokens of new nodes, private keys. marks are what stands in all of
+// them but the tokens of new nodes.
+var (
+	forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
+		strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
+	marks = append(encodedAnywhere("PRIVATE KEY"), "PRIVATE KEY", "eyJ", "Bearer ", "Basic ")
+)
+
+// mayHold reports whether forms may match. They would take a tenth of the time of all tests with the race detector.
+func mayHold(line []byte) bool {
+	if slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(line, []byte(mark)) }) {
+		return true
+	}
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	for { // the token of a new node has 6 letters, a dot and 16 letters
+		dot := bytes.IndexByte(line, '.')
+		if dot < 0 {
+			return false
+		}
+		before, after := line[max(0, dot-6):dot], line[dot+1:]
+		if !bytes.ContainsFunc(before, other) && !bytes.ContainsFunc(after[:min(16, len(after))], other) {
+			return true
+		}
+		line = after
+	}
+}
 
 // encodedAnywhere returns how a text looks in base64, which depends on what is before it.
 func encodedAnywhere(text string) []string {
 	var all []string
 	for before := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + text))
-		all = append(all, regexp.QuoteMeta(encoded[(before*8+5)/6:len(encoded)-1]))
+		all = append(all, encoded[(before*8+5)/6:len(encoded)-1])
 	}
 	return all
 }
 
 // credential returns one that stands in a line, "" if there is none.
 func credential(line []byte) string {
-	if found := forms.Find(line); found != nil {
-		return string(found)
+	if mayHold(line) {
+		if found := forms.Find(line); found != nil {
+			return string(found)
+		}
 	}
 	known.mu.Lock()
 	defer known.mu.Unlock()
