@@ -15,7 +15,7 @@ import (
 // converter writes a document of version 2 as version 3.
 type converter struct {
 	writer
-	from *swagger
+	from *Swagger
 	// consumes and produces are the media types of operations that name none.
 	consumes, produces []string
 	full               int // the length from which on no contents are written
@@ -25,11 +25,11 @@ type converter struct {
 // those of a shared body in every operation, so that a small document could become a very large one.
 const maxContents = 32 << 20
 
-// appendConverted appends a document of version 2, made by FilterV2, as one of version 3 to dst.
+// appendConverted appends a document of version 2, made by Below, as one of version 3 to dst.
 func appendConverted(dst []byte, info Info, document []byte) []byte {
-	from, err := readSwagger(document)
-	if err != nil { // it is not of FilterV2
-		from = &swagger{}
+	from, err := ReadSwagger(document)
+	if err != nil { // it was made by somebody else
+		from = &Swagger{}
 	}
 	c := converter{
 		writer: writer{dst}, from: from, full: len(dst) + maxContents,

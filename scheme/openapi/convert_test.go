@@ -104,11 +104,15 @@ func FuzzConvert(f *testing.F) {
 	f.Add([]byte(theirs))
 	f.Add([]byte(`{"paths":{"/apis/a.io/v1/x":{"parameters":[{"$ref":"#/parameters/a"}],"get":{"responses":{"x":1}}}},"parameters":{"a":{"$ref":"#/parameters/a"}}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
-		parts, err := FilterV2(document, "/apis/a.io/v1/")
-		if err != nil || parts[0] == nil {
+		read, err := ReadSwagger(document)
+		if err != nil {
 			return
 		}
-		got := AppendV3JSON(nil, Info{}, Document{Swagger: parts[0]})
+		part := read.Below("/apis/a.io/v1/")
+		if part == nil {
+			return
+		}
+		got := AppendV3JSON(nil, Info{}, Document{Swagger: part})
 		if !json.Valid(got) {
 			t.Fatalf("no JSON: %s", got)
 		}

@@ -43,7 +43,7 @@ type Document struct {
 	Resources []Resource
 	// Endpoints are other things to GET.
 	Endpoints []Endpoint
-	// Swagger, if it is set, is what another server says of the group version in version 2, made by FilterV2. Then nothing else but
+	// Swagger, if it is set, is what another server says of the group version in version 2, made by Below. Then nothing else but
 	// the path counts.
 	Swagger []byte
 }
