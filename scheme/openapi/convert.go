@@ -32,7 +32,7 @@ func appendConverted(dst []byte, info Info, document []byte) []byte {
 		from = &Swagger{}
 	}
 	c := converter{
-		writer: writer{dst}, from: from, full: len(dst) + maxContents,
+		writer: writer{dst, true}, from: from, full: len(dst) + maxContents,
 		consumes: mediaTypes(from.whole["consumes"]), produces: mediaTypes(from.whole["produces"]),
 	}
 	for _, types := range []*[]string{&c.consumes, &c.produces} {

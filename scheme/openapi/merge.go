@@ -9,8 +9,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-const kindsKey = "x-kubernetes-group-version-kind"
-
 // Below returns what the document says of the paths below a prefix, as a document for MergeV2 and AppendV3JSON: nil for nothing.
 func (d *Swagger) Below(prefix string) []byte {
 	part := *d
