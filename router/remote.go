@@ -31,7 +31,7 @@ type RemoteV2 struct {
 	v3  schemaSlot
 }
 
-// NewRemoteV2 keeps a document, made by openapi.FilterV2. It does not keep the bytes.
+// NewRemoteV2 keeps a document, made by openapi.Swagger. It does not keep the bytes.
 func NewRemoteV2(document []byte) *RemoteV2 { return &RemoteV2{doc: newSchemaDoc(document, "")} }
 
 // hasV2 reports whether version 2 has something of the version.

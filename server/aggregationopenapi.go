@@ -143,19 +143,16 @@ func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error
 		v2.etag = got.header.Get("Etag")
 		return nil
 	}
-	var prefixes []string
-	for _, r := range remotes {
-		prefixes = append(prefixes, "/apis/"+r.version().String()+"/")
-	}
-	documents, err := openapi.FilterV2(got.body, prefixes...)
+	document, err := openapi.ReadSwagger(got.body)
 	if err != nil {
 		return fmt.Errorf("/openapi/v2: %w", err)
 	}
 	parts := map[meta.GroupVersion]*router.RemoteV2{}
-	for i, r := range remotes {
-		parts[r.version()] = nil
-		if documents[i] != nil {
-			parts[r.version()] = router.NewRemoteV2(documents[i])
+	for _, r := range remotes {
+		gv := r.version()
+		parts[gv] = nil
+		if part := document.Below("/apis/" + gv.String() + "/"); part != nil {
+			parts[gv] = router.NewRemoteV2(part)
 		}
 	}
 	v2.etag, v2.hash, v2.parts = got.header.Get("Etag"), hash, parts

@@ -15,21 +15,31 @@ import (
 // converter writes a document of version 2 as version 3.
 type converter struct {
 	writer
-	from *swagger
-	full int // from which length on no contents are written
+	from *Swagger
+	// consumes and produces are the media types of operations that name none.
+	consumes, produces []string
+	full               int // the length from which on no contents are written
 }
 
 // maxContents is how long a converted document gets before contents are left out, in bytes. Each is written for every media type, and
 // those of a shared body in every operation, so that a small document could become a very large one.
 const maxContents = 32 << 20
 
-// appendConverted appends a document of version 2, made by FilterV2, as one of version 3 to dst.
+// appendConverted appends a document of version 2, made by Below, as one of version 3 to dst.
 func appendConverted(dst []byte, info Info, document []byte) []byte {
-	from, err := readSwagger(document)
-	if err != nil { // it is not of FilterV2
-		from = &swagger{}
+	from, err := ReadSwagger(document)
+	if err != nil { // it was made by somebody else
+		from = &Swagger{}
 	}
-	c := converter{writer{dst}, from, len(dst) + maxContents}
+	c := converter{
+		writer: writer{dst, true}, from: from, full: len(dst) + maxContents,
+		consumes: mediaTypes(from.whole["consumes"]), produces: mediaTypes(from.whole["produces"]),
+	}
+	for _, types := range []*[]string{&c.consumes, &c.produces} {
+		if len(*types) == 0 {
+			*types = anyType
+		}
+	}
 	c.document(info)
 	return c.b
 }
@@ -130,8 +140,10 @@ func (c *converter) operation(op, body map[string]any) {
 	c.parameters(parameters)
 	if body != nil {
 		c.open("requestBody", '{')
-		c.content(body["schema"], op["consumes"], c.from.whole["consumes"])
-		c.fields(body, "description", "required")
+		c.content(body["schema"], op["consumes"], c.consumes)
+		if !c.isFull() {
+			c.fields(body, "description", "required")
+		}
 		c.close('}')
 	}
 	responses, _ := op["responses"].(map[string]any)
@@ -146,15 +158,15 @@ func (c *converter) operation(op, body map[string]any) {
 	c.close('}')
 }
 
-// apart returns a list of parameters without those that are bodies, and the first of these, nil if there is none.
+// apart returns a list of parameters, which may be references, without those that are bodies, and the first of these, nil if there is none.
 func (c *converter) apart(list any) (rest []map[string]any, body map[string]any) {
 	parameters, _ := list.([]any)
 	for _, value := range parameters {
 		p := value.(map[string]any)
+		to := p
 		ref, _ := p["$ref"].(string)
-		to, shared := c.from.parameters[strings.TrimPrefix(ref, v2Parameters)].(map[string]any)
-		if !shared {
-			to = p
+		if name, ok := strings.CutPrefix(ref, v2Parameters); ok {
+			to, _ = c.from.parameters[name].(map[string]any)
 		}
 		switch {
 		case to["in"] != "body":
@@ -208,7 +220,7 @@ func (c *converter) parameter(p map[string]any) {
 func (c *converter) response(r map[string]any, produces any) {
 	if !c.reference(r, v2Responses, v3Responses) {
 		if schema := r["schema"]; schema != nil {
-			c.content(schema, produces, c.from.whole["produces"])
+			c.content(schema, produces, c.produces)
 		}
 		if r["description"] == nil { // which version 3 wants to be there
 			c.str("description", "")
@@ -231,29 +243,37 @@ func (c *converter) reference(object map[string]any, from, to string) bool {
 	return ok
 }
 
-// content writes the schema of a body, which may be nil, for each media type of the first list that is one, and for all if none is.
-func (c *converter) content(schema any, lists ...any) {
-	types := []any{"*/*"}
-	for _, list := range lists {
-		if said, ok := list.([]any); ok && len(said) > 0 {
-			types = said
-			break
-		}
+// content writes the schema of a body, which may be nil, for each media type of a list, or of others if there is none.
+func (c *converter) content(schema, list any, others []string) {
+	types := mediaTypes(list)
+	if len(types) == 0 {
+		types = others
 	}
 	c.open("content", '{')
-	written := map[any]bool{}
 	for _, typ := range types {
-		if written[typ] || len(c.b) >= c.full {
-			continue
+		if c.isFull() {
+			break
 		}
-		written[typ] = true
-		c.member(typ.(string))
+		c.member(typ)
 		if schema != nil {
 			c.schemaTree("schema", schema)
 		}
 		c.close('}')
 	}
 	c.close('}')
+}
+
+// isFull reports whether what may be written many times is not written any more.
+func (c *converter) isFull() bool { return len(c.b) >= c.full }
+
+// mediaTypes are those of a list, each once, in order.
+func mediaTypes(list any) (types []string) {
+	values, _ := list.([]any)
+	for _, v := range values {
+		types = append(types, v.(string))
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
 }
 
 // schemaTree writes a schema, whose references are changed for that.

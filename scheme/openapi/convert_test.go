@@ -70,6 +70,9 @@ func TestConvertBare(t *testing.T) {
 	for document, want := range map[string]string{
 		`{}`: `{"components":{},"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0","paths":{}}`,
 		`[`:  `{"components":{},"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0","paths":{}}`,
+		`{"parameters":{"":{"in":"body"}},"paths":{"/x":{"get":{"parameters":[{"in":"query","name":"q"},{"$ref":"#/parameters/none"}]}}}}`: `{"components":{"parameters":{}},
+			"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0",
+			"paths":{"/x":{"get":{"parameters":[{"in":"query","name":"q","schema":{}},{"$ref":"#/components/parameters/none"}],"responses":{}}}}}`,
 		`{"paths":{"/x":{"put":{"parameters":[{"in":"body","name":"b"},{"in":"body","name":"c"}]}}}}`: `{"components":{},"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0",
 			"paths":{"/x":{"put":{"requestBody":{"content":{"*/*":{}}},"responses":{}}}}}`,
 	} {
@@ -79,15 +82,15 @@ func TestConvertBare(t *testing.T) {
 
 // TestConvertBounded: a body that is written many times does not make a small document a huge one.
 func TestConvertBounded(t *testing.T) {
-	big := `{"description":"` + strings.Repeat("x", 1<<20) + `"}`
+	text := `"description":"` + strings.Repeat("x", 1<<20) + `"`
 	var types, paths []string
 	for i := range 100 {
 		types = append(types, fmt.Sprintf(`"a/%d"`, i))
 		paths = append(paths, fmt.Sprintf(`"/apis/a.io/v1/%d":{"put":{"parameters":[{"$ref":"#/parameters/b"}],"responses":{"200":{"schema":{"type":"string"}}}}}`, i))
 	}
-	document := `{"consumes":[` + strings.Join(types, ",") + `],"parameters":{"b":{"in":"body","name":"body","schema":` + big + `}},"paths":{` + strings.Join(paths, ",") + "}}"
+	document := `{"consumes":[` + strings.Join(types, ",") + `],"parameters":{"b":{"in":"body","name":"body",` + text + `,"schema":{` + text + `}}},"paths":{` + strings.Join(paths, ",") + "}}"
 	got := AppendV3JSON(nil, Info{}, Document{Swagger: filtered(t, document)})
-	if len(got) > maxContents+2<<20 {
+	if len(got) > maxContents+3<<20 {
 		t.Errorf("%d bytes became %d", len(document), len(got))
 	}
 	if n := len(definitions(t, got, "paths")); n != len(paths) {
@@ -101,11 +104,15 @@ func FuzzConvert(f *testing.F) {
 	f.Add([]byte(theirs))
 	f.Add([]byte(`{"paths":{"/apis/a.io/v1/x":{"parameters":[{"$ref":"#/parameters/a"}],"get":{"responses":{"x":1}}}},"parameters":{"a":{"$ref":"#/parameters/a"}}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
-		parts, err := FilterV2(document, "/apis/a.io/v1/")
-		if err != nil || parts[0] == nil {
+		read, err := ReadSwagger(document)
+		if err != nil {
 			return
 		}
-		got := AppendV3JSON(nil, Info{}, Document{Swagger: parts[0]})
+		part := read.Below("/apis/a.io/v1/")
+		if part == nil {
+			return
+		}
+		got := AppendV3JSON(nil, Info{}, Document{Swagger: part})
 		if !json.Valid(got) {
 			t.Fatalf("no JSON: %s", got)
 		}

@@ -34,7 +34,7 @@ func (b *builder) addCustom(docs []Document) {
 	var done sync.WaitGroup
 	for range min(len(kinds), runtime.GOMAXPROCS(0)) {
 		done.Go(func() {
-			var w writer
+			w := writer{v3: !b.v2}
 			for m := range todo {
 				b.custom(&w, m)
 			}
@@ -53,7 +53,7 @@ func (b *builder) custom(w *writer, m Model) {
 	made := &schema.Schema{Name: customName(m.Kind), Kinds: []meta.GroupVersionKind{m.Kind}}
 	write := func(dst []byte) []byte {
 		w.b = w.b[:0]
-		w.schema(b.customModel(m, made), !b.v2)
+		w.schema(b.customModel(m, made))
 		return append(dst, w.b...)
 	}
 	var text []byte

@@ -9,29 +9,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-const kindsKey = "x-kubernetes-group-version-kind"
-
-// FilterV2 returns, for each prefix, what a document of version 2 of another server says of the paths below it, as a document: nil for
-// nothing. One that may be no Swagger 2.0 is an error.
-func FilterV2(document []byte, prefixes ...string) ([][]byte, error) {
-	d, err := readSwagger(document)
-	if err != nil {
-		return nil, err
+// Below returns what the document says of the paths below a prefix, as a document for MergeV2 and AppendV3JSON: nil for nothing.
+func (d *Swagger) Below(prefix string) []byte {
+	part := *d
+	part.definitions, part.paths = maps.Clone(d.definitions), maps.Clone(d.paths)
+	part.drop(func(path string) bool { return !strings.HasPrefix(path, prefix) })
+	if len(part.paths) == 0 {
+		return nil
 	}
-	parts := make([][]byte, len(prefixes))
-	for i, prefix := range prefixes {
-		part := *d
-		part.definitions, part.paths = maps.Clone(d.definitions), maps.Clone(d.paths)
-		part.drop(func(path string) bool { return !strings.HasPrefix(path, prefix) })
-		if len(part.paths) > 0 {
-			parts[i] = part.append(nil)
-		}
-	}
-	return parts, nil
+	return part.append(nil)
 }
 
 // drop takes paths away, and the models that were used by nothing else. What nothing has used stays.
-func (d *swagger) drop(isGone func(path string) bool) {
+func (d *Swagger) drop(isGone func(path string) bool) {
 	before, all := d.used(), len(d.paths)
 	maps.DeleteFunc(d.paths, func(path string, _ any) bool { return isGone(path) })
 	if len(d.paths) < all {
@@ -40,7 +30,7 @@ func (d *swagger) drop(isGone func(path string) bool) {
 	}
 }
 
-// MergeV2 returns a document of version 2, made by V2JSON, with documents of others, made by FilterV2. Of models and parameters that have
+// MergeV2 returns a document of version 2, made by V2JSON, with documents of others, made by Below. Of models and parameters that have
 // one name and say different things, those of later parts get other names. What parts have that is no such document is left out.
 func MergeV2(document []byte, parts [][]byte) []byte {
 	tree, _ := jsontext.RawOf(document).Look(0)
@@ -58,9 +48,9 @@ func MergeV2(document []byte, parts [][]byte) []byte {
 		root[name] = members
 		return members
 	}
-	to := &swagger{definitions: section("definitions"), parameters: section("parameters"), paths: section("paths")}
+	to := &Swagger{definitions: section("definitions"), parameters: section("parameters"), paths: section("paths")}
 	for _, part := range parts {
-		if from, err := readSwagger(part); err == nil {
+		if from, err := ReadSwagger(part); err == nil {
 			to.merge(from)
 		}
 	}
@@ -68,7 +58,7 @@ func MergeV2(document []byte, parts [][]byte) []byte {
 }
 
 // merge takes over what another document has. A path that is there already stays as it is.
-func (d *swagger) merge(from *swagger) {
+func (d *Swagger) merge(from *Swagger) {
 	from.drop(func(path string) bool { return d.paths[path] != nil })
 	if len(from.paths) == 0 {
 		return

@@ -4,7 +4,12 @@
 // What it guarantees: the documents say what those of kube-apiserver say to clients. Models carry their kinds, list
 // types, merge keys, defaults and enumerations; every operation carries its action and kind, so that kubectl finds a
 // kind's schema through the paths and sees from the parameters of PATCH what the server can do. Equal input gives equal
-// bytes. Results are bytes; nothing else is kept, and callers cache them, and the models of custom resources (Model.Text). All functions may be called at once.
+// bytes. Results are bytes; nothing else is kept, and callers cache them, and the models of custom resources (Model.Text). All functions
+// may be called at once.
+//
+// Memory: a document is written once, into one buffer. Meanwhile there are the schemas of all built-in kinds in it, and of custom
+// resources one for each processor, and the texts of the others. What other servers describe is a tree while it is filtered, merged or
+// converted: see Swagger. What is converted takes at most four times the text, and 32 MiB (maxContents).
 //
 // Not here: the endpoints, their negotiation and caching (router); what types look like (scheme/schema).
 //
@@ -43,7 +48,7 @@ type Document struct {
 	Resources []Resource
 	// Endpoints are other things to GET.
 	Endpoints []Endpoint
-	// Swagger, if it is set, is what another server says of the group version in version 2, made by FilterV2. Then nothing else but
+	// Swagger, if it is set, is what another server says of the group version in version 2, made by Below. Then nothing else but
 	// the path counts.
 	Swagger []byte
 }
@@ -113,9 +118,7 @@ func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	if doc.Swagger != nil {
 		return appendConverted(dst, info, doc.Swagger)
 	}
-	b := newBuilder()
-	b.addCustom([]Document{doc})
-	b.add(doc)
+	b := newBuilder(false, doc)
 	if b.alone = doc.custom(); b.alone {
 		info.Title, info.Version = "Kubernetes CRD Swagger", "v0.1.0"
 	}
@@ -133,7 +136,7 @@ func V2JSON(info Info, docs []Document) []byte {
 			here = append(here, doc)
 		}
 	}
-	document := newV2Builder(here).writeV2(info)
+	document := newBuilder(true, here...).writeV2(info)
 	if len(others) > 0 {
 		document = MergeV2(document, others)
 	}

@@ -509,8 +509,8 @@ func TestRulesInTags(t *testing.T) {
 		{c.Type(typeinfo.For[outer]()), `"x-kubernetes-validations":[{"message":"stays","optionalOldSelf":true,"rule":"self == oldSelf"}]`},
 	} {
 		for _, v3 := range []bool{true, false} {
-			var w writer
-			w.members(tt.s, v3)
+			w := writer{v3: v3}
+			w.members(tt.s)
 			if n := strings.Count(string(w.b), tt.want); n != 1 || strings.Count(string(w.b), "x-kubernetes-validations") != 1 {
 				t.Errorf("got %s, want %s once", w.b, tt.want)
 			}

@@ -68,8 +68,10 @@ type builder struct {
 	patch *schema.Schema // the model of patches, which has no type
 }
 
-func newBuilder() *builder {
-	return &builder{
+// newBuilder returns a builder with all that documents describe here.
+func newBuilder(v2 bool, docs ...Document) *builder {
+	b := &builder{
+		v2:      v2,
 		models:  map[string]*schema.Schema{},
 		texts:   map[string][]byte{},
 		kinds:   map[string][]meta.GroupVersionKind{},
@@ -77,12 +79,6 @@ func newBuilder() *builder {
 		options: map[*typeinfo.Type][]parameter{},
 		patch:   &schema.Schema{Name: "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", Description: "Patch is the body of a PATCH request.", Type: schema.Object},
 	}
-}
-
-// newV2Builder returns a builder with all documents.
-func newV2Builder(docs []Document) *builder {
-	b := newBuilder()
-	b.v2 = true
 	b.addCustom(docs)
 	for _, doc := range docs {
 		b.add(doc)
@@ -244,7 +240,7 @@ func (b *builder) writeModels(w *writer, info Info) {
 		if text := b.texts[m.Name]; text != nil {
 			w.b = append(w.b, text...)
 		} else {
-			w.schema(m, !b.v2)
+			w.schema(m)
 		}
 		w.close('}')
 	}

@@ -9,13 +9,13 @@ import (
 
 // schema writes the members of a schema's object. In version 3 nothing can stand beside a reference: where something
 // has to, the reference is wrapped.
-func (w *writer) schema(s *schema.Schema, v3 bool) {
+func (w *writer) schema(s *schema.Schema) {
 	switch {
 	case s.Model == nil:
-		w.members(s, v3)
-	case !v3:
+		w.members(s)
+	case !w.v3:
 		w.str("$ref", v2Models+s.Model.Name)
-		w.members(s, v3)
+		w.members(s)
 	default:
 		start := len(w.b)
 		w.open("allOf", '[')
@@ -24,7 +24,7 @@ func (w *writer) schema(s *schema.Schema, v3 bool) {
 		w.close('}')
 		w.close(']')
 		alone := len(w.b)
-		if w.members(s, v3); len(w.b) == alone {
+		if w.members(s); len(w.b) == alone {
 			w.b = w.b[:start]
 			w.str("$ref", v3Models+s.Model.Name)
 		}
@@ -33,7 +33,7 @@ func (w *writer) schema(s *schema.Schema, v3 bool) {
 
 // members writes what a schema says, in order of the names. Of a Go type nothing that Kubernetes does not publish for
 // its own: no limits but rules, which its own types do not have, and not which values may be null. Version 2 has no defaults, no null and no combinations.
-func (w *writer) members(s *schema.Schema, v3 bool) {
+func (w *writer) members(s *schema.Schema) {
 	limits := s.Limits
 	if limits == nil || s.Go != nil {
 		limits = &schema.Limits{}
@@ -42,10 +42,10 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 	if docs == nil {
 		docs = &schema.Docs{}
 	}
-	w.additional(s.AdditionalProperties, v3)
-	w.schemas("allOf", limits.AllOf, v3)
-	w.schemas("anyOf", limits.AnyOf, v3)
-	if v3 && s.Default != nil {
+	w.additional(s.AdditionalProperties)
+	w.schemas("allOf", limits.AllOf)
+	w.schemas("anyOf", limits.AnyOf)
+	if w.v3 && s.Default != nil {
 		w.tree("default", s.Default)
 	}
 	w.text("description", s.Description)
@@ -59,27 +59,27 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 	w.text("format", s.Format)
 	if s.Items != nil {
 		w.open("items", '{')
-		w.schema(s.Items, v3)
+		w.schema(s.Items)
 		w.close('}')
 	}
 	w.bounds(limits)
 	if limits.Not != nil {
 		w.open("not", '{')
-		w.schema(limits.Not, v3)
+		w.schema(limits.Not)
 		w.close('}')
 	}
-	w.flag("nullable", v3 && s.Nullable && s.Go == nil)
-	w.schemas("oneOf", limits.OneOf, v3)
-	if v3 {
+	w.flag("nullable", w.v3 && s.Nullable && s.Go == nil)
+	w.schemas("oneOf", limits.OneOf)
+	if w.v3 {
 		w.types(s.Types)
 	}
 	if limits.Pattern != nil {
 		w.str("pattern", limits.Pattern.String())
 	}
-	w.properties(s.Properties, v3)
+	w.properties(s.Properties)
 	w.strs("required", s.Required)
 	w.text("title", docs.Title)
-	if !v3 || len(s.Types) == 0 {
+	if !w.v3 || len(s.Types) == 0 {
 		w.text("type", s.Type)
 	}
 	w.flag("uniqueItems", limits.UniqueItems)
@@ -87,7 +87,7 @@ func (w *writer) members(s *schema.Schema, v3 bool) {
 }
 
 // additional writes the schema of entries. One that says nothing is written as true, one that allows nothing as false.
-func (w *writer) additional(s *schema.Schema, v3 bool) {
+func (w *writer) additional(s *schema.Schema) {
 	switch {
 	case s == nil:
 	case s.Forbidden:
@@ -96,7 +96,7 @@ func (w *writer) additional(s *schema.Schema, v3 bool) {
 		w.boolean("additionalProperties", true)
 	default:
 		w.open("additionalProperties", '{')
-		w.schema(s, v3)
+		w.schema(s)
 		w.close('}')
 	}
 }
@@ -104,28 +104,28 @@ func (w *writer) additional(s *schema.Schema, v3 bool) {
 // saysNothing reports whether a schema allows any value.
 func saysNothing(s *schema.Schema) bool { return reflect.ValueOf(s).Elem().IsZero() }
 
-func (w *writer) properties(properties map[string]*schema.Schema, v3 bool) {
+func (w *writer) properties(properties map[string]*schema.Schema) {
 	if len(properties) == 0 {
 		return
 	}
 	w.open("properties", '{')
 	for _, name := range jsontext.Keys(properties) {
 		w.member(name)
-		w.schema(properties[name], v3)
+		w.schema(properties[name])
 		w.close('}')
 	}
 	w.close('}')
 }
 
 // schemas writes a list of schemas unless it is empty.
-func (w *writer) schemas(key string, list []*schema.Schema, v3 bool) {
+func (w *writer) schemas(key string, list []*schema.Schema) {
 	if len(list) == 0 {
 		return
 	}
 	w.open(key, '[')
 	for _, s := range list {
 		w.open("", '{')
-		w.schema(s, v3)
+		w.schema(s)
 		w.close('}')
 	}
 	w.close(']')
@@ -182,7 +182,7 @@ func (w *writer) externalDocs(d *schema.Docs) {
 func (w *writer) extensions(s *schema.Schema) {
 	w.flag("x-kubernetes-embedded-resource", s.EmbeddedResource && s.Go == nil)
 	if len(s.Kinds) > 0 {
-		w.open("x-kubernetes-group-version-kind", '[')
+		w.open(kindsKey, '[')
 		for _, kind := range s.Kinds {
 			w.kind("", kind)
 		}

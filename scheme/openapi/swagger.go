@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// swagger is what counts of a document of version 2, as trees: the objects by name, and what is said of the document as a whole.
-type swagger struct {
+// Swagger is what counts of a document of version 2, as trees: the objects by name, and what is said of the document as a whole. It takes
+// three times the room of the text as a rule, and 24 times at worst, of empty objects.
+type Swagger struct {
 	definitions, parameters, responses, paths map[string]any
 
 	whole map[string]any
@@ -21,9 +22,9 @@ type swagger struct {
 // maxNesting is how deep the objects and lists of a document of another server may nest.
 const maxNesting = 200
 
-// readSwagger reads a document of another server. Whoever reads what comes of it, in JSON or in protobuf, finds values of the types that
+// ReadSwagger reads a document of another server. Whoever reads what comes of it, in JSON or in protobuf, finds values of the types that
 // Swagger 2.0 has there. Of what Swagger does not know nothing is said.
-func readSwagger(document []byte) (*swagger, error) {
+func ReadSwagger(document []byte) (*Swagger, error) {
 	s := jsontext.NewScanner(document, true, nil)
 	s.Depth = jsontext.MaxDepth - maxNesting
 	tree, err := s.Document()
@@ -34,7 +35,7 @@ func readSwagger(document []byte) (*swagger, error) {
 	if !ok {
 		return nil, errors.New("the document is no object")
 	}
-	d, shapes := &swagger{whole: map[string]any{}}, swaggerShapes()
+	d, shapes := &Swagger{whole: map[string]any{}}, swaggerShapes()
 	for _, part := range []struct {
 		name  string
 		shape shape
@@ -70,7 +71,7 @@ func readSwagger(document []byte) (*swagger, error) {
 }
 
 // append appends the document to dst.
-func (d *swagger) append(dst []byte) []byte {
+func (d *Swagger) append(dst []byte) []byte {
 	all := maps.Clone(d.whole)
 	all["definitions"], all["parameters"], all["paths"] = d.definitions, d.parameters, d.paths
 	if len(d.responses) > 0 {
@@ -80,7 +81,7 @@ func (d *swagger) append(dst []byte) []byte {
 }
 
 // used are the references that paths make, and those that follow from them.
-func (d *swagger) used() map[string]bool {
+func (d *Swagger) used() map[string]bool {
 	used, shapes := map[string]bool{}, swaggerShapes()
 	var next []string
 	see := func(object map[string]any) {
@@ -107,7 +108,7 @@ func (d *swagger) used() map[string]bool {
 }
 
 // rename gives references other targets.
-func (d *swagger) rename(refs map[string]string) {
+func (d *Swagger) rename(refs map[string]string) {
 	if len(refs) == 0 {
 		return
 	}

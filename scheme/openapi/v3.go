@@ -13,9 +13,12 @@ const (
 	v2Models, v2Parameters, v2Responses = "#/definitions/", "#/parameters/", "#/responses/"
 )
 
+// kindsKey is where models say which kinds they are the schemas of, and operations on which kind they act.
+const kindsKey = "x-kubernetes-group-version-kind"
+
 // writeV3 appends what was collected as OpenAPI 3.0 to dst.
 func (b *builder) writeV3(dst []byte, info Info) []byte {
-	w := writer{dst}
+	w := writer{dst, true}
 	w.open("", '{')
 	w.open("components", '{')
 	w.open("schemas", '{')
@@ -138,7 +141,7 @@ func (w *writer) operationEnd(op *operation) {
 	w.strs("tags", []string{op.tag})
 	if op.action != "" {
 		w.str("x-kubernetes-action", op.action)
-		w.kind("x-kubernetes-group-version-kind", op.kind)
+		w.kind(kindsKey, op.kind)
 	}
 }
 

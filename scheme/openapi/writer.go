@@ -8,7 +8,8 @@ import (
 
 // writer writes JSON. It puts commas between what is written into one object or array. Keys are "" in arrays.
 type writer struct {
-	b []byte
+	b  []byte
+	v3 bool // schemas are those of version 3
 }
 
 // key starts a value.
