@@ -271,37 +271,25 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 	}
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
+		return nil, s.unverifiable(token, err)
+	}
+	payload := parsed.UnsafePayloadWithoutVerification()
+	if !s.issues(payload) {
 		return nil, nil
 	}
 	var c claims
-	payload := parsed.UnsafePayloadWithoutVerification()
-	unreadable := json.Unmarshal(payload, &c) != nil
-	if unreadable { // one of another issuer may say what it likes
-		var said struct {
-			Issuer string `json:"iss"`
-		}
-		_ = json.Unmarshal(payload, &said)
-		c.Issuer = said.Issuer
-	}
-	if c.Issuer != LegacyIssuer && !slices.Contains(s.cfg.Issuers, c.Issuer) {
-		return nil, nil
-	}
+	unreadable := json.Unmarshal(payload, &c)
 	id := parsed.Signatures[0].Header.KeyID
 	from := s.cfg.Keys.Find(ctx, id)
 	keys := from.of(id)
 	if len(keys) == 0 {
 		return nil, errors.New("invalid signature, no keys found")
 	}
-	for i := range keys {
-		if _, err = parsed.Verify(keys[i].Key); err == nil {
-			break
-		}
+	if !slices.ContainsFunc(keys, func(k jose.JSONWebKey) bool { _, err := parsed.Verify(k.Key); return err == nil }) {
+		return nil, jose.ErrCryptoFailure
 	}
-	switch {
-	case err != nil:
-		return nil, err
-	case unreadable:
-		return nil, errors.New("what the token says cannot be read")
+	if unreadable != nil {
+		return nil, unreadable
 	}
 	var t *accountToken
 	if c.Issuer == LegacyIssuer {
@@ -311,6 +299,30 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 	}
 	t.keys = from
 	return t, nil
+}
+
+// issues reports whether what a token says names an issuer that is known here, even if the rest of it cannot be read: others may say
+// what they like.
+func (s *ServiceAccounts) issues(payload []byte) bool {
+	var said struct {
+		Issuer string `json:"iss"`
+	}
+	_ = json.Unmarshal(payload, &said)
+	return said.Issuer == LegacyIssuer || slices.Contains(s.cfg.Issuers, said.Issuer)
+}
+
+// unverifiable is what is said of a token that cannot be read, because of err: nothing, unless it claims to be of an issuer that is known
+// here, and to be signed as nobody can verify.
+func (s *ServiceAccounts) unverifiable(token string, err error) error {
+	var odd *jose.ErrUnexpectedSignatureAlgorithm
+	if !errors.As(err, &odd) {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil || !s.issues(payload) {
+		return nil
+	}
+	return jose.ErrCryptoFailure
 }
 
 // bind makes what is remembered of a token.

@@ -285,6 +285,7 @@ func TestForgedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	stranger := strings.Split(signed(t, signer(t, other, testIssuer), w.bot()), ".")
+	unverifiable := map[string]bool{"alg none": true, "key confusion": true, "zeros": true, "critical": true}
 	for name, tokens := range map[string][]string{
 		"alg none": {
 			header(`{"alg":"none"}`) + "." + parts[1] + ".", header(`{"alg":"none","kid":"`+ecID+`"}`) + "." + parts[1] + "." + parts[2],
@@ -302,8 +303,12 @@ func TestForgedTokens(t *testing.T) {
 		"another issuer":      {signed(t, signer(t, ec, "https://elsewhere.example.com"), w.bot())},
 	} {
 		for _, token := range tokens {
-			if user, _, err := a.AuthenticateToken(t.Context(), token, nil); user != nil {
+			user, _, err := a.AuthenticateToken(t.Context(), token, nil)
+			if user != nil {
 				t.Errorf("%s: %.60s: got %v, %v", name, token, user, err)
+			}
+			if unverifiable[name] && !errors.Is(err, jose.ErrCryptoFailure) {
+				t.Errorf("%s: %.60s: got %v, want what kube-apiserver says of a signature that does not hold", name, token, err)
 			}
 		}
 	}
