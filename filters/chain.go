@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -24,10 +25,11 @@ type Config struct {
 	Authenticator request.Authenticator
 	Authorizer    request.Authorizer
 
-	Log      *zap.Logger // nil: nothing is logged
-	Metrics  *Metrics    // nil: nothing is counted
-	Drain    *Drain      // nil: requests are not waited for
-	InFlight *InFlight   // nil: 400 reading and 200 writing requests at once
+	Log      *zap.Logger  // nil: nothing is logged
+	Metrics  *Metrics     // nil: nothing is counted
+	Drain    *Drain       // nil: requests are not waited for
+	InFlight *InFlight    // nil: 400 reading and 200 writing requests at once
+	Tracer   trace.Tracer // nil: nothing is traced
 
 	RequestTimeout time.Duration              // 0: one minute
 	LongRunning    func(i *request.Info) bool // nil: LongRunning
@@ -62,6 +64,7 @@ func (c Config) Steps() []Step {
 		{"deadline", "before the first filter that may wait; nobody is known yet, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
 		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Metrics, c.Log, fail)},
+		{"trace", "after authenticate: who may say what is sampled depends on the user", Trace(c.Tracer)},
 		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Authorizer, c.Metrics, fail)},
 		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
 		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Metrics, c.Log, fail)},

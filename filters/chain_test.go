@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -88,7 +89,9 @@ func ok(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }
 // each line moved.
 func TestOrder(t *testing.T) {
 	var got strings.Builder
-	for _, s := range testConfig(t).Steps() {
+	c := testConfig(t)
+	c.Tracer = sdktrace.NewTracerProvider().Tracer("")
+	for _, s := range c.Steps() {
 		if s.Filter == nil {
 			t.Errorf("step %s is off", s.Name)
 		}

@@ -193,6 +193,8 @@ type DebugConfig struct {
 	Profiles ProfilesConfig
 	// Metrics says what /metrics shows.
 	Metrics MetricsConfig
+	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none. (--tracing-config-file)
+	TracingFile string
 	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
 	LogDir string
 }

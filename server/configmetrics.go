@@ -76,8 +76,11 @@ func hashLabel[T ~string | ~[]byte](data T) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// serverHash names this server in metrics, by the machine, as kube-apiserver does.
-var serverHash = sync.OnceValue(func() string {
+// serverHash names this server in metrics.
+var serverHash = sync.OnceValue(func() string { return hashLabel(serverID()) })
+
+// serverID names this server by the machine, as kube-apiserver does.
+var serverID = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {
 		return ""
@@ -87,5 +90,5 @@ var serverHash = sync.OnceValue(func() string {
 		id = append(binary.BigEndian.AppendUint16(id, uint16(len(part))), part...)
 	}
 	sum := sha256.Sum256(id)
-	return hashLabel("apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16])))
+	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 })

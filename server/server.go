@@ -105,6 +105,11 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	identity.accounts.follow(d.life.work, c.Log)
+	tracer, err := newTracer(c.Serving.Debug.TracingFile, d.life.work, c.Log)
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
 	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
 	if err != nil {
 		d.close()
@@ -130,6 +135,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Authorizer:     authorizers,
 		Log:            c.Log,
 		Metrics:        metrics.requests,
+		Tracer:         tracer,
 		Drain:          d.life.drain,
 		InFlight:       inflight,
 		RequestTimeout: c.Limits.RequestTimeout,

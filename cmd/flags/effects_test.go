@@ -138,6 +138,8 @@ var effects = map[string]struct{ value, effect string }{
 	"disabled-metrics":                {"a,b", "Serving.Debug.Metrics.Disabled=[a b]"},
 	"show-hidden-metrics-for-version": {"1.35", "Serving.Debug.Metrics.Hidden=true"},
 
+	"tracing-config-file": {"f", "Serving.Debug.TracingFile=f"},
+
 	"allow-privileged":                 {"true", "API.AllowPrivileged=true"},
 	"enable-logs-handler":              {"true", "Serving.Debug.LogDir=/var/log"},
 	"endpoint-reconciler-type":         {"none", "API.Services.NoKubernetesEndpoints=true"},

@@ -193,8 +193,3 @@ func (q *quantity) Set(s string) (err error) {
 
 // Type implements pflag.Value.
 func (*quantity) Type() string { return "quantity" }
-
-func (o *Options) bindTraces(s *section) {
-	s.String("tracing-config-file", "", "TracingConfiguration file: where traces of requests go")
-	s.ignore("no traces are made", "tracing-config-file")
-}

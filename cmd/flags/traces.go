@@ -1,0 +1,5 @@
+package flags
+
+func (o *Options) bindTraces(s *section) {
+	s.StringVar(&o.config.Serving.Debug.TracingFile, "tracing-config-file", "", "TracingConfiguration file: where traces of requests go, a span for each")
+}

@@ -1,0 +1,60 @@
+package filters
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// TestTrace: a span of each request whose user is known, named by what is asked for, and by whose word it is part of a trace.
+func TestTrace(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, tt := range []struct {
+		h                     http.HandlerFunc
+		token, method, target string
+		want                  string // name, code, error, part of the trace, links
+	}{
+		{ok, "admin-token", "GET", "/api/v1/namespaces/n/pods/p", "GET /api/v1/namespaces/{:namespace}/pods/{:name} 200 Unset true 0"},
+		{ok, "alice-token", "GET", "/api/v1/pods?limit=1", "GET /api/v1/pods 200 Unset false 1"},
+		{ok, "admin-token", "PUT", "/apis/apps/v1/namespaces/n/deployments/d/scale", "PUT /apis/apps/v1/namespaces/{:namespace}/deployments/{:name}/scale 200 Unset true 0"},
+		{ok, "admin-token", "GET", "/version", "GET 200 Unset true 0"},
+		{ok, "alice-token", "POST", "/api/v1/namespaces/n/pods", "POST /api/v1/namespaces/{:namespace}/pods 403 Unset false 1"},
+		{func(http.ResponseWriter, *http.Request) { panic("oh") }, "admin-token", "GET", "/version", "GET 500 Error true 0"},
+		{ok, "wrong-token", "GET", "/version", ""},
+	} {
+		c, spans := testConfig(t), tracetest.NewInMemoryExporter()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+		c.Tracer = provider.Tracer("test")
+		serve(c, tt.h, tt.token, tt.method, tt.target, "traceparent", parent)
+		var got string
+		for _, s := range spans.GetSpans() {
+			code, target := "", ""
+			for _, a := range s.Attributes {
+				switch a.Key {
+				case "http.response.status_code":
+					code = a.Value.String()
+				case "http.target":
+					target = a.Value.String()
+				}
+			}
+			got += fmt.Sprintf("%s %s %v %t %d", s.Name, code, s.Status.Code, s.SpanContext.TraceID().String() == parent[3:35], len(s.Links))
+			if target != tt.target || s.EndTime.Before(s.StartTime) || s.Status.Code == codes.Ok {
+				t.Errorf("%s: got span %+v", tt.target, s)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: got %q, want %q", tt.method, tt.target, got, tt.want)
+		}
+		if err := provider.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if off := slices.IndexFunc(testConfig(t).Steps(), func(s Step) bool { return s.Name == "trace" && s.Filter == nil }); off < 0 {
+		t.Error("where nothing is traced there is a filter for it")
+	}
+}

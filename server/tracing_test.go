@@ -1,0 +1,125 @@
+package server_test
+
+import (
+	"crypto/tls"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// collector has the traces that were sent to a socket.
+type collector struct {
+	mu   sync.Mutex
+	sent []byte
+}
+
+func (c *collector) serve(t *testing.T, path string) {
+	servePlugin(t, path, "opentelemetry.proto.collector.trace.v1.TraceService", map[string]func([]byte) ([]byte, error){
+		"Export": func(in []byte) ([]byte, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.sent = append(c.sent, in...)
+			return nil, nil
+		},
+	})
+}
+
+// has reports whether text stands in what was sent.
+func (c *collector) has(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Contains(string(c.sent), text)
+}
+
+func tracingFile(t *testing.T, text string) server.ServingConfig {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tracing.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return server.ServingConfig{Debug: server.DebugConfig{TracingFile: file}}
+}
+
+// TestTracing sends spans of requests: of all, or of those that are sampled by who asks, if that counts for something.
+func TestTracing(t *testing.T) {
+	const trace, path = "0af7651916cd43dd8448eb211c80319c", "/api/v1/namespaces/default/configmaps/a"
+	id, err := hex.DecodeString(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, rate      string
+		token, parent   bool // the request has
+		span, continues bool // it is traced, as part of the trace that it belongs to
+	}{
+		{"none is sampled", "0", true, false, false, false},
+		{"all are sampled", "1000000", true, false, true, false},
+		{"whose trace it is", "0", true, true, true, true},
+		{"a stranger's trace", "0", false, true, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var c collector
+			socket := filepath.Join(t.TempDir(), "s")
+			c.serve(t, socket)
+			t.Run("serve", func(t *testing.T) { // with its end the last spans are sent
+				s := servertest.Start(t, server.Config{Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
+					Serving: tracingFile(t, "endpoint: unix://"+socket+"\nsamplingRatePerMillion: "+tt.rate+"\n")})
+				r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.token {
+					r.Header.Set("Authorization", "Bearer "+s.Token)
+				}
+				if tt.parent {
+					r.Header.Set("traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+				}
+				transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool(t, s.CAPEM)}}
+				defer transport.CloseIdleConnections()
+				resp, err := transport.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if want := map[bool]int{true: http.StatusNotFound, false: http.StatusForbidden}[tt.token]; resp.StatusCode != want {
+					t.Errorf("got %d, want %d", resp.StatusCode, want)
+				}
+			})
+			if got := c.has("GET /api/v1/namespaces/{:namespace}/configmaps/{:name}") && c.has(path) && c.has("http.response.status_code"); got != tt.span {
+				t.Errorf("traced: got %t, want %t", got, tt.span)
+			}
+			if got := c.has(string(id)); got != tt.continues {
+				t.Errorf("as part of its trace: got %t, want %t", got, tt.continues)
+			}
+		})
+	}
+}
+
+// TestTracingRefused reports what is wrong with a file, in kube-apiserver's words.
+func TestTracingRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"samplingRatePerMillion: -1":      "failed to validate tracing configuration: samplingRatePerMillion: Invalid value: -1: sampling rate must be positive",
+		"samplingRatePerMillion: 1000001": "samplingRatePerMillion: Invalid value: 1000001: sampling rate per million must be less than or equal to one million",
+		"endpoint: http://localhost:4317": `endpoint: Invalid value: "http://localhost:4317": unsupported scheme: http.  Options are none, dns, unix, or unix-abstract.`,
+		"rate: 7":                         `failed to read tracing config: unable to decode tracing configuration data: strict decoding error: unknown field "rate"`,
+		"kind: Other":                     "failed to read tracing config: unable to decode tracing configuration data: ",
+		"samplingRatePerMillion: many":    "failed to read tracing config: unable to decode tracing configuration data: ",
+	} {
+		c := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Serving: tracingFile(t, text)}
+		if _, err := servertest.New(t, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+	c := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}}
+	c.Serving.Debug.TracingFile = filepath.Join(t.TempDir(), "none")
+	if _, err := servertest.New(t, c); err == nil || !strings.Contains(err.Error(), "failed to read tracing config: unable to read tracing configuration from ") {
+		t.Errorf("without the file: got %v", err)
+	}
+}
