@@ -82,6 +82,7 @@ func (r *route) connect() *connection {
 	if cert != nil {
 		to.Certificate = func() (*tls.Certificate, error) { return cert, nil }
 	}
+	to.Flawed = r.metrics.flaws.behind
 	next := &connection{cert: cert}
 	next.Forwarder, next.err = callout.NewForwarder(to)
 	if !r.now.CompareAndSwap(now, next) {

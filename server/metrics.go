@@ -29,6 +29,7 @@ type metrics struct {
 
 	conversions  *conversionMetrics
 	availability *availability
+	flaws        *flawMetrics
 }
 
 // forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
@@ -53,6 +54,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
 	availability, availabilityErr := newAvailability(reg)
+	flaws, flawsErr := newFlawMetrics(reg)
 	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	tokens, tokensErr := newTokenMetrics(reg)
 	labels := []string{"group", "version", "resource"}
@@ -64,7 +66,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, requestsErr, tokensErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr, requestsErr, tokensErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -76,7 +78,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	return &metrics{
 		requests: requests, watches: watches, store: store, unreadable: unreadable, tokens: tokens, deprecated: deprecated, conversions: conversions,
-		availability: availability,
+		availability: availability, flaws: flaws,
 	}, errors.Join(errs...)
 }
 
