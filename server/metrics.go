@@ -28,7 +28,7 @@ type metrics struct {
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
 	conversions  *conversionMetrics
-	availability *availability
+	availability *availabilityMetrics
 	flaws        *flawMetrics
 }
 
@@ -53,7 +53,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	store, storeErr := newStoreMetrics(reg)
 	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
-	availability, availabilityErr := newAvailability(reg)
+	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
 	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	tokens, tokensErr := newTokenMetrics(reg)
