@@ -62,6 +62,8 @@ type aggregator struct {
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
 	docs  *neighbours                                   // as they describe themselves
+
+	availability availability
 }
 
 // reach is what it takes to reach other servers.
@@ -92,11 +94,9 @@ type schemaHandler struct {
 
 // ServeHTTP implements http.Handler.
 func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if table := h.table.Load(); table != nil {
-		if to := (*table)[h.version]; to != nil {
-			to.ServeHTTP(w, r)
-			return
-		}
+	if to := h.other(h.version); to != nil {
+		to.ServeHTTP(w, r)
+		return
 	}
 	router.NotFound(w, r)
 }
@@ -104,8 +104,8 @@ func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ServeHTTP answers a request that has come through the filters.
 func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if table := a.table.Load(); table != nil {
-		if to := (*table)[versionOf(r.URL.Path, info)]; to != nil {
+	if a.table.Load() != nil {
+		if to := a.other(versionOf(r.URL.Path, info)); to != nil {
 			to.ServeHTTP(w, r)
 			return
 		}
@@ -117,10 +117,12 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.on.ServeHTTP(w, r)
 }
 
-// local reports whether no other server has a group version.
-func (a *aggregator) local(gv meta.GroupVersion) bool {
-	table := a.table.Load()
-	return table == nil || (*table)[gv] == nil
+// other returns the other server that has a group version, nil if none has.
+func (a *aggregator) other(gv meta.GroupVersion) *remote {
+	if table := a.table.Load(); table != nil {
+		return (*table)[gv]
+	}
+	return nil
 }
 
 // legacy is the version that stands for all paths under /api.
@@ -161,7 +163,7 @@ func (a *aggregator) begin(s *Server) error {
 			return nil
 		}}),
 		s.AddPostStartHook(Hook{Name: "apiservice-status-remote-available-controller", Run: func(_ context.Context, s *Server) error {
-			a.metrics.availability.begin(a, s)
+			a.availability.begin(a, s)
 			return nil
 		}}))
 }
@@ -280,7 +282,7 @@ func (a *aggregator) forget(name string) bool {
 // publish puts the table in force.
 func (a *aggregator) publish() {
 	defer a.docs.set(a.known)
-	defer a.metrics.availability.need(len(a.known) > 0)
+	defer a.availability.need(len(a.known) > 0)
 	if len(a.known) == 0 {
 		a.table.Store(nil)
 		return

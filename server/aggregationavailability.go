@@ -25,11 +25,40 @@ import (
 // Whether servers behind this one can be reached, a controller finds out, which works as long as there is one to ask. It is not among
 // those that can be chosen from: without it no request is handed on.
 
-// availability has the conditions of APIServices with servers behind them kept, and counts what all say.
-type availability struct {
+// availabilityMetrics count what APIServices say, under Kubernetes' names.
+type availabilityMetrics struct {
 	unavailable *prometheus.GaugeVec
 	lost        *prometheus.CounterVec
-	turn        sync.Mutex // of the controller: it ends before it begins again
+}
+
+func newAvailabilityMetrics(reg *prometheus.Registry) (*availabilityMetrics, error) {
+	m := &availabilityMetrics{
+		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
+			Help: "1 for each API service that is not said to be available, 0 for the others."}, []string{"name"}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
+			Help: "How often this server has found that an API service is available no more, by why."}, []string{"name", "reason"}),
+	}
+	return m, errors.Join(reg.Register(m.unavailable), reg.Register(m.lost))
+}
+
+// show counts what an APIService says.
+func (m *availabilityMetrics) show(s *apiregistrationv1.APIService) {
+	unavailable := 1.0
+	if isAvailable(s) {
+		unavailable = 0
+	}
+	m.unavailable.WithLabelValues(strings.Clone(s.Name)).Set(unavailable) // the name refers to the text of the whole object
+}
+
+// forget drops what was counted of an APIService that is gone.
+func (m *availabilityMetrics) forget(name string) {
+	m.unavailable.DeleteLabelValues(name)
+	m.lost.DeletePartialMatch(prometheus.Labels{"name": name})
+}
+
+// availability has the conditions of APIServices with servers behind them kept.
+type availability struct {
+	turn sync.Mutex // of the controller: it ends before it begins again
 
 	mu     sync.Mutex
 	find   func(context.Context) // the controller; nil before its time
@@ -38,25 +67,16 @@ type availability struct {
 	end    context.CancelFunc // nil while it does not run
 }
 
-func newAvailability(reg *prometheus.Registry) (*availability, error) {
-	v := &availability{
-		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
-			Help: "1 for each API service that is not said to be available, 0 for the others."}, []string{"name"}),
-		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
-			Help: "How often this server has found that an API service is available no more, by why."}, []string{"name", "reason"}),
-	}
-	return v, errors.Join(reg.Register(v.unavailable), reg.Register(v.lost))
-}
-
 // begin has the controller run from now on, whenever it is needed.
 func (v *availability) begin(a *aggregator, s *Server) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	lost := a.metrics.availability.lost
 	v.work = s.life.controllers
 	v.find = func(ctx context.Context) {
 		c := controller.APIServiceAvailability{
 			Client: s.client, Check: a.check, Log: a.log.Named("availability"),
-			Lost: func(name, reason string) { v.lost.WithLabelValues(strings.Clone(name), reason).Inc() },
+			Lost: func(name, reason string) { lost.WithLabelValues(strings.Clone(name), reason).Inc() },
 		}
 		c.Run(ctx)
 	}
@@ -88,21 +108,6 @@ func (v *availability) settleLocked() {
 	}
 }
 
-// show counts what an APIService says.
-func (v *availability) show(s *apiregistrationv1.APIService) {
-	unavailable := 1.0
-	if isAvailable(s) {
-		unavailable = 0
-	}
-	v.unavailable.WithLabelValues(strings.Clone(s.Name)).Set(unavailable) // the name refers to the text of the whole object
-}
-
-// forget drops what was counted of an APIService that is gone.
-func (v *availability) forget(name string) {
-	v.unavailable.DeleteLabelValues(name)
-	v.lost.DeletePartialMatch(prometheus.Labels{"name": name})
-}
-
 // isAvailable reports whether an APIService is said to be available.
 func isAvailable(s *apiregistrationv1.APIService) bool {
 	c := apiregistrationv1.Condition(s, apiregistrationv1.Available)
@@ -118,10 +123,7 @@ const (
 
 // check asks the server behind an APIService once for the version that it should have. Of what it says, only whether it has it counts.
 func (a *aggregator) check(ctx context.Context, s *apiregistrationv1.APIService) error {
-	var known *remote
-	if table := a.table.Load(); table != nil {
-		known = (*table)[meta.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version}]
-	}
+	known := a.other(meta.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version})
 	r := a.newRemote(s, known)
 	if known == nil || known.route != r.route { // it is not in the table yet, or no more
 		defer r.close()
@@ -144,7 +146,7 @@ func (a *aggregator) check(ctx context.Context, s *apiregistrationv1.APIService)
 // answers asks for a path, and returns nil for an answer that is neither an error nor a redirect.
 func (r *remote) answers(ctx context.Context, to *url.URL) error {
 	c := http.Client{
-		Transport: r.roundTripper(), Timeout: checkTime,
+		Transport: r.connect(), Timeout: checkTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	req := (&http.Request{Method: http.MethodGet, URL: to, Header: http.Header{}}).WithContext(ctx)

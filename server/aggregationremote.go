@@ -68,11 +68,8 @@ func (r *route) resolve(ctx context.Context) (host string, err error) {
 	return r.aggregator.resolve(ctx, *r.target.Service)
 }
 
-// roundTripper sends requests to the server behind, to the address in their URL, which resolve returns. Before each request it is asked
-// for again, as the certificate may have changed that this server shows.
-func (r *route) roundTripper() http.RoundTripper { return r.connect() }
-
-// connect returns the present connection, or makes one.
+// connect returns what sends requests to the server behind, to the address in their URL, which resolve returns. It is asked for again
+// before each, as the certificate may have changed that this server shows.
 func (r *route) connect() *connection {
 	now, cert := r.now.Load(), r.certificate()
 	if now != nil && now.cert == cert {
@@ -82,6 +79,7 @@ func (r *route) connect() *connection {
 	if cert != nil {
 		to.Certificate = func() (*tls.Certificate, error) { return cert, nil }
 	}
+	to.Flawed = r.metrics.flaws.behind
 	next := &connection{cert: cert}
 	next.Forwarder, next.err = callout.NewForwarder(to)
 	if !r.now.CompareAndSwap(now, next) {
@@ -123,5 +121,5 @@ func (r *remote) get(ctx context.Context, user *request.User, path string, heade
 		req.Header = http.Header{}
 	}
 	speakFor(req.Header, user, true)
-	return r.roundTripper().RoundTrip(req)
+	return r.connect().RoundTrip(req)
 }

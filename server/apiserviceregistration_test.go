@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -201,5 +202,37 @@ func TestOwnGroupsRegistration(t *testing.T) {
 	q = newQuay(t, server.Config{API: server.APIConfig{Runtime: runtimeConfig("apiregistration.k8s.io/v1=false")}})
 	if code, _ := q.raw("GET", apiServicePath, ""); code != http.StatusNotFound {
 		t.Errorf("turned off: got %d for APIServices, want 404", code)
+	}
+}
+
+// TestNotReadyBeforeRegistration: a server is not ready while one of its versions is not available, and says which.
+func TestNotReadyBeforeRegistration(t *testing.T) {
+	p := newInProcess(t)
+	if code, body := p.do("POST", apiServicePath, `{"metadata":{"name":"v1.policy"},"spec":{"group":"policy","version":"v1","groupPriorityMinimum":7,`+
+		`"versionPriority":1,"service":{"namespace":"ns","name":"none"}}}`); code != http.StatusCreated {
+		t.Fatal(code, body)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	eventually(t, "it is said what is missing", func() bool {
+		code, body := p.do("GET", "/readyz/autoregister-completion", "")
+		return code == http.StatusInternalServerError && strings.Contains(body, "missing APIService: [v1.policy]")
+	})
+	if code, body := p.do("GET", "/readyz", ""); code != http.StatusInternalServerError || !strings.Contains(body, "[-]autoregister-completion failed") {
+		t.Errorf("got %d %s, want it not ready", code, body)
+	}
+	if code, body := p.do("DELETE", apiServicePath+"/v1.policy", ""); code != http.StatusOK {
+		t.Fatal(code, body)
+	}
+	<-p.Ready()
+	if code, body := p.do("GET", "/readyz", ""); code != http.StatusOK {
+		t.Errorf("got %d %s, want it ready", code, body)
 	}
 }

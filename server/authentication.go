@@ -25,7 +25,7 @@ import (
 //
 // Tokens that do not say what they are for are for the server. Whoever shows no credentials at all is anonymous. As soon as the user is
 // known, nobody behind sees headers of front proxies.
-func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer, note func(authn.TokenUse)) (request.Authenticator, request.TokenAuthenticator, error) {
+func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer, m *metrics) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all []request.Authenticator
 	if id.proxies != nil {
 		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
@@ -55,7 +55,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 	if err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	tokens, err := newTokens(c, id, objects, known, meter, work, note)
+	tokens, err := newTokens(c, id, objects, known, meter, work, m)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,7 +90,7 @@ func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *is
 }
 
 // newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, meter authn.CacheMeter, work *background, note func(authn.TokenUse)) (request.TokenAuthenticator, error) {
+func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, meter authn.CacheMeter, work *background, m *metrics) (request.TokenAuthenticator, error) {
 	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
@@ -105,7 +105,7 @@ func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issu
 	if objects.stores.Store(serviceAccounts) != nil {
 		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
 			Issuers: c.ServiceAccounts.Issuers, Keys: id.accounts.keys, Audiences: c.Audiences,
-			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: note,
+			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: m.tokens,
 		}))
 	}
 	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
@@ -115,7 +115,7 @@ func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issu
 		known = append(known, authn.Fixed(issuers, c.Audiences))
 	}
 	if c.Webhook.File != "" {
-		hook, err := newTokenWebhook(c, meter, work)
+		hook, err := newTokenWebhook(c, meter, m.flaws.webhooks, work)
 		if err != nil {
 			return nil, fmt.Errorf("server: token webhook: %w", err)
 		}
@@ -128,11 +128,12 @@ func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issu
 const hookTries = 5
 
 // newTokenWebhook makes what asks the webhook about tokens. Its connections end with work.
-func newTokenWebhook(c AuthenticationConfig, meter authn.CacheMeter, work *background) (request.TokenAuthenticator, error) {
+func newTokenWebhook(c AuthenticationConfig, meter authn.CacheMeter, flawed func(callout.Flaw), work *background) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {
 		return nil, err
 	}
+	target.Flawed = flawed
 	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ import (
 type authorizerChain struct {
 	config  AuthorizationConfig
 	metrics *authorizationMetrics
+	flawed  func(callout.Flaw) // counts webhooks whose certificates are flawed
 	log     *zap.Logger
 	// lasting are the authorizers that no new configuration replaces, by type.
 	lasting map[string]request.Authorizer
@@ -42,8 +43,11 @@ type deciders struct {
 	webhooks []*callout.Client
 }
 
-func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Registry) (*authorizerChain, error) {
-	a := &authorizerChain{config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, file: c.authorizersFile}
+func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Registry, flawed func(callout.Flaw)) (*authorizerChain, error) {
+	a := &authorizerChain{
+		config: c.Authorization, log: c.Log.Named("authorization"), lasting: map[string]request.Authorizer{}, roles: roles, file: c.authorizersFile,
+		flawed: flawed,
+	}
 	var err error
 	if a.metrics, err = newAuthorizationMetrics(reg, c.authorizers); err != nil {
 		return nil, err
@@ -124,6 +128,7 @@ func (a *authorizerChain) webhook(place *authz.AuthorizerConfiguration) (*authz.
 	if err != nil {
 		return nil, nil, err
 	}
+	target.Flawed = a.flawed
 	client, err := callout.New(callout.Config{
 		Name: place.Name, Target: target, Timeout: w.Timeout.Duration, Retry: webhookRetry, MaxAnswer: 1 << 20,
 		Hooks: callout.Hooks{Tried: a.metrics.tried},

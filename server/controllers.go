@@ -134,7 +134,7 @@ func (s *Server) contents() []meta.GroupVersionResource {
 			continue
 		}
 		for _, o := range now.of(e) {
-			if i := slices.IndexFunc(o.versions, func(v router.GroupVersion) bool { return s.behind.local(v.GroupVersion) }); i >= 0 { // under some name there is one
+			if i := slices.IndexFunc(o.versions, func(v router.GroupVersion) bool { return s.behind.other(v.GroupVersion) == nil }); i >= 0 { // under some name there is one
 				list = append(list, o.versions[i].WithResource(o.name.Resource))
 				break
 			}

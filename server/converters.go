@@ -17,6 +17,7 @@ import (
 type converters struct {
 	resolve callout.Resolver
 	metrics *conversionMetrics
+	flawed  func(callout.Flaw)
 
 	mu    sync.Mutex
 	known map[string]*sharedClient // by how the webhook is reached
@@ -60,8 +61,10 @@ func (c *converters) client(config *apiextensionsv1.WebhookClientConfig) (client
 	defer c.mu.Unlock()
 	shared := c.known[string(place)]
 	if shared == nil {
+		to := target(config)
+		to.Flawed = c.flawed
 		client, err := callout.New(callout.Config{
-			Name: "conversion", Target: target(config), Resolve: c.resolve, MaxAnswer: maxConverted, TellTimeout: true,
+			Name: "conversion", Target: to, Resolve: c.resolve, MaxAnswer: maxConverted, TellTimeout: true,
 		})
 		if err != nil {
 			return nil, nil, err

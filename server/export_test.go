@@ -31,7 +31,7 @@ func ByEndpoints(s *Server) func(namespace, name string, port int) (string, erro
 
 // NoAvailability leaves what API services say of the servers behind them to the test.
 func NoAvailability(s *Server) {
-	v := s.resources.metrics.availability
+	v := &s.behind.availability
 	v.need(false)
 	v.mu.Lock()
 	defer v.mu.Unlock()

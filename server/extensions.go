@@ -65,7 +65,7 @@ const customPriority = 1000
 func newDefinitions(r *resources, on *GenericServer, resolve callout.Resolver) *definitions {
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
-		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, known: map[string]*sharedClient{}},
+		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, flawed: r.metrics.flaws.webhooks, known: map[string]*sharedClient{}},
 		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }

@@ -26,7 +26,8 @@ type metrics struct {
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
 	conversions  *conversionMetrics
-	availability *availability
+	availability *availabilityMetrics
+	flaws        *flawMetrics
 }
 
 // forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
@@ -50,7 +51,8 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	store, storeErr := newStoreMetrics(reg)
 	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
-	availability, availabilityErr := newAvailability(reg)
+	availability, availabilityErr := newAvailabilityMetrics(reg)
+	flaws, flawsErr := newFlawMetrics(reg)
 	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	tokens, tokensErr := newTokenMetrics(reg)
 	labels := []string{"group", "version", "resource"}
@@ -62,7 +64,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, requestsErr, tokensErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr, requestsErr, tokensErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -74,7 +76,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 	}
 	return &metrics{
 		requests: requests, watches: watches, store: store, unreadable: unreadable, tokens: tokens, deprecated: deprecated, conversions: conversions,
-		availability: availability,
+		availability: availability, flaws: flaws,
 	}, errors.Join(errs...)
 }
 

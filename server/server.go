@@ -110,13 +110,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics.tokens)
+	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	roles := newRoles(d.resources.Stores)
-	authorizers, err := newAuthorizerChain(c, roles, reg)
+	authorizers, err := newAuthorizerChain(c, roles, reg, metrics.flaws.webhooks)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())

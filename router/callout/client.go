@@ -202,7 +202,9 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return c.transport.RoundTrip(to)
+	resp, err := c.transport.RoundTrip(to)
+	tellFlaws(resp, err, c.cfg.Target.Flawed)
+	return resp, err
 }
 
 // failed is why there was no answer, or not all of it.

@@ -14,7 +14,10 @@ import (
 //
 // Connections are kept by address, HTTP/2 where it is spoken, but for requests that ask to switch protocols: the body of the answer
 // 101 is then the connection, an io.ReadWriteCloser.
-type Forwarder struct{ usual, upgrades *http.Transport }
+type Forwarder struct {
+	usual, upgrades *http.Transport
+	flawed          func(Flaw)
+}
 
 // NewForwarder returns a Forwarder to a service, of which name, namespace and what is said about certificates count. The error says
 // what is wrong with it.
@@ -30,7 +33,7 @@ func NewForwarder(to Target) (*Forwarder, error) {
 	upgrades, err := to.transport()
 	upgrades.ForceAttemptHTTP2, upgrades.Protocols = false, new(http.Protocols)
 	upgrades.Protocols.SetHTTP1(true)
-	return &Forwarder{usual, upgrades}, err
+	return &Forwarder{usual, upgrades, to.Flawed}, err
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -40,6 +43,7 @@ func (f *Forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 		by = f.upgrades
 	}
 	resp, err := by.RoundTrip(r)
+	tellFlaws(resp, err, f.flawed)
 	if err != nil {
 		return nil, unheard(err)
 	}

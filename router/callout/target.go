@@ -34,6 +34,9 @@ type Target struct {
 	// Authorize, if set, adds credentials to each request. Its error must not contain them.
 	Authorize func(h http.Header) error
 
+	// Flawed, if set, is told of the flaws of the other end's certificate, at each request.
+	Flawed func(Flaw)
+
 	// plain allows http, which only an operator may ask for, in a file.
 	plain bool
 }

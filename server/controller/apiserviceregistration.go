@@ -65,10 +65,11 @@ const (
 	learnTime = time.Second
 )
 
-// Begin registers the versions that stay. It tries until each has been registered and available.
+// Begin registers the versions that stay. It tries until each has been registered and available once.
 func (c *APIServiceRegistration) Begin(ctx context.Context) {
+	done := map[meta.GroupVersion]bool{}
 	for after := 50 * time.Millisecond; ctx.Err() == nil; after = min(2*after, 5*time.Second) {
-		err := c.begin(ctx)
+		err := c.begin(ctx, done)
 		if ctx.Err() != nil {
 			return
 		}
@@ -89,26 +90,31 @@ func (c *APIServiceRegistration) Missing() error {
 	return errors.New("not finished")
 }
 
-func (c *APIServiceRegistration) begin(ctx context.Context) error {
+// begin tries once to register those that are not done, and says which of them are.
+func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupVersion]bool) error {
 	list, err := c.services().List(ctx, meta.ListOptions{})
 	if err != nil {
 		return err
 	}
-	c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
+	first := c.stale == nil
+	if first {
+		c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
+	}
 	there := map[string]*apiregistrationv1.APIService{}
 	for _, s := range list.Items {
 		there[s.Name] = s
-		if s.Labels[automanagedLabel] == managedOnStart {
+		if first && s.Labels[automanagedLabel] == managedOnStart {
 			c.stale[s.Name] = true
 		}
 	}
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var ready []meta.GroupVersion
 	var missing []string
 	var errs []error
-	var mu sync.Mutex
 	room := make(chan struct{}, registrationWriters)
 	for gv, v := range c.Local.All() {
-		if !v.Stays {
+		if !v.Stays || done[gv] {
 			continue
 		}
 		name := serviceName(gv)
@@ -116,14 +122,20 @@ func (c *APIServiceRegistration) begin(ctx context.Context) error {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			if ok, err := c.complete(ctx, gv, v, there[name]); !ok {
-				mu.Lock()
-				defer mu.Unlock()
+			ok, err := c.complete(ctx, gv, v, there[name])
+			mu.Lock()
+			defer mu.Unlock()
+			if ok {
+				ready = append(ready, gv)
+			} else {
 				missing, errs = append(missing, name), append(errs, err)
 			}
 		})
 	}
 	wg.Wait()
+	for _, gv := range ready {
+		done[gv] = true
+	}
 	if len(missing) == 0 {
 		return nil
 	}

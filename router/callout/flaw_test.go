@@ -1,0 +1,119 @@
+package callout
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFlaws: flaws of the other end's certificate are told of, whether calls fail of them or not.
+func TestFlaws(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := template("authority")
+	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
+	ca := signed(t, authority, authority, &key.PublicKey, key)
+	named := func(change func(c *x509.Certificate)) *x509.Certificate {
+		c := template("localhost")
+		c.DNSNames = []string{"localhost", "s.n.svc"}
+		change(c)
+		return c
+	}
+	for _, tt := range []struct {
+		name       string
+		leaf       *x509.Certificate
+		bad, taken string // flaws, where certificates are looked at, and where none is
+	}{
+		{"fine", named(func(*x509.Certificate) {}), "", ""},
+		{"of another name", named(func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere"} }), "", ""},
+		{"without names", named(func(c *x509.Certificate) { c.DNSNames = nil }), "[0]", "[0]"},
+		{"of another name alone", named(func(c *x509.Certificate) { c.DNSNames, c.Subject.CommonName = nil, "elsewhere" }), "", "[0]"},
+		{"over SHA-1", named(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.SHA1WithRSA }), "[1]", "[1]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{{
+				Certificate: [][]byte{signed(t, tt.leaf, authority, &leafKey.PublicKey, key)}, PrivateKey: leafKey,
+			}}}
+			s.StartTLS()
+			defer s.Close()
+			url := "https://localhost" + s.URL[strings.LastIndexByte(s.URL, ':'):]
+			for _, end := range []struct {
+				target Target
+				want   string
+			}{
+				{Target{CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca})}, tt.bad},
+				{Target{Insecure: true}, tt.taken},
+			} {
+				got := ""
+				end.target.Flawed = func(f Flaw) { got += fmt.Sprint([]Flaw{f}) }
+				by := end.target
+				by.URL = url
+				c, err := New(Config{Name: "flawed", Target: by})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Post(t.Context(), []byte("{}"))
+				c.Close()
+				if got != end.want || !by.Insecure && (err == nil) != (tt.name == "fine") {
+					t.Errorf("a call, accepting all: %v: got %q, %v, want %q", by.Insecure, got, err, end.want)
+				}
+				got = ""
+				by = end.target
+				by.Service = &Service{Namespace: "n", Name: "s"}
+				f, err := NewForwarder(by)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp, err := f.RoundTrip(r); err == nil {
+					resp.Body.Close()
+				}
+				f.Close()
+				if want := end.want; by.Insecure && got != want || !by.Insecure && got != strings.ReplaceAll(want, "[0]", "") {
+					t.Errorf("handed on, accepting all: %v: got %q, want %q", by.Insecure, got, want)
+				}
+			}
+		})
+	}
+}
+
+func template(name string) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+}
+
+// signed makes a certificate.
+func signed(t *testing.T, c, by *x509.Certificate, public any, key *rsa.PrivateKey) []byte {
+	t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, c, by, public, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}

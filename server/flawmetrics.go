@@ -1,0 +1,32 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/router/callout"
+)
+
+// flawMetrics count requests to others whose certificates have flaws, under Kubernetes' names.
+type flawMetrics struct {
+	behind, webhooks func(callout.Flaw)
+}
+
+func newFlawMetrics(reg prometheus.Registerer) (*flawMetrics, error) {
+	var errs []error
+	of := func(whom, prefix string) func(callout.Flaw) {
+		counters := [...]prometheus.Counter{
+			callout.NoNames: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "x509_missing_san_total",
+				Help: "Requests to " + whom + " whose certificates say whose they are in the common name of the subject alone."}),
+			callout.SHA1: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "x509_insecure_sha1_total",
+				Help: "Requests to " + whom + " whose certificates are signed over a SHA-1 hash."}),
+		}
+		for _, c := range counters {
+			errs = append(errs, reg.Register(c))
+		}
+		return func(f callout.Flaw) { counters[f].Inc() }
+	}
+	m := &flawMetrics{behind: of("servers behind this one", "apiserver_kube_aggregator_"), webhooks: of("webhooks", "apiserver_webhooks_")}
+	return m, errors.Join(errs...)
+}

@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/server"
+)
+
+// TestFlawedCertificates are counted, those of servers behind and of webhooks apart, and what is answered in place of a server behind.
+func TestFlawedCertificates(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nameless := newSigner(t, "some").sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}}, &key.PublicKey)
+	other := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/apis" {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, "{}")
+	}))
+	other.Config.ErrorLog = log.New(io.Discard, "", 0)
+	other.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{nameless}, PrivateKey: key}}}
+	other.StartTLS()
+	defer other.Close()
+	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")
+	write(t, file, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: x, user: u}}],
+		users: [{name: u, user: {}}], clusters: [{name: x, cluster: {server: "`+other.URL+`", insecure-skip-tls-verify: true}}]}`)
+	s := inFront(t, func(c *server.Config) {
+		c.Authentication.Webhook.File = file
+		c.Authorization.Modes, c.Authorization.Webhook.ConfigFile = []string{server.AuthorizeByRoles, server.AuthorizeWebhook}, file
+	})
+	counted := func(name string) (n int) {
+		t.Helper()
+		_, metrics := do(t, s, "GET", "/metrics", "")
+		for line := range strings.SplitSeq(metrics, "\n") {
+			if rest, ok := strings.CutPrefix(line, name+" "); ok {
+				fmt.Sscan(rest, &n)
+			}
+		}
+		return n
+	}
+	const behind, webhooks = "apiserver_kube_aggregator_x509_missing_san_total", "apiserver_webhooks_x509_missing_san_total"
+	if n := counted(behind); n > 0 {
+		t.Errorf("nobody has been asked yet: got %d", n)
+	}
+	before := counted(webhooks)
+	as := func(header ...string) int {
+		r := newRequest(t, s, "GET", "/api/v1/pods", nil)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		resp, err := s.Client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if code := as("Authorization", "Bearer nobody-knows-this-token"); code != http.StatusUnauthorized {
+		t.Errorf("a token that nobody knows: got %d", code)
+	}
+	first := counted(webhooks)
+	if code := as("Impersonate-User", "alice"); code == http.StatusOK {
+		t.Errorf("what nobody allows: got %d", code)
+	}
+	if second := counted(webhooks); first <= before || second <= first {
+		t.Errorf("webhooks: counted %d, %d and then %d", before, first, second)
+	}
+	server.NoAvailability(s.Server)
+	port := int32(other.Listener.Addr().(*net.TCPAddr).Port)
+	skiffs := &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
+		Group: "skiffs.example.com", Version: "v1", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
+		Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "behind", Port: &port},
+	}}
+	skiffs.Name = "v1.skiffs.example.com"
+	register(t, s, skiffs)
+	if counted(behind) == 0 {
+		t.Error("a server behind is not counted")
+	}
+	setAvailable(t, s, skiffs.Name, apiregistrationv1.ConditionFalse)
+	eventually(t, "it is not handed on", func() bool {
+		code, _ := do(t, s, "GET", "/apis/skiffs.example.com/v1/skiffs", "")
+		return code == http.StatusServiceUnavailable
+	})
+	if n := series(t, s, `apiserver_request_terminations_total{code="503",component="aggregator"`); n != 1 {
+		t.Errorf("what is not handed on: %d series", n)
+	}
+}

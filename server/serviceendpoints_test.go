@@ -1,0 +1,94 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// TestServicesByEndpoints finds endpoints of services that are ready.
+func TestServicesByEndpoints(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, server.Config{Controllers: []string{}})
+	post := func(path, body string) {
+		t.Helper()
+		if code, answer := do(t, s, "POST", path, body); code != http.StatusCreated {
+			t.Fatal(code, answer)
+		}
+	}
+	const of = "/api/v1/namespaces/default/services"
+	post(of, `{"metadata":{"name":"some"},"spec":{"ports":[{"name":"https","port":443},{"name":"other","port":444}]}}`)
+	post(of, `{"metadata":{"name":"none"},"spec":{"ports":[{"port":443}]}}`)
+	post(of, `{"metadata":{"name":"external"},"spec":{"type":"ExternalName","externalName":"localhost"}}`)
+	slice := func(name, service, kind, endpoints string) {
+		t.Helper()
+		post("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/service-name":%q}},
+			"addressType":%q,"ports":[{"name":"other","port":1},{"name":"https","port":8443},{"name":"open"}],"endpoints":[%s]}`, name, service, kind, endpoints))
+	}
+	slice("six", "some", "IPv6", `{"addresses":["2001:db8::1"]}`)
+	slice("four", "some", "IPv4", `{"addresses":["192.0.2.1"],"conditions":{"ready":false}},{"addresses":["192.0.2.2"]},{"addresses":["192.0.2.3"],"conditions":{"ready":true}}`)
+	slice("strange", "others", "IPv4", `{"addresses":["192.0.2.9"]}`)
+	slice("unready", "none", "IPv4", `{"addresses":["192.0.2.8"],"conditions":{"ready":false}}`)
+	resolve := server.ByEndpoints(s.Server)
+	addresses := func(name string, port int) (got map[string]bool, err error) {
+		got = map[string]bool{}
+		for range 100 {
+			address, err := resolve("default", name, port)
+			if err != nil {
+				return nil, err
+			}
+			got[address] = true
+		}
+		return got, nil
+	}
+	for _, tt := range []struct {
+		name string
+		port int
+		want []string
+		err  string
+	}{
+		{"some", 0, []string{"192.0.2.2:8443", "192.0.2.3:8443"}, ""},
+		{"some", 444, []string{"192.0.2.2:1", "192.0.2.3:1"}, ""},
+		{"some", 445, nil, `no service port 445 found for service "some"`},
+		{"none", 443, nil, `no endpoints available for service "none"`},
+		{"external", 443, nil, `unsupported service type "ExternalName"`},
+		{"gone", 443, nil, `service "gone" not found`},
+	} {
+		got, err := addresses(tt.name, tt.port)
+		if found := sorted(got); !slices.Equal(found, tt.want) || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s:%d: got %q, %v", tt.name, tt.port, found, err)
+		}
+	}
+
+	// What changes counts at once, and for the services that it is about.
+	const slicesPath = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/"
+	for _, step := range []struct{ method, slice, body, want string }{
+		{"PATCH", "four", `{"endpoints":[{"addresses":["192.0.2.4"]}]}`, `["192.0.2.4:8443"]`},
+		{"PATCH", "strange", `{"endpoints":[{"addresses":["192.0.2.5"]}]}`, `["192.0.2.4:8443"]`},
+		{"PATCH", "strange", `{"metadata":{"labels":{"kubernetes.io/service-name":"some"}}}`, `["192.0.2.4:8443" "192.0.2.5:8443"]`},
+		{"PATCH", "four", `{"metadata":{"labels":null}}`, `["192.0.2.5:8443"]`},
+		{"DELETE", "strange", "", `["[2001:db8::1]:8443"]`},
+		{"DELETE", "six", "", `[]`},
+	} {
+		if code, body := do(t, s, step.method, slicesPath+step.slice, step.body); code != http.StatusOK {
+			t.Fatal(code, body)
+		}
+		got, err := addresses("some", 443)
+		if found := fmt.Sprintf("%q", sorted(got)); found != step.want || (err == nil) != (step.want != "[]") {
+			t.Errorf("after %s of %s: got %s, %v, want %s", step.method, step.slice, found, err, step.want)
+		}
+	}
+}
+
+// sorted returns the keys of a set.
+func sorted(set map[string]bool) (keys []string) {
+	for k := range set {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
