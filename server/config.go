@@ -185,8 +185,18 @@ type ServingConfig struct {
 	SharePort, ShareAddress bool
 	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
+	// Debug is what the server shows of itself.
+	Debug DebugConfig
+}
+
+// DebugConfig is what a server shows of itself, to those who may see such paths.
+type DebugConfig struct {
 	// Profiles says who gets profiles of the process.
 	Profiles ProfilesConfig
+	// Flags are shown at /flagz, by their names; nil: there is no such path. (--feature-gates=ComponentFlagz)
+	Flags func() map[string]string
+	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
+	NoStatus bool
 }
 
 // HTTPConfig says how the server speaks to clients.

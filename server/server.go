@@ -279,7 +279,10 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := s.addProfiles(c.Serving.Profiles); err != nil {
+	if err := s.addProfiles(c.Serving.Debug.Profiles); err != nil {
+		return err
+	}
+	if err := s.addPages(&c.Serving.Debug); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -153,7 +153,7 @@ func TestProfilesSocket(t *testing.T) {
 	left.SetUnlinkOnClose(false)
 	left.Close()
 	t.Run("server", func(t *testing.T) {
-		at := server.Config{Serving: server.ServingConfig{Profiles: server.ProfilesConfig{Socket: path}}}
+		at := server.Config{Serving: server.ServingConfig{Debug: server.DebugConfig{Profiles: server.ProfilesConfig{Socket: path}}}}
 		servertest.Start(t, at)
 		if second, err := (servertest.Environment{Config: at}).Start(); err == nil || !strings.Contains(err.Error(), "address already in use") {
 			t.Errorf("a second server at the socket: got %v, %v", second, err)

@@ -1,6 +1,10 @@
 package flags
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
 
 // features is what flags about features say in a way of their own.
 type features struct {
@@ -8,9 +12,9 @@ type features struct {
 }
 
 func (o *Options) bindFeatures(s *section) {
-	s.BoolVar(&o.config.Serving.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
-	s.StringVar(&o.config.Serving.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
-	s.BoolVar(&o.config.Serving.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
+	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "let FlowSchemas share out the requests that are served at once")
 	s.ignore("--max-requests-inflight and --max-mutating-requests-inflight bound requests either way", "enable-priority-and-fairness")
 }
@@ -29,4 +33,22 @@ func (o *Options) finishFeatures() error {
 		}
 	}
 	return nil
+}
+
+// finishPages has the server tell of itself, and of its flags.
+func (o *Options) finishPages() {
+	debug, gates := &o.config.Serving.Debug, &o.generic.gates
+	debug.NoStatus = !gates.enabled("ComponentStatusz")
+	if gates.enabled("ComponentFlagz") {
+		debug.Flags = o.values
+	}
+}
+
+// values are all flags with what they say.
+func (o *Options) values() map[string]string {
+	values := map[string]string{}
+	for _, s := range o.sections {
+		s.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
+	}
+	return values
 }
