@@ -86,6 +86,11 @@ func TestOddPaths(t *testing.T) {
 		{"GET " + pods + "/x/", 404, json, `pods \"x\" not found`},
 		{"GET " + pods + "/x/status/y", 404, json, noResource},
 
+		{"GET /apis/apiregistration.k8s.io/v1/apiservices/x/scale", 404, json, noResource},
+		{"GET /apis/apiregistration.k8s.io/v1/nope", 404, json, noResource},
+		{"GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/x/scale", 404, json, noResource},
+		{"GET /apis/apiextensions.k8s.io/v2", 404, json, noResource},
+
 		{"GET /version//", 200, json, `"gitVersion"`},
 		{"GET /version/x", 404, json, noResource},
 		{"GET /openapi/v3/", 404, "", ""},
