@@ -257,7 +257,7 @@ func (c *clause) matches(t Type) bool {
 func (c *clause) media(t Type, offer Offer) (Media, bool) {
 	m, convert, stream, server := c.read(t)
 	if offer&OfferDiscovery != 0 {
-		return m, stream == "" && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
+		return m, (stream == "" || stream == "watch") && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
 	}
 	m.Stream = stream == "watch"
 	if stream != "" && (!m.Stream || t == YAML || offer&(OfferStream|OfferWatch) == 0) || server != "" && server != "v1" {
