@@ -17,6 +17,10 @@ import (
 // Groups may come and go while it serves; readers need no lock. Documents are made when somebody asks for them first,
 // and kept until what they say changes: see picture.
 type Discovery struct {
+	// Address, if set, is how /api names the server to its clients; "" or nil: as this one has reached it. It is fixed before the first
+	// request.
+	Address func() string
+
 	codecs *codec.Factory
 	mu     sync.Mutex // serialises changes
 	local  *picture   // what is served here; under mu
@@ -68,9 +72,9 @@ func (d *Discovery) Match(path string) http.Handler {
 	var doc *document
 	switch {
 	case prefix == "apis" && rest == "":
-		return &root{p, false}
+		return &root{p: p}
 	case prefix == "api" && rest == "" && p.groups[""] != nil:
-		return &root{p, true}
+		return &root{p: p, legacy: true, address: d.Address}
 	case prefix == "apis":
 		name, version, _ := strings.Cut(rest, "/")
 		if name != "" {

@@ -194,7 +194,8 @@ func TestAggregatedDiscoveryForms(t *testing.T) {
 		{strings.Replace(aggregatedJSON, "v2", "v2beta1", 1), none, none},
 		{strings.Replace(aggregatedJSON, "v2", "v2beta1", 1) + ",application/json", plain, plain},
 		{"application/json;as=APIGroupDiscoveryList", none, none},
-		{aggregatedJSON + ";stream=watch", none, none},
+		{aggregatedJSON + ";stream=watch", aggregatedJSON, aggregatedJSON},
+		{aggregatedJSON + ";stream=x", none, none},
 		{"", plain, plain},
 		{";;;,,;=", none, none},
 	} {

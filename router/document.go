@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"net"
@@ -135,8 +136,9 @@ func StorageHash(gvk meta.GroupVersionKind) string {
 
 // root answers /apis and /api: the plain list, or everything at once for clients that accept that.
 type root struct {
-	p      *picture
-	legacy bool // /api
+	p       *picture
+	legacy  bool          // /api
+	address func() string // see Discovery; of /api
 }
 
 // ServeHTTP implements http.Handler.
@@ -154,23 +156,26 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err == nil && media.As == codec.AsDiscovery:
 		root.p.serveAggregated(w, r, root.legacy, media)
 	case root.legacy:
-		(&document{codecs: root.p.codecs, make: func() meta.Typed { return root.p.apiVersions(r) }}).ServeHTTP(w, r)
+		(&document{codecs: root.p.codecs, make: func() meta.Typed { return root.apiVersions(r) }}).ServeHTTP(w, r)
 	default:
 		root.p.list.ServeHTTP(w, r)
 	}
 }
 
-// apiVersions is the document at /api. It names the address under which the client reached the server.
-func (p *picture) apiVersions(r *http.Request) *meta.APIVersions {
+// apiVersions is the document at /api.
+func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	doc := &meta.APIVersions{}
 	doc.Kind = "APIVersions"
-	for _, v := range p.groups[""].versions {
+	for _, v := range root.p.groups[""].versions {
 		doc.Versions = append(doc.Versions, v.Version)
 	}
-	address := r.Host
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+	address := ""
+	if root.address != nil {
+		address = root.address()
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && address == "" {
 		address = local.String()
 	}
-	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}}
+	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: cmp.Or(address, r.Host)}}
 	return doc
 }

@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("Accept %q: got an error in %s, want %s", accept, w.Header().Get("Content-Type"), typ)
 		}
 	}
-	for accept, indented := range map[string]bool{"application/json": false, "text/html": true, table: true, "application/json;pretty=1": true} {
+	for accept, indented := range map[string]bool{"application/json": false, "application/*": false, "text/html": true, table: true, "application/json;pretty=1": true} {
 		if w := serve(t, core(t, f), "GET", "/api/v1/nothing", "", "Accept", accept); strings.HasPrefix(w.Body.String(), "{\n  ") != indented {
 			t.Errorf("Accept %q: got %s, want it indented: %v", accept, w.Body, indented)
 		}

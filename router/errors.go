@@ -49,7 +49,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}
-	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), 0)
+	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), codec.OfferUnrouted)
 	if negotiateErr != nil {
 		media = codec.Media{Pretty: true}
 	} else if media.Type == codec.JSON {

@@ -197,6 +197,10 @@ type DebugConfig struct {
 	TracingFile string
 	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
 	LogDir string
+	// Flags are shown at /flagz, by their names; nil: there is no such path. (--feature-gates=ComponentFlagz)
+	Flags func() map[string]string
+	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
+	NoStatus bool
 }
 
 // MetricsConfig says what /metrics shows.

@@ -15,7 +15,7 @@ func (s *Server) addDebug(c *DebugConfig) error {
 			return err
 		}
 	}
-	return s.addProfiles(c.Profiles)
+	return errors.Join(s.addProfiles(c.Profiles), s.addPages(c))
 }
 
 // logDir is a folder of logs. As with kube-apiserver, a name that no file can have is that of no file.

@@ -45,7 +45,8 @@ func (l *lastResort) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // none answers what no server of the chain knows: with a Status inside of the groups of the server's own, else with a plain 404.
 func (l *lastResort) none(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if group, ok := l.core.Discovery.GroupOf(r.URL.Path, info); ok && l.core.REST.Serves(group) {
+	group, known := l.core.Discovery.GroupOf(r.URL.Path, info)
+	if own := l.core.REST.Serves(group) || group == apiServices.Group || group == customResourceDefinitions.Group; known && own {
 		router.WriteError(w, r, router.ErrNotFound())
 		return
 	}

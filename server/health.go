@@ -40,11 +40,12 @@ type health struct {
 	stopping atomic.Bool
 	lenient  time.Time // until then /livez takes hooks that still run for done
 	failing  sync.Map  // names of the checks that failed when they were last made
+	metrics  *healthMetrics
 	log      *zap.Logger
 }
 
 func newHealth(paths *router.PrefixMux, store *configured, grace time.Duration, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), log: log}
+	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), metrics: newHealthMetrics(), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
@@ -99,7 +100,7 @@ func (h *health) shutdown() healthCheck {
 	}}
 }
 
-// install serves /healthz, /livez and /readyz, and each check below them; those of post-start hooks come with the hooks.
+// install serves /healthz, /livez and /readyz, each check below them, and what came of them; those of post-start hooks come with the hooks.
 func (h *health) install() error {
 	live := func() []healthCheck { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
 	ready := func() []healthCheck { return append(h.notLive(h.readiness()...), h.shutdown()) }
@@ -108,6 +109,7 @@ func (h *health) install() error {
 		h.paths.Handle("/livez", h.endpoint("livez", live)),
 		h.paths.Handle("/readyz", h.endpoint("readyz", ready)),
 		h.paths.Handle("/readyz/shutdown", h.single(h.shutdown())),
+		h.paths.Handle("/metrics/slis", h.metrics),
 	}
 	for _, c := range h.basic() {
 		errs = append(errs, h.installCheck(c))
@@ -170,7 +172,8 @@ func (h *health) single(c healthCheck) http.Handler {
 			answerText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}
-		answerText(w, http.StatusOK, "ok")
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "ok")
 	})
 }
 
@@ -183,13 +186,16 @@ func (h *health) endpoint(name string, checks func() []healthCheck) http.Handler
 		var report strings.Builder
 		failed := false
 		for _, c := range all {
-			switch {
-			case excluded[c.name]:
+			if excluded[c.name] {
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.name)
-			case h.made(r.Context(), c) != nil:
+				continue
+			}
+			err := h.made(r.Context(), c)
+			h.metrics.made(c.name, name, err)
+			if err != nil {
 				failed = true
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)
-			default:
+			} else {
 				fmt.Fprintf(&report, "[+]%s ok\n", c.name)
 			}
 		}
@@ -256,14 +262,3 @@ func (h *health) note(check string, err error) {
 
 // maxUnknown is up to which length the report names more checks that do not exist, in bytes.
 const maxUnknown = 1 << 10
-
-// readOnly refuses what is not a GET, as a Status.
-func readOnly(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			router.WriteError(w, r, router.ErrMethod())
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}

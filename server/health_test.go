@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -56,4 +57,32 @@ func TestHealthLog(t *testing.T) {
 	away := error(&storage.Error{Op: "revision", Kind: storage.Unavailable})
 	store.err.Store(&away)
 	probe(http.StatusInternalServerError, 2)
+}
+
+// TestHealthMetrics wants what endpoints find counted, and what was left out or asked for alone not.
+func TestHealthMetrics(t *testing.T) {
+	store := &ailing{Store: memory.New(memory.Config{})}
+	p := newInProcess(t, func(cfg *server.Config) { cfg.Storage.Store = store })
+	p.do("GET", "/livez", "")
+	p.do("GET", "/livez?exclude=log", "")
+	p.do("GET", "/livez/ping", "")
+	broken := errors.New("broken")
+	store.err.Store(&broken)
+	p.do("GET", "/livez", "")
+	_, body := p.do("GET", "/metrics/slis", "")
+	for _, want := range []string{
+		`kubernetes_healthcheck{name="ping",type="livez"} 1`, `kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 3`,
+		`kubernetes_healthcheck{name="etcd",type="livez"} 0`, `kubernetes_healthchecks_total{name="etcd",status="error",type="livez"} 1`,
+		`kubernetes_healthchecks_total{name="etcd",status="success",type="livez"} 2`,
+		`kubernetes_healthchecks_total{name="log",status="success",type="livez"} 2`, "process_start_time_seconds ",
+	} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("%s is not in %s", want, body)
+		}
+	}
+	for _, other := range []string{`type="readyz"`, "go_goroutines"} {
+		if strings.Contains(body, other) {
+			t.Errorf("%s is in %s", other, body)
+		}
+	}
 }

@@ -32,5 +32,5 @@ func installOpenAPI(core *GenericServer, schemas *router.OpenAPI) error {
 	if err := core.Paths.Handle("/openapi/v3", v3); err != nil {
 		return err
 	}
-	return core.Paths.HandleHidden("/openapi/v3/", v3)
+	return core.Paths.Handle("/openapi/v3/", v3)
 }

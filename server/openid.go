@@ -21,17 +21,18 @@ func (s *Server) addIssuerPaths(c completed) error {
 		s.log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
-	err := s.HandleGet(authn.KeysPath, func(w http.ResponseWriter, _ *http.Request) error {
+	const keySet, document = "application/jwk-set+json", "application/json"
+	err := s.Core.Paths.Handle(authn.KeysPath, produces(keySet, answered(func(w http.ResponseWriter, _ *http.Request) error {
 		set, err := keys.Keys().KeySet()
 		if err != nil {
 			return err
 		}
-		return writePublic(w, "application/jwk-set+json", set, keys.MaxAge())
-	})
+		return writePublic(w, keySet, set, keys.MaxAge())
+	})))
 	if err != nil {
 		return err
 	}
-	return s.HandleGet(authn.DiscoveryPath, func(w http.ResponseWriter, _ *http.Request) error {
+	return s.Core.Paths.Handle(authn.DiscoveryPath, produces(document, answered(func(w http.ResponseWriter, _ *http.Request) error {
 		url := sa.KeysURL
 		if url == "" {
 			url = "https://" + s.external(&c.Serving) + authn.KeysPath
@@ -40,8 +41,8 @@ func (s *Server) addIssuerPaths(c completed) error {
 		if err != nil {
 			return err
 		}
-		return writePublic(w, "application/json", body, keys.MaxAge())
-	})
+		return writePublic(w, document, body, keys.MaxAge())
+	})))
 }
 
 // writePublic writes what anybody may keep for a while.

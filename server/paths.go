@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -24,13 +25,13 @@ var Version = "dev"
 
 // installPaths serves what is no API resource: version, index, metrics, schemas. Health and profiles have files of their own.
 func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string) error {
-	versions, index := readOnly(versionHandler(version)), indexHandler(core)
+	versions, index := produces("application/json", versionHandler(version)), indexHandler(core)
 	return errors.Join(
 		core.Paths.Handle("/version", versions),
 		core.Paths.HandleHidden("/version/", onlyAt("/version", versions)),
-		core.Paths.Handle("/", index),
-		core.Paths.Handle("/index.html", index),
-		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{DisableCompression: true})),
+		core.Paths.HandleHidden("/", index),
+		core.Paths.HandleHidden("/index.html", index),
+		core.Paths.Handle("/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})),
 		installOpenAPI(core, schemas),
 	)
 }
@@ -39,11 +40,38 @@ func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics promethe
 // through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
 // has written anything, is answered as a Status. For other methods there is Core.Paths.
 func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
-	return s.Core.Paths.Handle(path, readOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.Core.Paths.Handle(path, readOnly(answered(get)))
+}
+
+// answered is a handler that may fail.
+func answered(get func(w http.ResponseWriter, r *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := get(w, r); err != nil {
 			router.WriteError(w, r, err)
 		}
-	})))
+	})
+}
+
+// readOnly refuses what is not a GET, as a Status.
+func readOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			router.WriteError(w, r, router.ErrMethod())
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// produces is readOnly for what has one form, and refuses clients that accept others alone.
+func produces(contentType string, h http.Handler) http.Handler {
+	return readOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := codec.Producible(r.Header.Get("Accept"), contentType); err != nil {
+			router.WriteError(w, r, err)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
 }
 
 // onlyAt serves one path of a prefix, with any number of slashes at its end, and answers 404, as a Status, on those below
@@ -96,6 +124,7 @@ func versionHandler(version string) http.Handler {
 func indexHandler(core *GenericServer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		paths := append(core.Paths.Paths(), core.Discovery.Paths()...)
+		paths = append(paths, "/apis/") // which kube-apiserver lists as well
 		sort.Strings(paths)
 		body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 		if err != nil { // a map of strings cannot fail

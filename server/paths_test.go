@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/server"
 )
 
 // TestOddPaths asks for paths that no client means, and gets the answers that kube-apiserver has for them.
@@ -83,6 +86,11 @@ func TestOddPaths(t *testing.T) {
 		{"GET " + pods + "/x/", 404, json, `pods \"x\" not found`},
 		{"GET " + pods + "/x/status/y", 404, json, noResource},
 
+		{"GET /apis/apiregistration.k8s.io/v1/apiservices/x/scale", 404, json, noResource},
+		{"GET /apis/apiregistration.k8s.io/v1/nope", 404, json, noResource},
+		{"GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/x/scale", 404, json, noResource},
+		{"GET /apis/apiextensions.k8s.io/v2", 404, json, noResource},
+
 		{"GET /version//", 200, json, `"gitVersion"`},
 		{"GET /version/x", 404, json, noResource},
 		{"GET /openapi/v3/", 404, "", ""},
@@ -121,5 +129,51 @@ func TestExclusionsAreNamed(t *testing.T) {
 	const want = "warn: some health checks cannot be excluded: no matches for \"a\",\"b\"\n"
 	if _, body := p.do("GET", "/livez?exclude=b&exclude=a&exclude=b&verbose", ""); !strings.Contains(body, want) {
 		t.Errorf("got %s, want %q in it", body, want)
+	}
+}
+
+// TestProduced: who accepts other forms alone than the one that there is, is refused.
+func TestProduced(t *testing.T) {
+	p := newInProcess(t)
+	for path, only := range map[string]string{
+		"/version": "application/json", "/openid/v1/jwks": "application/jwk-set+json", "/.well-known/openid-configuration": "application/json",
+	} {
+		for accept, want := range map[string]int{"": 200, only: 200, "*/*": 200, "text/html," + only + ";q=0.5": 200, "text/html": 406, "application/*": 406} {
+			code, body := p.do("GET", path, "", "Accept", accept)
+			if code != want || code == 406 && status(body).Message != "406: Not Acceptable\n\nAvailable representations: "+only {
+				t.Errorf("GET %s, Accept %q: got %d %.300s, want %d", path, accept, code, body, want)
+			}
+		}
+		if code, body := p.do("POST", path, "", "Accept", "text/html"); code != 405 {
+			t.Errorf("POST %s: got %d %s, want 405", path, code, body)
+		}
+	}
+}
+
+// TestIndex compares what / lists.
+func TestIndex(t *testing.T) {
+	p := newInProcess(t, func(cfg *server.Config) {
+		cfg.Serving.Debug = server.DebugConfig{Profiles: server.ProfilesConfig{Serve: true}, Flags: func() map[string]string { return nil }}
+	})
+	_, body := p.do("GET", "/", "")
+	var index struct{ Paths []string }
+	if err := json.Unmarshal([]byte(body), &index); err != nil {
+		t.Fatal(err)
+	}
+	var other []string
+	for _, path := range index.Paths {
+		if first := strings.Split(path, "/")[1]; path == "/"+first || first != "apis" && first != "api" && first != "healthz" && first != "livez" && first != "readyz" {
+			other = append(other, path)
+		}
+	}
+	want := "/.well-known/openid-configuration /api /apis /flagz /healthz /livez /metrics /metrics/slis /openapi/v2 /openapi/v3 /openapi/v3/ " +
+		"/openid/v1/jwks /readyz /statusz /version"
+	if got := strings.Join(other, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/cmdline": 404, "/debug/pprof": 302} {
+		if code, body := p.do("GET", path, ""); code != want {
+			t.Errorf("GET %s: got %d %s, want %d", path, code, body, want)
+		}
 	}
 }

@@ -14,10 +14,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// profileHandlers are what is served below /debug/pprof.
+// profileHandlers are what is served below /debug/pprof. The socket has the command line as well.
 var profileHandlers = map[string]http.HandlerFunc{
 	"/debug/pprof/":        pprof.Index,
-	"/debug/pprof/cmdline": pprof.Cmdline,
 	"/debug/pprof/profile": pprof.Profile,
 	"/debug/pprof/symbol":  pprof.Symbol,
 	"/debug/pprof/trace":   pprof.Trace,
@@ -39,7 +38,7 @@ func (s *Server) addProfiles(c ProfilesConfig) error {
 	}
 	errs := []error{s.Core.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}
 	for path, h := range profileHandlers {
-		errs = append(errs, s.Core.Paths.Handle(path, h))
+		errs = append(errs, s.Core.Paths.HandleHidden(path, h))
 	}
 	return errors.Join(errs...)
 }
@@ -62,6 +61,7 @@ func (s *Server) serveProfiles(path string) error {
 	for path, h := range profileHandlers {
 		mux.Handle(path, h)
 	}
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: quietLog(s.log)}
 	s.Go(func(ctx context.Context) {
 		defer context.AfterFunc(ctx, func() { srv.Close() })()

@@ -160,6 +160,12 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		listeners: listeners,
 		life:      d.life,
 	}
+	d.core.Discovery.Address = func() string {
+		if c.Serving.SecurePort == NoPort {
+			return ""
+		}
+		return s.external(&c.Serving)
+	}
 	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

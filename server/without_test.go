@@ -140,11 +140,18 @@ func TestNodeRestrictionPlugin(t *testing.T) {
 	}
 }
 
-// TestExternalHostname names the server in the document that says where its keys are.
+// TestExternalHostname names the server in the document that says where its keys are, and in the one at /api.
 func TestExternalHostname(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.Serving.ExternalHostname, c.Serving.SecurePort = "api.example", 7443 })
 	if _, body := p.do("GET", "/.well-known/openid-configuration", ""); !strings.Contains(body, `"jwks_uri":"https://api.example:7443/openid/v1/jwks"`) {
 		t.Errorf("got %s", body)
+	}
+	if _, body := p.do("GET", "/api", ""); !strings.Contains(body, `"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"api.example:7443"}]`) {
+		t.Errorf("/api: got %s", body)
+	}
+	p = newInProcess(t) // which nobody reaches by TLS
+	if _, body := p.do("GET", "/api", ""); !strings.Contains(body, `"serverAddress":"example.com"`) {
+		t.Errorf("/api without a secure port: got %s", body)
 	}
 }
 

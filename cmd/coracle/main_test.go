@@ -73,6 +73,18 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestRawVersion prints all that is known of the version as kube-apiserver does.
+func TestRawVersion(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, "kube-apiserver", "--version=raw"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `version.Info{Major:"1", Minor:"36", EmulationMajor:"1", EmulationMinor:"36", MinCompatibilityMajor:"1", MinCompatibilityMinor:"35", GitVersion:"v1.36.3", `
+	if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "}\n") || strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q, want it to begin with %q", got, want)
+	}
+}
+
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--storage=floppy"},

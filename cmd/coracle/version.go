@@ -90,7 +90,7 @@ func (v *versionFlag) print(out io.Writer) bool {
 	case "true":
 		fmt.Fprintf(out, "Kubernetes %s\n", v.reported)
 	case "raw":
-		fmt.Fprintf(out, "%+v\n", server.VersionInfo(v.reported))
+		fmt.Fprintln(out, strings.Replace(fmt.Sprintf("%#v", server.VersionInfo(v.reported)), "meta.VersionInfo", "version.Info", 1))
 	}
 	return v.show != ""
 }

@@ -87,6 +87,9 @@ func (o *Options) completeAuthentication() error {
 	if sa.SigningKeyFile == "" || len(sa.Issuers) == 0 || sa.Issuers[0] == "" {
 		return nil
 	}
+	if sa.SigningEndpoint != "" {
+		return errors.New("service-account-signing-key-file and service-account-signing-endpoint are mutually exclusive and cannot be set at the same time")
+	}
 	if _, err := os.ReadFile(sa.SigningKeyFile); err != nil {
 		return fmt.Errorf("failed to parse service-account-issuer-key-file: %w", err)
 	}

@@ -255,13 +255,32 @@ func TestPluginGate(t *testing.T) {
 	}
 }
 
-// changes returns the fields that differ, as path=value. The log is not looked into.
+// TestPages: gates say whether the server tells of itself and of its flags.
+func TestPages(t *testing.T) {
+	for args, want := range map[string]struct{ status, flags bool }{
+		"": {true, true}, "--feature-gates=ComponentFlagz=false": {true, false}, "--feature-gates=ComponentStatusz=false": {false, true},
+		"--feature-gates=AllBeta=false": {false, false},
+	} {
+		debug := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).Serving.Debug
+		if debug.NoStatus == want.status || (debug.Flags != nil) != want.flags {
+			t.Errorf("%q: got %+v, want %+v", args, debug, want)
+		}
+	}
+	flags := parse(t, Serve(), "--etcd-prefix=/a", "--runtime-config=api/beta=true", "--log-level=error").Serving.Debug.Flags()
+	for name, want := range map[string]string{"etcd-prefix": "/a", "runtime-config": "api/beta=true", "secure-port": "6443", "v": "0"} {
+		if flags[name] != want {
+			t.Errorf("--%s is shown as %q, want %q", name, flags[name], want)
+		}
+	}
+}
+
+// changes returns the fields that differ, as path=value. The log is not looked into, nor are functions.
 func changes(path string, was, is reflect.Value) (list []string) {
 	for i := range was.NumField() {
 		name := strings.TrimPrefix(path+"."+was.Type().Field(i).Name, ".")
 		a, b := was.Field(i), is.Field(i)
 		switch {
-		case name == "Log":
+		case name == "Log", a.Kind() == reflect.Func && a.IsNil() == b.IsNil():
 		case a.Kind() == reflect.Struct:
 			list = append(list, changes(name, a, b)...)
 		case !reflect.DeepEqual(a.Interface(), b.Interface()):

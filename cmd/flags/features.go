@@ -1,6 +1,10 @@
 package flags
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
 
 // features is what flags about features say in a way of their own.
 type features struct {
@@ -29,4 +33,22 @@ func (o *Options) finishFeatures() error {
 		}
 	}
 	return nil
+}
+
+// finishPages has the server tell of itself, and of its flags.
+func (o *Options) finishPages() {
+	debug, gates := &o.config.Serving.Debug, &o.generic.gates
+	debug.NoStatus = !gates.enabled("ComponentStatusz")
+	if gates.enabled("ComponentFlagz") {
+		debug.Flags = o.values
+	}
+}
+
+// values are all flags with what they say.
+func (o *Options) values() map[string]string {
+	values := map[string]string{}
+	for _, s := range o.sections {
+		s.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
+	}
+	return values
 }

@@ -125,6 +125,7 @@ func (o *Options) Finish() (server.Config, error) {
 			return server.Config{}, err
 		}
 	}
+	o.finishPages()
 	for _, s := range o.sections {
 		o.warnings = append(o.warnings, s.without()...)
 	}

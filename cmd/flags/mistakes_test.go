@@ -44,6 +44,8 @@ func TestOrder(t *testing.T) {
 		{wrong + " --logging-format=x --feature-gates=X=true", "unrecognized feature gate: X"},
 		{"--feature-gates=X=true --emulated-version=x", `could not parse "x" as version`},
 		{"--emulated-version=x --event-ttl=x", `invalid argument "x" for "--event-ttl" flag: time: invalid duration "x"`},
+		{"--service-account-signing-key-file=" + none + " --service-account-signing-endpoint=@a " + wrong,
+			"service-account-signing-key-file and service-account-signing-endpoint are mutually exclusive and cannot be set at the same time"},
 		{"--endpoint-reconciler-type=x", "unknown endpoint reconciler type: x"},
 		{"--proxy-client-key-file=" + none + " --proxy-client-cert-file=" + none, "open " + none + ": no such file or directory"},
 		{"--proxy-client-cert-file=" + none, ""},

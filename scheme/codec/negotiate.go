@@ -132,6 +132,23 @@ func produced(offer Offer) []string {
 	return append(append([]string{}, typeNames[:]...), streamTypes...)
 }
 
+// Producible returns an error, as Negotiate does, unless an Accept header has everything or the only media type that there is, whatever the
+// parameters of either.
+func Producible(accept, only string) error {
+	if accept == "" {
+		return nil
+	}
+	for elements := 0; accept != "" && elements < maxClauses; elements++ {
+		var element string
+		element, accept, _ = strings.Cut(accept, ",")
+		name, _, _ := strings.Cut(element, ";")
+		if name = strings.Trim(name, " "); name == "*/*" || name == only {
+			return nil
+		}
+	}
+	return notProducible([]string{only})
+}
+
 // notProducible is the refusal of a route.
 func notProducible(types []string) *meta.StatusError {
 	return &meta.StatusError{Status: meta.Status{
@@ -237,12 +254,35 @@ func (c *clause) matches(t Type) bool {
 	return c.typ == typ && (c.sub == sub || c.sub == "*")
 }
 
-// media applies the parameters of a clause to type t; of repeated ones the last counts. Parameters nobody knows are
-// ignored; a transformation that is not served makes the clause unusable.
+// media applies the parameters of a clause to type t. A transformation that is not served makes the clause unusable.
 func (c *clause) media(t Type, offer Offer) (Media, bool) {
-	m := Media{Type: t}
-	convert := false
-	stream, server := "", "" // server is a version of the server's own kinds
+	m, convert, stream, server := c.read(t)
+	if offer&OfferDiscovery != 0 {
+		return m, (stream == "" || stream == "watch") && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
+	}
+	m.Stream = stream == "watch" && offer&OfferWatch != 0 // to others it says nothing
+	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
+		return m, false
+	}
+	if !convert {
+		return m, t != Protobuf || offer&OfferCustom == 0
+	}
+	if m.Group != "meta.k8s.io" || (m.Version != "v1" && m.Version != "v1beta1") {
+		return m, false
+	}
+	switch m.As {
+	case AsTable:
+		return m, offer&OfferTable != 0 && t != Protobuf
+	case AsPartial, AsPartialList:
+		return m, offer&OfferPartial != 0
+	}
+	return m, false
+}
+
+// read reads the parameters of a clause; of repeated ones the last counts. Parameters nobody knows are ignored. server is a version of the
+// server's own kinds.
+func (c *clause) read(t Type) (m Media, convert bool, stream, server string) {
+	m.Type = t
 	for rest := c.params; rest != ""; {
 		var name, value string
 		name, value, rest = cutParam(rest)
@@ -264,26 +304,7 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 			m.Pretty = value == "1"
 		}
 	}
-	if offer&OfferDiscovery != 0 {
-		return m, stream == "" && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
-	}
-	m.Stream = stream == "watch" && offer&OfferWatch != 0 // to others it says nothing
-	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
-		return m, false
-	}
-	if !convert {
-		return m, t != Protobuf || offer&OfferCustom == 0
-	}
-	if m.Group != "meta.k8s.io" || (m.Version != "v1" && m.Version != "v1beta1") {
-		return m, false
-	}
-	switch m.As {
-	case AsTable:
-		return m, offer&OfferTable != 0 && t != Protobuf
-	case AsPartial, AsPartialList:
-		return m, offer&OfferPartial != 0
-	}
-	return m, false
+	return m, convert, stream, server
 }
 
 // drops reports whether target is among those of a "drop=". Targets that nobody knows are ignored.

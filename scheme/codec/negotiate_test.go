@@ -1,10 +1,24 @@
 package codec
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 )
+
+func TestProducible(t *testing.T) {
+	for accept, want := range map[string]bool{
+		"": true, "*/*": true, JSONType: true, "text/html, application/json;q=0.1": true, "text/html, */*;q=0.8": true, "application/json;as=Table": true,
+		"application/*": false, "text/html": false, YAMLType: false, ",": false, strings.Repeat("a/b,", maxClauses) + JSONType: false,
+	} {
+		if err := Producible(accept, JSONType); (err == nil) != want {
+			t.Errorf("Producible(%q): got %v, want %v", accept, err, want)
+		} else if err != nil && err.Error() != "406: Not Acceptable\n\nAvailable representations: application/json" {
+			t.Errorf("Producible(%q): got %q", accept, err)
+		}
+	}
+}
 
 func TestNegotiate(t *testing.T) {
 	const (
