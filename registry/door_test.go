@@ -301,6 +301,7 @@ func TestProjectionIsApplied(t *testing.T) {
 		{"other uid", func(m *oldMeter) { m.UID = "other" }, meta.StatusReasonConflict, ""},
 		{"declared check", func(m *oldMeter) { m.Length = -1 }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.size`},
 		{"the door's check", func(m *oldMeter) { m.Unit = "ft" }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.unit`},
+		{"stale, and the door's check", func(m *oldMeter) { m.Unit, m.ResourceVersion = "ft", first.ResourceVersion }, meta.StatusReasonInvalid, "spec.unit"},
 		{"the object's check", func(m *oldMeter) { m.Length = 101 }, meta.StatusReasonInvalid, `Widget.test.example.com "a" is invalid: spec.size`},
 	} {
 		m := scheme.DeepCopy(sent)
@@ -328,7 +329,7 @@ func TestProjectionIsApplied(t *testing.T) {
 func TestProjectionOfAnotherObject(t *testing.T) {
 	k := newKit(t, options{types: addMeters, resource: metered})
 	k.create(named("a"))
-	_, _, err := k.Subresource("meter").Update(k.ctx, k.meter("a", func(m *meter) { m.UID = "other" }))
+	_, _, err := k.Subresource("meter").Update(k.ctx, k.meter("a", func(m *meter) { m.UID, m.ResourceVersion = "other", "none" }))
 	wantReason(t, "other uid", err, meta.StatusReasonConflict)
 	if want := `widgets/meter.test.example.com "a": Precondition failed: UID in precondition: other`; err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want it to say %s", err, want)

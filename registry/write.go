@@ -120,7 +120,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		return err
 	}
 	m := hub.GetObjectMeta()
-	if err := w.identify(cur, m); err != nil {
+	if err := w.identify(m); err != nil {
 		return err
 	}
 	if w.attrs.Name == "" {
@@ -146,7 +146,12 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		w.attrs.Warn(warning)
 	}
 	if w.s.project != nil {
-		return w.project()
+		if err := w.project(); err != nil {
+			return err
+		}
+	}
+	if err := w.upToDate(cur, m); err != nil {
+		return err
 	}
 	if guard := w.s.res.Guard; guard != nil && w.req.User != nil {
 		return guard(ctx, w.r, w.obj, w.old)
@@ -187,8 +192,8 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	return hub, nil
 }
 
-// identify compares the object with the place that it is written to, and with the state that it says it has seen.
-func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
+// identify compares the object with the place that it is written to.
+func (w *write) identify(m *meta.ObjectMeta) error {
 	if w.old == nil {
 		if w.req.UID != "" {
 			return w.wrongUID("")
@@ -200,6 +205,14 @@ func (w *write) identify(cur *cache.Object, m *meta.ObjectMeta) error {
 	}
 	if have := w.old.GetObjectMeta().UID; w.req.UID != "" && w.req.UID != have {
 		return w.wrongUID(have)
+	}
+	return nil
+}
+
+// upToDate compares the state that is changed with the one that an object with the metadata m says it has seen.
+func (w *write) upToDate(cur *cache.Object, m *meta.ObjectMeta) error {
+	if w.old == nil {
+		return nil
 	}
 	rev, err := parseRevision(m.ResourceVersion)
 	if err != nil {

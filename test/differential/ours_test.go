@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry/aggregation"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -21,11 +22,26 @@ type ours struct {
 	server  *server.Server
 }
 
-func newOurs(t *testing.T) *ours {
+func newOurs(t *testing.T) *ours { return startOurs(t, nil) }
+
+// newUntended is newOurs without anybody who looks after API services, which would change what a test has stored: they come when the server
+// has been made without.
+func newUntended(t *testing.T) *ours {
+	o := startOurs(t, map[string]string{"apiregistration.k8s.io/v1": "false"})
+	group := server.Group{Name: "apiregistration.k8s.io", Resources: aggregation.Resources()}
+	if err := o.server.Install(o.server.Aggregator, group); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func startOurs(t *testing.T, runtime map[string]string) *ours {
 	store := memory.New(memory.Config{})
 	s := servertest.Start(madeUp{t}, server.Config{
-		Storage:     server.StorageConfig{Store: store},
-		API:         server.APIConfig{AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}},
+		Storage: server.StorageConfig{Store: store},
+		API: server.APIConfig{
+			AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}, Runtime: runtime,
+		},
 		Controllers: []string{},
 	})
 	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}

@@ -43,7 +43,7 @@ func TestWrites(t *testing.T) {
 }
 
 func newCourt(t *testing.T) *court {
-	c := &court{ours: newOurs(t), objects: newShelf(), donors: donors{}}
+	c := &court{ours: newUntended(t), objects: newShelf(), donors: donors{}}
 	c.theirs = newTheirs(t, rows, c.objects)
 	c.putSystemNamespaces(t)
 	for _, row := range rows {
