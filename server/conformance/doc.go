@@ -5,7 +5,8 @@
 // single requests with the answers that surprise; testdata/resources.json discovery, columns and selectable fields of
 // every resource, of which those that are served are compared. A body, a status and the headers that matter must agree to the
 // letter, managedFields too, once what differs between any two runs (uids, revisions, times, made-up names) is levelled out.
-// Scenarios are independent of each other and of what else is on the server, and run in parallel, against each storage engine.
+// Scenarios are independent of each other and of what else is on the server, and run in parallel, against each storage engine;
+// with the race detector against the first alone (engines_test.go).
 //
 // Two tables say where we are not, or not yet, like Kubernetes. Both can only shrink: an entry that is not needed
 // fails the test. differences names the steps that Coracle answers differently on purpose, by status code and reason

@@ -1,6 +1,6 @@
 // Package envtest runs the test suites of controller-runtime that start a server, unchanged, with ours in kube-apiserver's place:
-// TestSuites (`make envtest-suites`). Their source comes as a Go module, is copied to a temporary folder, and finds the programs by
-// KUBEBUILDER_ASSETS, as it does with those of Kubernetes.
+// TestSuites (`make envtest-suites`). Their source comes as a Go module, is copied to a temporary folder, where a
+// workspace gives it the dependencies of test/interop, and finds the programs by KUBEBUILDER_ASSETS, as it does with those of Kubernetes.
 //
 // What cannot pass yet is listed in waiting_test.go, and the list can only shrink.
 //
