@@ -352,6 +352,8 @@ func knownTokenDifference(got, want string) bool {
 	switch {
 	case strings.Contains(want, "json: cannot unmarshal"): // into what
 		return strings.Contains(got, "json: cannot unmarshal")
+	case strings.HasPrefix(want, "["): // what each key says, the one that it is signed with among them
+		return strings.Contains(want, "go-jose/go-jose: error in cryptographic primitive") && strings.Contains(want, got)
 	case want == "invalid signature, no keys found": // of an algorithm that no key can have, for which none is looked for
 		return got == "go-jose/go-jose: error in cryptographic primitive"
 	}
