@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
@@ -29,6 +30,7 @@ func (s *Server) addAPIServiceRegistration() error {
 		})
 		select {
 		case <-begun:
+		case <-time.After(readyTime): // what is in the way may stay there, and be seen in the check
 		case <-ctx.Done():
 		}
 		return nil

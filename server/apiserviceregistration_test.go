@@ -228,11 +228,11 @@ func TestNotReadyBeforeRegistration(t *testing.T) {
 	if code, body := p.do("GET", "/readyz", ""); code != http.StatusInternalServerError || !strings.Contains(body, "[-]autoregister-completion failed") {
 		t.Errorf("got %d %s, want it not ready", code, body)
 	}
-	if code, body := p.do("DELETE", apiServicePath+"/v1.policy", ""); code != http.StatusOK {
+	if code, body := p.do("PATCH", apiServicePath+"/v1.policy", `{"spec":{"service":null}}`, "Content-Type", "application/merge-patch+json"); code != http.StatusOK {
 		t.Fatal(code, body)
 	}
-	<-p.Ready()
-	if code, body := p.do("GET", "/readyz", ""); code != http.StatusOK {
-		t.Errorf("got %d %s, want it ready", code, body)
-	}
+	eventually(t, "it is ready", func() bool {
+		code, _ := p.do("GET", "/readyz", "")
+		return code == http.StatusOK
+	})
 }

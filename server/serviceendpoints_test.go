@@ -92,3 +92,27 @@ func sorted(set map[string]bool) (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+// BenchmarkServiceByEndpoints finds an endpoint of a service among a hundred, while nothing changes.
+func BenchmarkServiceByEndpoints(b *testing.B) {
+	s := servertest.Start(b, server.Config{Controllers: []string{}})
+	for i := range 100 {
+		name := fmt.Sprintf("s%d", i)
+		for path, body := range map[string]string{
+			"/api/v1/namespaces/default/services": fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"ports":[{"name":"https","port":443}]}}`, name),
+			"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices": fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/service-name":%q}},
+				"addressType":"IPv4","ports":[{"name":"https","port":8443}],"endpoints":[{"addresses":["192.0.2.1"]},{"addresses":["192.0.2.2"]}]}`, name, name),
+		} {
+			if code, answer := do(b, s, "POST", path, body); code != http.StatusCreated {
+				b.Fatal(code, answer)
+			}
+		}
+	}
+	resolve := server.ByEndpoints(s.Server)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := resolve("default", "s7", 443); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

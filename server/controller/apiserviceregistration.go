@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,9 +31,11 @@ type APIServiceRegistration struct {
 	Local  LocalVersions
 	Log    *zap.Logger
 
-	missing  atomic.Pointer[error] // what is in the way of Begin
-	stale    map[string]bool       // onstart when the server started, of versions that it does not have for good
-	unserved map[string]time.Time  // since when there has been no version for an APIService
+	stale    map[string]bool      // onstart when the server started, of versions that it does not have for good
+	unserved map[string]time.Time // since when there has been no version for an APIService
+
+	mu      sync.Mutex
+	missing map[string]bool // of versions that stay, those that have not been seen available
 }
 
 // LocalVersions are the group versions that a server has itself, as they are at the moment of each call.
@@ -65,29 +67,19 @@ const (
 	learnTime = time.Second
 )
 
-// Begin registers the versions that stay. It tries until each has been registered and available once.
+// Begin registers the versions that stay. It tries until it has.
 func (c *APIServiceRegistration) Begin(ctx context.Context) {
 	done := map[meta.GroupVersion]bool{}
 	for after := 50 * time.Millisecond; ctx.Err() == nil; after = min(2*after, 5*time.Second) {
 		err := c.begin(ctx, done)
-		if ctx.Err() != nil {
-			return
-		}
-		c.missing.Store(&err)
 		if err == nil {
 			return
 		}
-		c.Log.Warn("not all group versions are registered yet", zap.Error(err))
+		if ctx.Err() == nil {
+			c.Log.Warn("cannot register group versions yet", zap.Error(err))
+		}
 		pause(ctx, after)
 	}
-}
-
-// Missing returns nil once Begin has done its work, and an error that says what is in its way before. It may be called at any time.
-func (c *APIServiceRegistration) Missing() error {
-	if err := c.missing.Load(); err != nil {
-		return *err
-	}
-	return errors.New("not finished")
 }
 
 // begin tries once to register those that are not done, and says which of them are.
@@ -96,65 +88,98 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	if err != nil {
 		return err
 	}
-	first := c.stale == nil
-	if first {
-		c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
-	}
 	there := map[string]*apiregistrationv1.APIService{}
 	for _, s := range list.Items {
 		there[s.Name] = s
-		if first && s.Labels[automanagedLabel] == managedOnStart {
-			c.stale[s.Name] = true
-		}
+	}
+	todo := c.Local.All()
+	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
+	if c.stale == nil {
+		c.note(there, todo)
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	var ready []meta.GroupVersion
-	var missing []string
 	var errs []error
 	room := make(chan struct{}, registrationWriters)
-	for gv, v := range c.Local.All() {
-		if !v.Stays || done[gv] {
-			continue
-		}
-		name := serviceName(gv)
-		delete(c.stale, name)
+	for gv, v := range todo {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			ok, err := c.complete(ctx, gv, v, there[name])
+			err := c.complete(ctx, gv, v, there[serviceName(gv)])
 			mu.Lock()
 			defer mu.Unlock()
-			if ok {
-				ready = append(ready, gv)
-			} else {
-				missing, errs = append(missing, name), append(errs, err)
+			if done[gv] = err == nil; err != nil {
+				errs = append(errs, err)
 			}
 		})
 	}
 	wg.Wait()
-	for _, gv := range ready {
-		done[gv] = true
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	return errors.Join(append([]error{fmt.Errorf("missing APIService: %v", missing)}, errs...)...)
+	return errors.Join(errs...)
 }
 
-// complete registers a version that stays, and reports whether its APIService is available then. Somebody else's may name a server that
-// does not answer; what cannot be registered at all is not waited for.
-func (c *APIServiceRegistration) complete(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) (bool, error) {
-	s, err := c.register(ctx, gv, v, s)
-	switch {
-	case err != nil || s == nil:
-		return err == nil, err
-	case s.Spec.Service == nil:
-		err = c.setAvailable(ctx, s)
-		return err == nil, err
+// note takes down what there was at the start, and which versions are to be registered.
+func (c *APIServiceRegistration) note(there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion) {
+	c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
+	for name, s := range there {
+		if s.Labels[automanagedLabel] == managedOnStart {
+			c.stale[name] = true
+		}
 	}
-	return scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status == apiregistrationv1.ConditionTrue, nil
+	missing := map[string]bool{}
+	for gv := range todo {
+		delete(c.stale, serviceName(gv))
+		missing[serviceName(gv)] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.missing = missing
+}
+
+// complete registers a version that stays.
+func (c *APIServiceRegistration) complete(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) error {
+	s, err := c.register(ctx, gv, v, s)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		c.stopMissing(serviceName(gv))
+		return nil
+	}
+	if s.Spec.Service == nil {
+		if err := c.setAvailable(ctx, s); err != nil {
+			return err
+		}
+	}
+	c.see(s)
+	return nil
+}
+
+// see takes in that an APIService is available, if it is.
+func (c *APIServiceRegistration) see(s *apiregistrationv1.APIService) {
+	if scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status == apiregistrationv1.ConditionTrue {
+		c.stopMissing(s.Name)
+	}
+}
+
+// stopMissing ends the wait for an APIService.
+func (c *APIServiceRegistration) stopMissing(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.missing, name)
+}
+
+// Missing returns nil when the APIServices of all versions that stay have been seen available, and before an error that names the others:
+// that of somebody else may name a server that does not answer. It may be called at any time.
+func (c *APIServiceRegistration) Missing() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.missing == nil:
+		return errors.New("not finished")
+	case len(c.missing) > 0:
+		return fmt.Errorf("missing APIService: %v", slices.Sorted(maps.Keys(c.missing)))
+	}
+	return nil
 }
 
 // Run works until ctx ends, after Begin. All definitions that were there at the start have to be known by then.
@@ -178,6 +203,8 @@ func (c *APIServiceRegistration) changed(ctx context.Context, add func(Name), fa
 			failed(err)
 		case ev.Type == client.Deleted || !c.settled(ev.Object):
 			add(Name{Name: ev.Object.Name})
+		default:
+			c.see(ev.Object)
 		}
 	}
 }
