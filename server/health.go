@@ -191,7 +191,9 @@ func (h *health) endpoint(name string, checks func() []healthCheck) http.Handler
 				continue
 			}
 			err := h.made(r.Context(), c)
-			h.metrics.made(c.name, name, err)
+			if r.Context().Err() == nil { // else it may be that alone
+				h.metrics.made(c.name, name, err)
+			}
 			if err != nil {
 				failed = true
 				fmt.Fprintf(&report, "[-]%s failed: reason withheld\n", c.name)

@@ -69,6 +69,9 @@ func TestHealthMetrics(t *testing.T) {
 	broken := errors.New("broken")
 	store.err.Store(&broken)
 	p.do("GET", "/livez", "")
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	p.serve(p.request("GET", "/livez", http.NoBody).WithContext(gone))
 	_, body := p.do("GET", "/metrics/slis", "")
 	for _, want := range []string{
 		`kubernetes_healthcheck{name="ping",type="livez"} 1`, `kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 3`,
