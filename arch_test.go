@@ -74,7 +74,7 @@ var modules = map[string]string{
 	"go.yaml.in/yaml/v3":                                              "YAML",
 	"golang.org/x/sync":                                               "questions asked once for many",
 	"golang.org/x/crypto":                                             "secretbox",
-	"golang.org/x/sys":                                                "ports that processes share",
+	"golang.org/x/sys":                                                "ports that processes share, memory that is given back",
 	"golang.org/x/net":                                                "HTTP/2 on connections that are more than TLS; its frames, for tests",
 	"google.golang.org/grpc":                                          "errors of the etcd client, and plugins behind sockets",
 	"google.golang.org/protobuf":                                      "the protobuf wire format",

@@ -78,6 +78,7 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			greet(out, s)
 			notify(readyState)
 			tuned()
+			forgetStart()
 		case <-ctx.Done():
 		}
 		<-ctx.Done()
