@@ -17,6 +17,7 @@
 package authn
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -35,17 +36,23 @@ func Union(all ...request.Authenticator) request.Authenticator {
 type union []request.Authenticator
 
 func (u union) Authenticate(r *http.Request) (*request.User, error) {
-	var errs []error
+	var failed error
 	for _, a := range u {
 		user, err := a.Authenticate(r)
 		if user != nil && err == nil {
 			return user, nil
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		failed = both(failed, err)
 	}
-	return nil, errors.Join(errs...)
+	return nil, failed
+}
+
+// both joins two errors, of which mostly one is nil: to refuse somebody is to cost little.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return errors.Join(a, b)
 }
 
 // CredentialID is the extra that says by which of their credentials somebody is known, so that it can be found and revoked.

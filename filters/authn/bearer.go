@@ -71,17 +71,15 @@ func TokenUnion(all ...request.TokenAuthenticator) request.TokenAuthenticator {
 type tokenUnion []request.TokenAuthenticator
 
 func (u tokenUnion) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
-	var errs []error
+	var failed error
 	for _, a := range u {
 		user, accepted, err := a.AuthenticateToken(ctx, token, audiences)
 		if user != nil && err == nil {
 			return user, accepted, nil
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		failed = both(failed, err)
 	}
-	return nil, nil, errors.Join(errs...)
+	return nil, nil, failed
 }
 
 // meant returns those of the audiences asked for that are among those that a token is for. It allocates only if it is some of
