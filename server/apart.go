@@ -24,8 +24,12 @@ import (
 // for a moment, watches of that connection are net/http's. One that is served all the same takes more memory, nothing else.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !mayStream(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
 		c, _ := r.Context().Value(connKey{}).(*conn)
-		if !mayStream(r) || c.justRefused() {
+		if c.justRefused() {
 			h.ServeHTTP(w, r)
 			return
 		}
