@@ -72,6 +72,7 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
+	defer time.AfterFunc(startTime, forgetStart).Stop() // who waits for this one is answered first
 	select {
 	case <-ctx.Done():
 		err = nil
