@@ -94,7 +94,7 @@ func (w *write) owner() *owner {
 	if w.req.Manager == "" {
 		return nil
 	}
-	return w.s.owners[cmp.Or(w.req.Version, w.s.reader.stored.GVK.Version)]
+	return w.s.owners[cmp.Or(w.req.Version, w.s.reader.home.GVK.Version)]
 }
 
 // writer is who writes, in the present try.

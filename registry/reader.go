@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -20,11 +21,18 @@ import (
 // reader finds in stored bytes what the cache wants to know, turns them into objects, and objects into bytes. It is
 // immutable.
 //
-// Bytes are read as they were written, JSON or protobuf, in whatever version. Nothing is converted on the way into the
-// cache: a conversion may fail, or take its time, and that concerns only those who want the result.
+// Bytes are read as they were written, JSON or protobuf, in whatever version that clients are served in. A conversion to another such
+// version may fail, or take its time, and that concerns only those who want the result: it is not done on the way into the cache.
+//
+// What others have written, or this process before it was started, may lack what today's declaration adds, or be in a version that
+// nobody is served in. Such an object is restored when it is loaded: decoded, completed by the defaults of the version that it is
+// stored in, converted, completed by Resource.Complete, and encoded as a write would. The cache holds those bytes and everything behind
+// it sees complete objects only. What this process has written is complete.
 type reader struct {
 	kind     kind.Kind
-	stored   *kind.Version // in which objects are written
+	stored   *kind.Version         // in which objects are written
+	home     *kind.Version         // the version that the server itself addresses the resource in: stored, if clients are served in it
+	fill     func(obj meta.Object) // Resource.Complete; may be nil
 	protobuf bool
 	forms    *forms
 	lookers  []*looker            // one for each version of the kind, that of stored first
@@ -33,7 +41,10 @@ type reader struct {
 }
 
 func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) *reader {
-	r := &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
+	r := &reader{kind: k, stored: stored, home: stored, fill: res.Complete, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
+	if kind.In(k, stored.GVK.Version) != stored {
+		r.home = k.Versions()[0]
+	}
 	fields := res.Fields
 	r.lookers = append(r.lookers, newLooker(stored, fields, f))
 	for _, v := range k.Versions() {
@@ -94,76 +105,141 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
 	return l
 }
 
-// look is the cache's Decode: one pass over the bytes of an object.
+// look is the cache's Written: one pass over the bytes of an object that is complete.
 func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
+	d, _, err := r.lookInto(value)
+	return d, err
+}
+
+// load is the cache's Decode: it looks at an object that may lack something, and restores one that does.
+func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
+	d, l, err := r.lookInto(value)
+	switch older := (*olderVersion)(nil); {
+	case err == nil && r.fill == nil && (l.version.Lacks == nil || !l.version.Lacks(value)):
+		return d, nil
+	case err != nil && !errors.As(err, &older):
+		return d, err
+	}
+	complete, err := r.restore(value)
+	if err != nil {
+		return cache.Decoded{}, err
+	}
+	if bytes.Equal(complete, value) {
+		return d, nil
+	}
+	d, err = r.look(key, complete)
+	d.Stale = true
+	return d, err
+}
+
+// restore returns the bytes that a write of a stored object, which changes nothing in it, would store today.
+func (r *reader) restore(value []byte) ([]byte, error) {
+	decoded, err := r.kind.Decode(storedAs(value))
+	if err != nil {
+		return nil, err
+	}
+	if decoded.GVK.Kind != r.kind.GroupKind().Kind {
+		return nil, otherKind(decoded.GVK.Kind)
+	}
+	if err := r.kind.Default(decoded.Object); err != nil {
+		return nil, err
+	}
+	hub, err := kind.ToHub(context.Background(), r.kind, decoded.Object)
+	if err != nil {
+		return nil, err
+	}
+	if r.fill != nil {
+		r.fill(hub)
+	}
+	return r.encode(context.Background(), hub)
+}
+
+// lookInto returns what it finds in the bytes of an object, and what has looked. The error is an *olderVersion for an object in a
+// version that only stored objects are in.
+func (r *reader) lookInto(value []byte) (cache.Decoded, *looker, error) {
 	if codec.IsProtobuf(value) {
 		return r.lookProto(value)
 	}
 	return r.lookJSON(value)
 }
 
-func (r *reader) lookJSON(value []byte) (cache.Decoded, error) {
+func (r *reader) lookJSON(value []byte) (cache.Decoded, *looker, error) {
 	var peek codec.Peek
 	l := r.lookers[0]
 	if err := l.json.Peek(value, &peek); err != nil {
-		return cache.Decoded{}, err
+		return cache.Decoded{}, nil, err
 	}
 	if peek.APIVersion != l.apiVersion {
-		if l = r.looker(peek.APIVersion); l == nil && r.ofGroup(peek.APIVersion) {
-			l = r.lost
-		}
-		if l == nil {
-			return cache.Decoded{}, unknownVersion(peek.APIVersion)
+		var err error
+		if l, err = r.otherLooker(peek.APIVersion); err != nil {
+			return cache.Decoded{}, nil, err
 		}
 		if err := l.json.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, err
+			return cache.Decoded{}, nil, err
 		}
 	}
 	// A revision that is stored as well is of another time or store: bytes may have been copied from an answer.
 	for peek.Version != (codec.Span{}) {
 		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
 		if err := l.json.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, err
+			return cache.Decoded{}, nil, err
 		}
 	}
 	if peek.Splice == 0 {
-		return cache.Decoded{}, errNoMetadata
+		return cache.Decoded{}, nil, errNoMetadata
 	}
 	if peek.Kind != l.version.GVK.Kind {
-		return cache.Decoded{}, otherKind(peek.Kind)
+		return cache.Decoded{}, nil, otherKind(peek.Kind)
 	}
 	d := l.decoded(value, &peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
-	return d, nil
+	return d, l, nil
 }
 
-func (r *reader) lookProto(value []byte) (cache.Decoded, error) {
+func (r *reader) lookProto(value []byte) (cache.Decoded, *looker, error) {
 	var peek codec.Peek
 	i := slices.IndexFunc(r.lookers, func(l *looker) bool { return l.proto != nil })
 	if i < 0 {
-		return cache.Decoded{}, errNoProtobuf
+		return cache.Decoded{}, nil, errNoProtobuf
 	}
 	l := r.lookers[i]
 	err := l.proto.Peek(value, &peek)
 	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" { // its fields are not those of the message that was read
-		if l = r.looker(peek.APIVersion); l == nil || l.proto == nil {
-			return cache.Decoded{}, unknownVersion(peek.APIVersion)
+		if l, err = r.otherLooker(peek.APIVersion); err != nil {
+			return cache.Decoded{}, nil, err
+		}
+		if l.proto == nil {
+			return cache.Decoded{}, nil, errNoProtobuf
 		}
 		err = l.proto.Peek(value, &peek)
 	}
 	switch {
 	case err != nil:
-		return cache.Decoded{}, err
+		return cache.Decoded{}, nil, err
 	case peek.APIVersion == "":
-		return cache.Decoded{}, unknownVersion("")
+		return cache.Decoded{}, nil, unknownVersion("")
 	case peek.Kind != l.version.GVK.Kind:
-		return cache.Decoded{}, otherKind(peek.Kind)
+		return cache.Decoded{}, nil, otherKind(peek.Kind)
 	}
 	d := l.decoded(value, &peek)
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
-	return d, nil
+	return d, l, nil
+}
+
+// otherLooker returns what looks into objects of an apiVersion that is not the expected one.
+func (r *reader) otherLooker(apiVersion string) (*looker, error) {
+	if l := r.looker(apiVersion); l != nil {
+		return l, nil
+	}
+	switch {
+	case kind.StoredIn(r.kind, apiVersion) != nil:
+		return nil, &olderVersion{apiVersion}
+	case r.lost != nil && r.ofGroup(apiVersion):
+		return r.lost, nil
+	}
+	return nil, unknownVersion(apiVersion)
 }
 
 // ofGroup reports whether an apiVersion is of the group of the kind.
@@ -181,6 +257,12 @@ func (r *reader) looker(apiVersion string) *looker {
 	}
 	return nil
 }
+
+// olderVersion says that an object is in a version that nobody is served in, and has to be restored. Only load meets it: nothing is
+// written in such a version.
+type olderVersion struct{ apiVersion string }
+
+func (e *olderVersion) Error() string { return fmt.Sprintf("stored in version %q", e.apiVersion) }
 
 func unknownVersion(apiVersion string) error {
 	return fmt.Errorf("stored in version %q, which is not known", apiVersion)
@@ -345,7 +427,7 @@ func (r *reader) shown(obj meta.Typed) (cache.Decoded, error) {
 	if err != nil {
 		return cache.Decoded{}, err
 	}
-	d, err := r.lookJSON(data)
+	d, _, err := r.lookJSON(data)
 	if err == nil {
 		d.Form = r.looker(obj.GetTypeMeta().APIVersion).shownForm
 	}

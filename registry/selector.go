@@ -50,7 +50,7 @@ type judge struct {
 
 // selector compiles the selectors of a request.
 func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selector, error) {
-	version := s.reader.stored
+	version := s.reader.home
 	if req.Version != "" && !req.Fields.Empty() {
 		if version = kind.In(s.kind, req.Version); version == nil {
 			return selector{}, meta.NewBadRequest(fmt.Sprintf("%s has no version %q", s.kind.GroupKind(), req.Version))
@@ -114,7 +114,7 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 	if s.kind != s.reader.kind { // another group turns its labels into those of the kind that is stored
 		home := *s
 		home.kind = s.reader.kind
-		s, version = &home, s.reader.stored
+		s, version = &home, s.reader.home
 	}
 	other := func(f meta.FieldRequirement) bool { return !isName(f) }
 	j := &judge{ctx: ctx, s: s, fields: fields, version: version, names: !slices.ContainsFunc(fields, other)}

@@ -196,6 +196,11 @@ type ResourceOf[T meta.Object] struct {
 	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
 	StoredAsJSON bool
 
+	// Complete fills in what an object that an older server stored may lack and defaults cannot say, after the object was completed
+	// with defaults and converted to the hub. It is pure and idempotent, and called for what is loaded, never for what is written here.
+	// nil: defaults say everything.
+	Complete func(obj T)
+
 	Strategy StrategyOf[T]
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.
 	// nil: it is not counted.

@@ -67,7 +67,7 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 
 // attributes describes a write to the admission plugins.
 func (s *Store) attributes(req *request.Write, op admission.Operation) admission.Attributes {
-	version := cmp.Or(req.Version, s.reader.stored.GVK.Version)
+	version := cmp.Or(req.Version, s.reader.home.GVK.Version)
 	gr := s.res.GroupResource
 	a := admission.Attributes{
 		Operation: op, Kind: s.shown(version), Type: s.kind,

@@ -20,6 +20,7 @@ func (s *Scheme) Complete() error {
 	s.describe()
 	s.settleVersions()
 	s.settleHubs()
+	s.settleStored()
 	s.joinDefaults()
 	s.compile(s.planConversions())
 	s.done = true
@@ -34,6 +35,13 @@ func (s *Scheme) describe() {
 		}
 		if err := typeinfo.Register(s.types[gvk]); err != nil {
 			s.fail("%s: %w", gvk, err)
+		}
+	}
+	for _, gvk := range s.sortedStored() {
+		if only := s.stored[gvk]; !s.IsLazy(only.of) {
+			if err := typeinfo.Register(only.typ); err != nil {
+				s.fail("%s: %w", gvk, err)
+			}
 		}
 	}
 	for _, gk := range sortedHubs(s.hubs) {
@@ -132,6 +140,17 @@ func (s *Scheme) planConversions() *deriver {
 			s.converters[typePair{hub, spoke}] = d.later(hub, spoke, strict)
 		}
 	}
+	for _, only := range s.stored {
+		hub := s.hubs[only.of]
+		if hub == nil {
+			continue
+		}
+		d.hubs[only.typ] = hub
+		if only.typ != hub {
+			s.converters[typePair{only.typ, hub}] = d.later(only.typ, hub, strict)
+			s.converters[typePair{hub, only.typ}] = d.later(hub, only.typ, strict)
+		}
+	}
 	for pair := range s.conversions {
 		s.derived[pair] = d.later(pair.in, pair.out, lenient)
 	}
@@ -150,6 +169,18 @@ func (s *Scheme) compile(d *deriver) {
 		if hub != nil && hub != spoke {
 			s.converters[typePair{spoke, hub}]()
 			s.converters[typePair{hub, spoke}]()
+		}
+	}
+	// A stored version that nobody writes needs no conversion from the hub: one that cannot be derived is an error of those who ask.
+	for _, gvk := range s.sortedStored() {
+		only := s.stored[gvk]
+		hub := s.hubs[only.of]
+		if hub == nil || s.IsLazy(only.of) || typeinfo.Of(only.typ) == nil || typeinfo.Of(hub) == nil {
+			continue
+		}
+		s.defaulter.Needs(typeinfo.Of(only.typ))
+		if only.typ != hub {
+			s.converters[typePair{only.typ, hub}]()
 		}
 	}
 	s.errs = append(s.errs, d.errs...)

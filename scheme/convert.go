@@ -38,15 +38,15 @@ func (s *Scheme) ConvertKind(obj meta.Typed, want meta.GroupVersionKind) (meta.T
 	if err != nil {
 		return nil, err
 	}
-	target := s.types[want]
+	target := s.goType(want)
 	switch target {
 	case nil:
 		return nil, &NotRegisteredError{Scheme: s.name, GVK: want}
 	case t:
 		return obj, nil // the hub, known by its type
 	}
-	hub := s.hubs[want.GroupKind()]
-	if hub == nil || s.hubs[from.GroupKind()] != hub {
+	hub := s.hubOf(want)
+	if hub == nil || s.hubOf(from) != hub {
 		return nil, &ConversionError{From: from, To: want}
 	}
 	if t != hub {

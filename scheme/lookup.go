@@ -13,13 +13,19 @@ import (
 // Name returns the name that error messages give the scheme.
 func (s *Scheme) Name() string { return s.name }
 
-// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub).
-func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool { return s.goType(gvk) != nil }
+// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub). Versions of AddStored do not count.
+func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool {
+	_, only := s.stored[gvk]
+	return !only && s.goType(gvk) != nil
+}
 
 // goType returns the type of a kind; unversioned kinds are found in every version.
 func (s *Scheme) goType(gvk meta.GroupVersionKind) reflect.Type {
 	if t := s.types[gvk]; t != nil {
 		return t
+	}
+	if only, ok := s.stored[gvk]; ok {
+		return only.typ
 	}
 	for t, known := range s.unversioned {
 		if known.Kind == gvk.Kind {

@@ -27,6 +27,7 @@ type Scheme struct {
 	priority    map[string][]string     // by group, as stated by SetVersionPriority
 	groups      []string                // in order of registration
 	eager       map[meta.GroupKind]bool // compiled by Complete, because a version or the hub was not registered by AddLazy
+	stored      map[meta.GroupVersionKind]storedType
 
 	defaulting  map[reflect.Type][]func(typeinfo.Pointer)
 	conversions map[typePair]convertFunc
@@ -54,6 +55,7 @@ func New() *Scheme {
 		versions:    map[string][]string{},
 		priority:    map[string][]string{},
 		eager:       map[meta.GroupKind]bool{},
+		stored:      map[meta.GroupVersionKind]storedType{},
 		defaulting:  map[reflect.Type][]func(typeinfo.Pointer){},
 		conversions: map[typePair]convertFunc{},
 		labels:      map[meta.GroupVersionKind]FieldLabelFunc{},

@@ -108,6 +108,7 @@ type dynamic struct {
 
 func (k *dynamic) GroupKind() meta.GroupKind { return k.gk }
 func (k *dynamic) Versions() []*Version      { return k.versions }
+func (k *dynamic) Stored() []*Version        { return nil }
 
 func (k *dynamic) New() meta.Object {
 	u := &scheme.Unstructured{}

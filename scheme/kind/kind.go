@@ -42,9 +42,12 @@ type Kind interface {
 	// Versions are those that objects can be in, the preferred one first. The hub is not among them, unless it is one
 	// of them. The slice is shared.
 	Versions() []*Version
+	// Stored are further versions that objects in the store may be in, which nobody is served in. They may be of other groups. The
+	// slice is shared.
+	Stored() []*Version
 	// New returns an empty object of the hub.
 	New() meta.Object
-	// Decode decodes an object of any of the versions. What the data leaves open about its kind, req.Default says. See
+	// Decode decodes an object of any of the versions, or of those of Stored. What the data leaves open about its kind, req.Default says. See
 	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
 	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
@@ -91,6 +94,9 @@ type Version struct {
 	// Settled reports of JSON that is stored in the version whether it is what decoding and completing it gives. nil: it is,
 	// always, since nothing changes about the version while there are objects.
 	Settled func(data []byte) bool
+	// Lacks reports whether bytes that are stored in the version, JSON or protobuf, may lack something that Default adds. false is a
+	// proof, true a suspicion. nil: objects of the version never lack anything, or Settled says so.
+	Lacks func(data []byte) bool
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
 
@@ -105,6 +111,18 @@ func In(k Kind, version string) *Version {
 	for _, v := range k.Versions() {
 		if v.GVK.Version == version {
 			return v
+		}
+	}
+	return nil
+}
+
+// StoredIn returns the version of Versions or Stored in which objects with an apiVersion are stored, nil if there is none.
+func StoredIn(k Kind, apiVersion string) *Version {
+	for _, list := range [][]*Version{k.Versions(), k.Stored()} {
+		for _, v := range list {
+			if v.GVK.GroupVersion().String() == apiVersion {
+				return v
+			}
 		}
 	}
 	return nil

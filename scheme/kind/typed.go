@@ -50,6 +50,9 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 			k.versions = append(k.versions, t.version(gvk))
 		}
 	}
+	for _, gvk := range t.scheme.StoredVersions(gk) {
+		k.stored = append(k.stored, t.version(gvk))
+	}
 	t.known[gk] = k
 	return k
 }
@@ -75,11 +78,13 @@ func (t *Types) CheckRules() error {
 
 func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 	typ := sync.OnceValue(func() *typeinfo.Type { return t.scheme.Type(gvk) })
+	defaults := sync.OnceValue(func() bool { return t.scheme.HasDefaults(gvk) })
 	return &Version{
 		GVK:      gvk,
 		Type:     typ,
 		Protobuf: t.numbered(gvk),
 		Schema:   sync.OnceValue(func() *schema.Schema { return t.schema(typ()) }),
+		Lacks:    func([]byte) bool { return defaults() },
 		FieldLabel: func(label, value string) (string, string, error) {
 			return t.scheme.FieldLabel(gvk, label, value)
 		},
@@ -114,11 +119,13 @@ type typed struct {
 	gk       meta.GroupKind
 	hub      meta.GroupVersionKind
 	versions []*Version
+	stored   []*Version
 	rules    func() *rules.TypeRules // in the tags of the hub
 }
 
 func (k *typed) GroupKind() meta.GroupKind { return k.gk }
 func (k *typed) Versions() []*Version      { return k.versions }
+func (k *typed) Stored() []*Version        { return k.stored }
 
 func (k *typed) New() meta.Object {
 	obj, err := k.scheme.NewObject(k.hub)

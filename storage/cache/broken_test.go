@@ -185,7 +185,7 @@ func TestBrokenWhy(t *testing.T) {
 		{&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt, Err: errors.New("no such key")}, "no such key"},
 		{&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt}, (&storage.Error{Op: "read", Key: "x", Kind: storage.Corrupt}).Error()},
 	} {
-		r.SetDecode(func(string, []byte) (cache.Decoded, error) { return cache.Decoded{}, tt.err })
+		r.SetDecode(func(string, []byte) (cache.Decoded, error) { return cache.Decoded{}, tt.err }, nil)
 		want := (&storage.Error{Op: "decode", Key: key, Kind: storage.Corrupt, Rev: put(t, store, key, "1", nil), Err: errors.New(tt.want)}).Error()
 		if _, err := r.Get(t.Context(), key, cache.Want{}); err == nil || err.Error() != want {
 			t.Errorf("Get: got %v, want %s", err, want)

@@ -179,7 +179,7 @@ func (r *Resource) exists(ctx context.Context, key string) (storage.Revision, er
 
 // Preview returns the object that value would give, without a revision. Nothing is stored.
 func (r *Resource) Preview(key string, value []byte) (*Object, error) {
-	d, err := r.peek(key, value)
+	d, err := r.peekWritten(key, value)
 	if err != nil {
 		return nil, err
 	}

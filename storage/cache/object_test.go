@@ -163,7 +163,7 @@ func TestSetDecode(t *testing.T) {
 		d, err := decode(key, value)
 		d.Form, d.Stale = 2, true
 		return d, err
-	})
+	}, nil)
 	put(t, store, things+"ns/b", "1", nil)
 	if _, form := next().Stored(); form != 2 {
 		t.Errorf("form of what came later: got %d, want 2", form)
@@ -183,7 +183,7 @@ func TestSetDecodeMends(t *testing.T) {
 		}
 		return decode(key, value)
 	}
-	r.SetDecode(picky)
+	r.SetDecode(picky, nil)
 	for _, name := range []string{"a", "b"} {
 		put(t, store, things+"ns/"+name, "1", nil)
 	}
@@ -195,7 +195,7 @@ func TestSetDecodeMends(t *testing.T) {
 		t.Fatalf("List: got %v, want Corrupt", err)
 	}
 	lenient.Store(true)
-	r.SetDecode(picky)
+	r.SetDecode(picky, nil)
 	if n, err := list(); err != nil || n != 2 {
 		t.Errorf("List: got %d objects, %v, want 2", n, err)
 	}

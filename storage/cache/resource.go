@@ -16,10 +16,12 @@ import (
 type ResourceConfig struct {
 	Name   string // for hooks and debug pages
 	Prefix string // of its keys, under Config.Prefix; ends in "/"
-	// Decode reads of a stored value what the cache needs. It converts nothing: it is called while the stream waits.
-	// It may keep value only as Decoded.Data. It is called by many goroutines at once, without locks. SetDecode
-	// replaces it.
+	// Decode reads what the cache needs of a value that was loaded, or that somebody else has written. It does no I/O: it is called
+	// while the stream waits. It may keep value only as Decoded.Data, which may also be other bytes that mean the same today. It is
+	// called by many goroutines at once, without locks. SetDecode replaces it.
 	Decode DecodeFunc
+	// Written does the same for a value that this process writes, which is known to be complete: Data is that value. nil: Decode.
+	Written DecodeFunc
 	// GroupBy names selectable fields, like "spec.nodeName", by which watchers are grouped beside prefix and key: one that
 	// watches for a single value (WatchOptions.Field) is not woken for objects with others.
 	GroupBy []string
@@ -31,6 +33,9 @@ type ResourceConfig struct {
 // again.
 type DecodeFunc = func(key string, value []byte) (Decoded, error)
 
+// decoder is how a resource reads values at a time.
+type decoder struct{ stored, written DecodeFunc }
+
 // Resource is the cache of one resource, and the operations on it. All methods may be called at once.
 //
 // An epoch begins with a load and ends when the resource misses changes or is closed. Nothing carries over to the
@@ -39,8 +44,8 @@ type Resource struct {
 	c   *Cache
 	cfg ResourceConfig
 
-	decoder   atomic.Pointer[DecodeFunc] // never nil
-	redecoded atomic.Bool                // there has been another decoder
+	decoder   atomic.Pointer[decoder] // never nil
+	redecoded atomic.Bool             // there has been another decoder
 
 	epoch   atomic.Pointer[epoch] // nil if not loaded
 	loading *flight               // guarded by c.mu
@@ -105,15 +110,18 @@ type epoch struct {
 // Resource returns the cache of a resource. It reads nothing until it is used.
 func (c *Cache) Resource(cfg ResourceConfig) *Resource {
 	r := &Resource{c: c, cfg: cfg, shelf: &shelf{least: c.cfg.FormBytes}}
-	r.SetDecode(cfg.Decode)
+	r.SetDecode(cfg.Decode, cfg.Written)
 	return r
 }
 
-// SetDecode makes the resource read values by another function from now on, for a kind whose schema or storage version
-// changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them; those that it
+// SetDecode makes the resource read values by other functions (ResourceConfig.Decode and Written) from now on, for a kind whose schema
+// or storage version changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them; those that it
 // could not read are read from the store again when a Get or List comes upon them.
-func (r *Resource) SetDecode(decode DecodeFunc) {
-	if r.decoder.Swap(&decode) != nil {
+func (r *Resource) SetDecode(decode, written DecodeFunc) {
+	if written == nil {
+		written = decode
+	}
+	if r.decoder.Swap(&decoder{decode, written}) != nil {
 		r.redecoded.Store(true)
 	}
 }
@@ -121,9 +129,16 @@ func (r *Resource) SetDecode(decode DecodeFunc) {
 // mayReadAgain reports whether an object that could not be read may be readable by now.
 func (r *Resource) mayReadAgain() bool { return r.redecoded.Load() || r.c.unlocked.Load() }
 
-// peek calls the present decoder.
+// peek reads a stored value.
 func (r *Resource) peek(key string, value []byte) (Decoded, error) {
-	d, err := (*r.decoder.Load())(key, value)
+	d, err := r.decoder.Load().stored(key, value)
+	d.shelf = r.shelf
+	return d, err
+}
+
+// peekWritten reads a value that this process writes.
+func (r *Resource) peekWritten(key string, value []byte) (Decoded, error) {
+	d, err := r.decoder.Load().written(key, value)
 	d.shelf = r.shelf
 	return d, err
 }

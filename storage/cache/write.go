@@ -285,7 +285,7 @@ type prepared struct {
 // prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
 // no decoding.
 func (r *Resource) prepare(key string, value []byte, form uint32, lease storage.LeaseID) (*prepared, error) {
-	dec, err := r.peek(key, value)
+	dec, err := r.peekWritten(key, value)
 	if err != nil {
 		return nil, err
 	}

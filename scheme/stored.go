@@ -1,0 +1,109 @@
+package scheme
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// storedType is the Go type of a version that AddStored registered.
+type storedType struct {
+	typ reflect.Type
+	of  meta.GroupKind
+}
+
+// AddStored registers the type of obj for a version that objects in the store may be in, although no client is served in it: an
+// older server wrote them. of is the kind that such objects are read as. It may be of another group than gvk.
+//
+// Objects of the version are decoded, completed with the defaults of their Go type, and converted to the hub of of. The conversion is
+// derived or registered as that of any spoke. If the version has the fields, protobuf numbers and defaults of a served version,
+// obj may be of the same type. A defined type (type Old v1.New) has the same fields and tags, and defaults of its own.
+//
+// VersionsOf, KindsOf, AllKinds, ModelKinds and Recognizes do not show the version. StoredVersions does.
+func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj meta.Typed) {
+	t, ok := s.structOf(gvk.String(), obj)
+	if !ok {
+		return
+	}
+	if old, taken := s.stored[gvk]; taken && old != (storedType{t, of}) {
+		s.fail("two stored types for %s: %s of %s and %s of %s", gvk, old.typ, old.of, t, of)
+		return
+	}
+	s.stored[gvk] = storedType{t, of}
+	s.note(of)
+}
+
+// StoredVersions returns the kinds, other than those of the group's own versions, in which objects of a kind may be stored: those of
+// AddStored, and the versions of another group that has the same hub. They are sorted: the group's own first, preferred versions first.
+func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
+	var list []meta.GroupVersionKind
+	for gvk, t := range s.stored {
+		if t.of == gk {
+			list = append(list, gvk)
+		}
+	}
+	hub := s.hubs[gk]
+	for gvk := range s.types {
+		if gvk.Kind == gk.Kind && gvk.Group != gk.Group && gvk.Version != InternalVersion && hub != nil && s.hubs[gvk.GroupKind()] == hub {
+			list = append(list, gvk)
+		}
+	}
+	own := func(gvk meta.GroupVersionKind) int {
+		if gvk.Group == gk.Group {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(list, func(a, b meta.GroupVersionKind) int {
+		return cmp.Or(own(a)-own(b), cmp.Compare(a.Group, b.Group), CompareVersions(a.Version, b.Version))
+	})
+	return list
+}
+
+// hubOf returns the hub of a kind, or of the kind that objects of a stored version are read as.
+func (s *Scheme) hubOf(gvk meta.GroupVersionKind) reflect.Type {
+	if only, ok := s.stored[gvk]; ok {
+		return s.hubs[only.of]
+	}
+	return s.hubs[gvk.GroupKind()]
+}
+
+// settleStored makes the types of stored versions known by their kinds, and says what is wrong with them.
+func (s *Scheme) settleStored() {
+	for _, gvk := range s.sortedStored() {
+		only := s.stored[gvk]
+		switch {
+		case s.types[gvk] != nil:
+			s.fail("%s is registered twice: as a version that is served, and by AddStored", gvk)
+			continue
+		case s.hubs[only.of] == nil:
+			s.fail("stored version %s: the kind %s is not registered", gvk, only.of)
+			continue
+		}
+		// A type of a served version keeps its name.
+		if known := s.kinds[only.typ]; len(known) == 0 || s.types[known[0]] == nil {
+			s.kinds[only.typ] = append(known, gvk)
+		}
+	}
+}
+
+// sortedStored returns the kinds of AddStored, sorted.
+func (s *Scheme) sortedStored() []meta.GroupVersionKind {
+	var list []meta.GroupVersionKind
+	for gvk := range s.stored {
+		list = append(list, gvk)
+	}
+	slices.SortFunc(list, func(a, b meta.GroupVersionKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+	})
+	return list
+}
+
+// HasDefaults reports whether Default can have anything to do in objects of a kind.
+func (s *Scheme) HasDefaults(gvk meta.GroupVersionKind) bool {
+	t := s.goType(gvk)
+	return t != nil && s.defaulter.Needs(typeinfo.Of(t))
+}
