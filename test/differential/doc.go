@@ -18,6 +18,9 @@
 //     mutation of an object, what does more or other than that, such as nulls, and what is no patch, with all sorts of options and
 //     media types. TestPatchLimits:
 //     patches as large as may be. TestMergers: the three merges by themselves, over made-up documents with all directives.
+//   - TestStoredObjects: the same bytes lie in the stores of a whole kube-apiserver, in a process of its own, and of Coracle: objects of every
+//     kind in every version that Kubernetes decodes, JSON and protobuf, with any subset of their defaults left out. Reads in each
+//     served version, lists, selectors, watches, tables, and writes through each door.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a server of its own, make of the same
 //     random services, pods and Endpoints.
 //   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The answers, and what pods and budgets

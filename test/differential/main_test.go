@@ -18,6 +18,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/capabilities"
+
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
 // What the environment may set: SEED, where everything random begins; COUNT, a factor for how much is tried; BODIES, to
@@ -29,6 +31,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	etcdproc.Main()
+	serveKubernetes()
 	flag.Parse()
 	watch.DefaultChanSize = 1 << 14 // a fake clientset panics when its watchers cannot keep up
 	if s := os.Getenv("SEED"); s != "" {

@@ -1,0 +1,141 @@
+package differential
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+// kubeArgs is the environment variable that makes a process of this test a kube-apiserver, and has its arguments, one in a line.
+const kubeArgs = "DIFFERENTIAL_KUBE_APISERVER"
+
+// serveKubernetes is the first call of TestMain. In a process that is to be a kube-apiserver it does not return.
+func serveKubernetes() {
+	args := os.Getenv(kubeArgs)
+	if args == "" {
+		return
+	}
+	command := app.NewAPIServerCommand()
+	command.SetArgs(strings.Split(args, "\n"))
+	os.Exit(cli.Run(command))
+}
+
+// kubeAPIServer is a whole kube-apiserver in a process of its own.
+type kubeAPIServer struct {
+	proxy *httputil.ReverseProxy
+}
+
+// kubeToken is the administrator's token at a kube-apiserver of a test.
+const kubeToken = "judge-of-the-test"
+
+// startKubernetes runs a kube-apiserver on an etcd until the end of the test. It admits what Coracle admits, and everybody may do
+// everything. more are further arguments.
+func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	key := must1(x509.MarshalECPrivateKey(must1(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))))
+	signer := write("tokens.key", pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}))
+	port := freePort(t)
+	args := append([]string{
+		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--advertise-address=127.0.0.1",
+		"--cert-dir=" + dir, "--authorization-mode=AlwaysAllow", "--allow-privileged=true",
+		"--token-auth-file=" + write("users.csv", []byte(kubeToken+`,admin,admin,"system:masters"`+"\n")),
+		"--service-account-key-file=" + signer, "--service-account-signing-key-file=" + signer, "--service-account-issuer=https://issuer.example.com",
+		"--service-cluster-ip-range=" + serviceRanges[0], "--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
+		"--disable-admission-plugins=" + strings.Join([]string{
+			"LimitRanger", "ServiceAccount", "PodSecurity", "DefaultStorageClass", "PersistentVolumeClaimResize", "DefaultIngressClass",
+			"ClusterTrustBundleAttest", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy",
+			"ValidatingAdmissionWebhook", "ResourceQuota", "RuntimeClass",
+		}, ","),
+	}, more...)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), kubeArgs+"="+strings.Join(args, "\n"))
+	log := &tail{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(proxy.Transport.(*http.Transport).CloseIdleConnections)
+	k := &kubeAPIServer{proxy}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		select {
+		case <-ended:
+			t.Fatalf("kube-apiserver ended:\n%s", log)
+		default:
+		}
+		if a := ask(k, http.MethodGet, "/readyz", nil); a.Code == http.StatusOK {
+			return k
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("kube-apiserver is not ready:\n%s", log)
+		}
+	}
+}
+
+// ServeHTTP handles a request of the administrator's.
+func (k *kubeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Header.Set("Authorization", "Bearer "+kubeToken)
+	k.proxy.ServeHTTP(w, r)
+}
+
+// freePort is one that nobody listens on, as far as one can know.
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text = append(l.text, p...); len(l.text) > 1<<15 {
+		l.text = bytes.Clone(l.text[len(l.text)-1<<14:])
+	}
+	return len(p), nil
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
