@@ -171,6 +171,26 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 	}
 }
 
+// putInEtcd writes into the store itself, past the servers.
+func (cl *cluster) putInEtcd(key string, value []byte) error {
+	body, err := json.Marshal(struct {
+		Key   []byte `json:"key"`
+		Value []byte `json:"value"`
+	}{[]byte(key), value})
+	if err != nil {
+		return err
+	}
+	resp, err := http.Post(cl.etcdURL+"/v3/kv/put", asJSON, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("write %s in etcd: %s", key, resp.Status)
+	}
+	return nil
+}
+
 // etcdRange asks an etcd for a key, or for all from Key to before End.
 type etcdRange struct {
 	Key      []byte `json:"key"`

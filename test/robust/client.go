@@ -55,11 +55,11 @@ type request struct {
 	body         any // to be encoded; nil for none
 }
 
-// newRequest makes a request to a server for ConfigMaps.
+// newRequest makes a request to a server for the objects of the run.
 func (r *run) newRequest(ctx context.Context, server int, all bool, q request) *http.Request {
-	path := "/api/v1/namespaces/" + namespace + "/configmaps"
+	path := r.subject.root + "/namespaces/" + namespace + "/" + r.subject.resource
 	if all {
-		path = "/api/v1/configmaps"
+		path = r.subject.root + "/" + r.subject.resource
 	}
 	return newRequest(ctx, r.cluster.urls[server]+path, q)
 }

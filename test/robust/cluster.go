@@ -22,6 +22,15 @@ type Config struct {
 	Servers int
 	Faults  []string
 	Args    []string // of each server, beside those that all have
+	Elders  int      // how many objects an older server has stored
+}
+
+// subject is the kind of the objects that clients write.
+func (c Config) subject() subject {
+	if c.Elders > 0 {
+		return replicaSets
+	}
+	return configMaps
 }
 
 // lasting reports whether the store keeps its history over restarts.
@@ -37,6 +46,7 @@ func Configs() []Config {
 		{Name: "memory", Storage: "memory", Servers: 1, Faults: []string{"stop"}},
 		{Name: "etcd", Storage: "etcd", Servers: 1, Faults: remote},
 		{Name: "pair", Storage: "etcd", Servers: 2, Faults: remote},
+		{Name: "elders", Storage: "etcd", Servers: 2, Faults: remote, Elders: elders},
 	}
 }
 

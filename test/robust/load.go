@@ -19,7 +19,7 @@ func (c *client) color() string { return []string{"red", "green", none}[c.rng.In
 type tree = map[string]any
 
 // body is the whole object of a create or update.
-func body(op *Op, base string) tree {
+func (c *client) body(op *Op, base string) tree {
 	m := tree{"name": op.Key, "namespace": namespace}
 	if op.Color != none {
 		m["labels"] = tree{"color": op.Color}
@@ -27,12 +27,12 @@ func body(op *Op, base string) tree {
 	if op.PreRV != 0 {
 		m["resourceVersion"] = strconv.FormatInt(op.PreRV, 10)
 	}
-	return tree{"apiVersion": "v1", "kind": "ConfigMap", "metadata": m, "data": tree{"v": op.V, "base": base}}
+	return c.run.subject.object(m, tree{"v": op.V, "base": base})
 }
 
 func (c *client) create(key string) {
 	op := &Op{Verb: create, Key: key, V: c.value(), Color: c.color()}
-	c.one(op, request{method: "POST", contentType: "application/json", body: body(op, op.V)})
+	c.one(op, request{method: "POST", contentType: "application/json", body: c.body(op, op.V)})
 }
 
 func (c *client) get(key, match string) *Object {
@@ -51,7 +51,7 @@ func (c *client) update(key string, cas bool, color string) *Object {
 	if base := c.known[key]; cas && base != nil {
 		op.PreRV = base.RV
 	}
-	c.one(op, request{method: "PUT", name: key, contentType: "application/json", body: body(op, op.V)})
+	c.one(op, request{method: "PUT", name: key, contentType: "application/json", body: c.body(op, op.V)})
 	return op.Object
 }
 
@@ -70,7 +70,7 @@ func (c *client) merge(key string) {
 		m["resourceVersion"] = strconv.FormatInt(base.RV, 10)
 	}
 	c.one(op, request{method: "PATCH", name: key, contentType: "application/merge-patch+json",
-		body: tree{"metadata": m, "data": tree{"v": op.V}}})
+		body: c.run.subject.with(tree{"metadata": m}, tree{"v": op.V})})
 }
 
 // patch is a JSON patch that tests what the client knows.
@@ -79,9 +79,10 @@ func (c *client) patch(key string) {
 	if base := c.known[key]; base != nil {
 		op.TestV = base.V
 	}
+	v := c.run.subject.pointer("v")
 	c.one(op, request{method: "PATCH", name: key, contentType: "application/json-patch+json", body: []tree{
-		{"op": "test", "path": "/data/v", "value": op.TestV},
-		{"op": "replace", "path": "/data/v", "value": op.V},
+		{"op": "test", "path": v, "value": op.TestV},
+		{"op": "replace", "path": v, "value": op.V},
 	}})
 }
 
@@ -94,7 +95,7 @@ func (c *client) noop(key string) {
 		}
 	}
 	op := &Op{Verb: update, Key: key, V: base.V, Color: base.Color, Noop: true, PreRV: base.RV}
-	q := request{method: "PUT", name: key, contentType: "application/json", body: body(op, base.Base)}
+	q := request{method: "PUT", name: key, contentType: "application/json", body: c.body(op, base.Base)}
 	if c.rng.IntN(2) == 0 {
 		op.Verb, q.method, q.contentType = merge, "PATCH", "application/merge-patch+json"
 	}
@@ -158,6 +159,10 @@ func (c *client) list(op *Op) {
 // step does one operation, as chance has it.
 func (c *client) step() {
 	key := c.run.hot[c.rng.IntN(len(c.run.hot))]
+	old := c.run.elders > 0 && c.rng.IntN(2) == 0
+	if old {
+		key = elderName(c.rng.IntN(c.run.elders))
+	}
 	scope := Scope{All: c.rng.IntN(4) == 0, Selector: c.rng.IntN(len(selectors))}
 	switch n := c.rng.IntN(100); {
 	case n < 20:
@@ -174,7 +179,7 @@ func (c *client) step() {
 		c.merge(key)
 	case n < 72:
 		c.patch(key)
-	case n < 75:
+	case n < 75 && !old: // the first write to what an older server has stored changes it, whatever it asks for
 		c.noop(key)
 	case n < 78:
 		c.noop(quiet)

@@ -11,13 +11,13 @@ import (
 // none is the color of an object without one.
 const none = "none"
 
-// Object is a ConfigMap as somebody was shown it.
+// Object is an object of the run as somebody was shown it.
 type Object struct {
 	Key   string // its name
 	UID   string `json:",omitempty"`
 	RV    int64
-	V     string // data.v: new with every write that changes something
-	Base  string // data.base: as v, but patches leave it alone
+	V     string // the text v: new with every write that changes something
+	Base  string // the text base: as v, but patches leave it alone
 	Color string // a label, or none
 	Hash  uint64 // of everything but the resourceVersion
 	Typed bool   `json:",omitempty"` // it said its kind, as everything but the item of a list has to
@@ -49,31 +49,31 @@ func (m *meta) revision() int64 {
 // rootCA is the ConfigMap that a controller makes in each namespace.
 const rootCA = "kube-root-ca.crt"
 
-// decodeObject reads a ConfigMap. It returns nil for one of another namespace, or that no client made.
-func decodeObject(data []byte) (*Object, error) {
+// decode reads an object of the kind. It returns nil for one of another namespace, or that no client made.
+func (s *subject) decode(data []byte) (*Object, error) {
 	var head struct {
-		Kind     string            `json:"kind"`
-		Metadata meta              `json:"metadata"`
-		Data     map[string]string `json:"data"`
+		Kind     string `json:"kind"`
+		Metadata meta   `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil || head.Metadata.Namespace != namespace || head.Metadata.Name == rootCA {
 		return nil, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(data, &tree); err != nil {
+	var all tree
+	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
-	delete(tree, "kind")
-	delete(tree, "apiVersion")
-	delete(tree["metadata"].(map[string]any), "resourceVersion")
-	rest, err := json.Marshal(tree) // with its keys in order
+	v, base := s.textsOf(all)
+	delete(all, "kind")
+	delete(all, "apiVersion")
+	delete(all["metadata"].(tree), "resourceVersion")
+	rest, err := json.Marshal(all) // with its keys in order
 	if err != nil {
 		return nil, err
 	}
 	hash := fnv.New64a()
 	hash.Write(rest)
 	m := &head.Metadata
-	return &Object{Key: m.Name, UID: m.UID, RV: m.revision(), V: head.Data["v"], Base: head.Data["base"], Color: cmp.Or(m.Labels["color"], none),
+	return &Object{Key: m.Name, UID: m.UID, RV: m.revision(), V: v, Base: base, Color: cmp.Or(m.Labels["color"], none),
 		Hash: hash.Sum64(), Typed: head.Kind != ""}, nil
 }
 

@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,6 +44,8 @@ type run struct {
 	seed     uint64
 	begun    time.Time
 	cluster  *cluster
+	subject  subject
+	elders   int // how many objects an older server has stored
 	watchers []*watcher
 	hot      []string
 	start    int64            // the revision before the first write
@@ -55,7 +58,7 @@ type run struct {
 
 // Run runs a configuration for a while, with its files in dir, and returns all that was seen.
 func Run(c Config, programs Programs, dir string, seed uint64, d time.Duration) (*Record, error) {
-	r := &run{seed: seed, begun: time.Now(), rec: &Record{Lasting: c.lasting(), Shared: c.Storage == "etcd"}}
+	r := &run{seed: seed, begun: time.Now(), subject: c.subject(), elders: c.Elders, rec: &Record{Lasting: c.lasting(), Shared: c.Storage == "etcd"}}
 	for i := range hotObjects {
 		r.hot = append(r.hot, fmt.Sprintf("hot-%d", i))
 	}
@@ -111,6 +114,33 @@ func (r *run) prepare() error {
 	r.start = first.Pages[0].RV
 	r.rec.Start = r.start
 	c.create(quiet)
+	for n := range r.elders {
+		if err := r.prepareElder(c, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareElder puts an object into the etcd as an older server has stored it. For the record it is a create, which was answered with what
+// is shown then.
+func (r *run) prepareElder(c *client, n int) error {
+	op := &Op{Verb: create, Key: elderName(n), V: c.value(), Color: none, Client: c.id, Call: r.now()}
+	value, err := json.Marshal(elder(n, op.V))
+	if err != nil {
+		return err
+	}
+	if err := r.cluster.putInEtcd("/registry/replicasets/"+namespace+"/"+op.Key, value); err != nil {
+		return err
+	}
+	read := &Op{Verb: get, Key: op.Key}
+	_, data := c.do(read, request{method: "GET", name: op.Key})
+	if read.Result != acked || !bytes.Contains(data, []byte(`"restartPolicy":"Always"`)) {
+		return fmt.Errorf("%s is not shown as it would be stored today: %v %.1000s", op.Key, read, data)
+	}
+	op.Object, op.Result, op.Code, op.Return = r.decode(data), acked, http.StatusCreated, r.now()
+	r.saw(op.Object.RV)
+	r.keep(op)
 	return nil
 }
 
@@ -226,11 +256,11 @@ func (r *run) trouble(format string, args ...any) {
 	r.rec.Trouble = append(r.rec.Trouble, fmt.Sprintf(format, args...))
 }
 
-// decode reads a ConfigMap that a server has sent, nil if it is another's or none.
+// decode reads an object that a server has sent, nil if it is another's or none.
 func (r *run) decode(data json.RawMessage) *Object {
-	o, err := decodeObject(data)
+	o, err := r.subject.decode(data)
 	if err != nil {
-		r.trouble("not a ConfigMap: %v: %.300q", err, data)
+		r.trouble("not a %s: %v: %.300q", r.subject.kind, err, data)
 	}
 	return o
 }
