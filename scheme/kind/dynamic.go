@@ -93,6 +93,7 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 			tree, err := jsontext.Decode(data, nil)
 			return err == nil && l.use().Settled(tree)
 		}
+		made.Complete = func(obj meta.Typed) bool { return l.use().Settled(obj.(*scheme.Unstructured).Content) }
 	}
 	return made
 }
