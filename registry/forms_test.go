@@ -290,8 +290,8 @@ func TestSettledOnce(t *testing.T) {
 		}
 		for enc := range list.Items {
 			data, err := enc.Form(form, func() ([]byte, error) { return k.Encode(k.ctx, enc, "v1", codec.Media{}) })
-			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) {
-				t.Errorf("got %s, %v, want a color", data, err)
+			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) || !strings.Contains(string(data), `"generation":1`) {
+				t.Errorf("got %s, %v, want a color and a generation", data, err)
 			}
 		}
 	}

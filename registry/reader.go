@@ -384,6 +384,9 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		if err := r.kind.Default(decoded.Object); err != nil {
 			return nil, err
 		}
+		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 { // of custom resources it was not always counted
+			m.Generation = 1
+		}
 	}
 	return decoded.Object, nil
 }
