@@ -77,7 +77,7 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 		return nil, meta.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	for try := 1; ; try++ {
-		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form(), w.lease)
+		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form, w.lease)
 		if !errors.Is(err, storage.NoLease) || try == maxLeaseTries {
 			return enc, err
 		}

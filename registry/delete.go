@@ -83,7 +83,8 @@ func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, o
 // run decides on the current state whether to mark or to delete, and does it. It fails with storage.Conflict if
 // the state changed meanwhile.
 func (d *deletion) run() (*request.DeleteResult, error) {
-	obj, err := d.s.objects.Update(d.ctx, d.key, cache.UpdateOptions{DryRun: d.r.DryRun, Form: d.form()}, d.apply)
+	opts := cache.UpdateOptions{DryRun: d.r.DryRun, Form: func() uint32 { return d.form }}
+	obj, err := d.s.objects.Update(d.ctx, d.key, opts, d.apply)
 	if errors.Is(err, errUnchanged) {
 		obj, err = d.cur, nil
 	}

@@ -290,12 +290,59 @@ func TestSettledOnce(t *testing.T) {
 		}
 		for enc := range list.Items {
 			data, err := enc.Form(form, func() ([]byte, error) { return k.Encode(k.ctx, enc, "v1", codec.Media{}) })
-			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) {
-				t.Errorf("got %s, %v, want a color", data, err)
+			if err != nil || !strings.Contains(string(data), `"spec":{"color":"`) || !strings.Contains(string(data), `"generation":1`) {
+				t.Errorf("got %s, %v, want a color and a generation", data, err)
 			}
 		}
 	}
 	if asked != 2 {
 		t.Errorf("2 objects were looked into %d times", asked)
 	}
+}
+
+// TestEmptiedStatusHasDefaults: the status of a new object is taken out before the object is stored, and its default is shown from the
+// answer of the create on, to whoever reads or selects. The store has the object without it.
+func TestEmptiedStatusHasDefaults(t *testing.T) {
+	text := strings.Replace(gizmoV1, `"status":{`, `"status":{"default":{"phase":"Pending"},`, 1)
+	res := gizmos(gizmoKind(t, func(d *kind.Dynamic) {
+		d.Convert, d.Hubless = nil, true
+		d.Versions = []kind.DynamicVersion{{Name: "v1", Schema: parseSchema(t, text), Evolves: true, Selectable: []string{"status.phase"}}}
+	}))
+	res.Fields = []registry.FieldValue{{Label: "status.phase", Path: "status.phase", Version: "v1"}}
+	k := newKit(t, options{instead: res})
+	head := `{"apiVersion":"run.example.com/v1","kind":"Gizmo",`
+	shows := func(what, want string, enc request.Encoded) {
+		t.Helper()
+		data, err := k.Encode(k.ctx, enc, "v1", codec.Media{})
+		if err != nil || !strings.Contains(string(data), `"status":{"phase":"`+want+`"}`) {
+			t.Errorf("%s: got %s, %v, want the phase %s", what, data, err, want)
+		}
+	}
+	created := k.post(head + `"metadata":{"name":"a"},"status":{"phase":"Sent"}}`)
+	shows("create", "Pending", created)
+	if data, _ := created.Stored(); strings.Contains(string(data), "status") {
+		t.Errorf("the store has %s", data)
+	}
+	for _, how := range []string{"list", "watch"} {
+		for fields, want := range map[string]string{"status.phase=Pending": "a", "status.phase!=Pending": "", "status.phase=": ""} {
+			req := selectors(t, "ns", "", fields)
+			req.Version = "v1"
+			got, err := k.selected(how, &req)
+			if err != nil || strings.Join(got, " ") != want {
+				t.Errorf("%s of %s: got %v, %v, want %q", how, fields, got, err, want)
+			}
+		}
+	}
+	enc, err := k.replace(k.Store, head+`"metadata":{"name":"a"},"spec":{"size":2},"status":{"phase":"Sent"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows("update", "Pending", enc)
+	if data, _ := enc.Stored(); !strings.Contains(string(data), "Pending") {
+		t.Errorf("an update stores %s, without the status that it started from", data)
+	}
+	if enc, err = k.replace(k.Subresource("status"), head+`"metadata":{"name":"a"},"status":{"phase":"Ready"}}`); err != nil {
+		t.Fatal(err)
+	}
+	shows("status", "Ready", enc)
 }

@@ -151,7 +151,8 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	if r.fill != nil {
 		r.fill(hub)
 	}
-	return r.encode(context.Background(), hub)
+	complete, _, err := r.encode(context.Background(), hub)
+	return complete, err
 }
 
 // lookInto returns what it finds in the bytes of an object, and what has looked. The error is an *olderVersion for an object in a
@@ -383,6 +384,9 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		if err := r.kind.Default(decoded.Object); err != nil {
 			return nil, err
 		}
+		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 { // of custom resources it was not always counted
+			m.Generation = 1
+		}
 	}
 	return decoded.Object, nil
 }
@@ -402,22 +406,27 @@ func storedAs(data []byte) codec.DecodeRequest {
 }
 
 // encode makes the bytes to store of an object of the hub: in the storage version, kind and apiVersion first, and
-// without resourceVersion. obj is left as it was.
-func (r *reader) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
+// without resourceVersion. obj is left as it was. form is the form of the bytes if that is known: clients are to see them as they are. It
+// is 0 if they may lack something that the next reader has to add.
+func (r *reader) encode(ctx context.Context, obj meta.Object) (value []byte, form uint32, err error) {
 	m := obj.GetObjectMeta()
 	rv := m.ResourceVersion
 	m.ResourceVersion = ""
 	defer func() { m.ResourceVersion = rv }()
 	out, err := r.kind.Convert(ctx, obj, r.stored.GVK.Version)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	out.GetTypeMeta().SetGroupVersionKind(r.stored.GVK)
+	if complete := r.stored.Complete; complete != nil && complete(out) {
+		form = r.lookers[0].shownForm
+	}
 	var media codec.Media
 	if r.protobuf {
 		media.Type = codec.Protobuf
 	}
-	return r.kind.Append(nil, out, media)
+	value, err = r.kind.Append(nil, out, media)
+	return value, form, err
 }
 
 // shown makes what the cache keeps of an object that was converted to be shown, in the version that it is in.

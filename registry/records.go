@@ -63,7 +63,7 @@ func (r Records[T]) List(ctx context.Context) ([]T, storage.Revision, error) {
 
 // Put writes a record if pre holds, with a lease if that is not 0, and returns its revision. See storage.Store.
 func (r Records[T]) Put(ctx context.Context, name string, obj T, pre storage.Pre, lease storage.LeaseID) (storage.Revision, error) {
-	value, err := r.reader.encode(ctx, obj)
+	value, _, err := r.reader.encode(ctx, obj)
 	if err != nil {
 		return 0, err
 	}

@@ -56,7 +56,7 @@ func (u *update) run() (*cache.Object, error) {
 	opts := cache.UpdateOptions{
 		AllowCreate: s.subresource == "" && (s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate),
 		DryRun:      u.r.DryRun,
-		Form:        u.form(),
+		Form:        func() uint32 { return u.form },
 	}
 	for try := 1; ; try++ {
 		obj, err := s.objects.Update(u.ctx, u.key, opts, u.apply)

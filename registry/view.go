@@ -147,7 +147,7 @@ func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool
 			return nil, 0, err
 		}
 		changed = obj
-		value, err := v.store.reader.encode(ctx, obj)
+		value, _, err := v.store.reader.encode(ctx, obj)
 		return value, 0, err
 	})
 	if err != nil {

@@ -49,6 +49,7 @@ type write struct {
 	// Of the present try.
 
 	obj, old meta.Object // of the hub; old is nil on create
+	form     uint32      // of the bytes to store, as reader.encode says
 	lease    storage.LeaseID
 	reserved func(ctx context.Context, stored bool)
 }
@@ -82,15 +83,6 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 
 // version is the one in which the client addresses the resource.
 func (w *write) version() string { return w.attrs.Resource.Version }
-
-// form is the one that the bytes to store are in, if that can be told: an object that was complete in the version stored is what
-// clients are to see.
-func (w *write) form() uint32 {
-	if l := w.s.reader.lookers[0]; l.version.Settled != nil && w.version() == l.version.GVK.Version {
-		return l.shownForm
-	}
-	return 0
-}
 
 // toHub returns an object that clients write in a version as strategies see it.
 func toHub(ctx context.Context, k kind.Kind, obj meta.Typed, version string) (meta.Object, error) {
@@ -353,10 +345,11 @@ func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	value, err := s.reader.encode(ctx, obj)
+	value, form, err := s.reader.encode(ctx, obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s %q: %w", s.res.GroupResource, obj.GetObjectMeta().Name, err)
 	}
+	w.form = form
 	if w.r.DryRun {
 		return value, nil
 	}

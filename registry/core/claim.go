@@ -23,6 +23,7 @@ func claims() registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "persistentvolumeclaims"},
 		Kind:          "PersistentVolumeClaim", ShortNames: []string{"pvc"},
 		Namespaced: true,
+		Complete:   func(c *corev1.PersistentVolumeClaim) { completeDataSources(&c.Spec) },
 		Strategy: registry.StrategyOf[*corev1.PersistentVolumeClaim]{
 			Metadata:                 registry.MetaWhole,
 			Prepare:                  prepareClaim,

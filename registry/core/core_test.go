@@ -49,8 +49,12 @@ func complete(obj, old meta.Object) field.ErrorList {
 	if !ok {
 		return nil
 	}
+	f := families{corev1.IPv4Protocol, corev1.IPv6Protocol}
 	was, _ := old.(*corev1.Service)
-	return completeService(families{corev1.IPv4Protocol, corev1.IPv6Protocol}, svc, was)
+	if was != nil { // the reader has done that
+		f.completeStored(was)
+	}
+	return completeService(f, svc, was)
 }
 
 // update runs obj through a door of the resource, "" for the resource itself, as a change of old.

@@ -16,6 +16,7 @@ func services(c Config) registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "services"},
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
+		Complete:   familiesOf(c.ServiceRanges).completeStored,
 		Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:                 registry.MetaChange,
 			ValidateName:             names.DNSLabelName,

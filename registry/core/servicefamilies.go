@@ -167,25 +167,28 @@ func familyOf(is4 bool) corev1.IPFamily {
 	return corev1.IPv6Protocol
 }
 
-// completeOld fills in what a service lacks that was stored before there were several addresses of one.
-func (f families) completeOld(old *corev1.Service) {
-	completeClusterIPs(old, nil)
-	spec := &old.Spec
-	if !usesClusterIP(old) || len(spec.IPFamilies) > 0 {
+// completeStored fills in what a stored service lacks if it was stored before a service had several addresses. It removes the
+// internal traffic policy of an ExternalName, which was once a default.
+func (f families) completeStored(svc *corev1.Service) {
+	completeClusterIPs(svc, nil)
+	dropInternalPolicy(svc)
+	spec := &svc.Spec
+	if !usesClusterIP(svc) || len(spec.IPFamilies) > 0 {
 		return
 	}
 	if spec.ClusterIP == clusterIPNone {
-		spec.IPFamilyPolicy = policyOf(old, nil)
+		spec.IPFamilyPolicy = policyOf(svc, nil)
 		f.fill(spec, 2)
 		return
 	}
 	for _, text := range spec.ClusterIPs {
 		ip, _ := names.ParseIP(text, false)
-		spec.IPFamilies = append(spec.IPFamilies, familyOf(ip.Is4()))
+		spec.IPFamilies = append(spec.IPFamilies, familyOf(!ip.Is6() || ip.Is4In6()))
 	}
-	policy := corev1.IPFamilyPolicySingleStack
-	if len(spec.IPFamilies) == 2 {
-		policy = corev1.IPFamilyPolicyRequireDualStack
+	switch len(spec.IPFamilies) {
+	case 1:
+		spec.IPFamilyPolicy = new(corev1.IPFamilyPolicySingleStack)
+	case 2:
+		spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyRequireDualStack)
 	}
-	spec.IPFamilyPolicy = &policy
 }

@@ -73,9 +73,6 @@ func together(n int, f func(i int)) {
 // completeService fills in what follows from the service itself, from the old one and from what the cluster has. svc is nil when
 // old goes. If something is wrong with it, that is all that the client is told.
 func completeService(f families, svc, old *corev1.Service) field.ErrorList {
-	if old != nil {
-		f.completeOld(old)
-	}
 	if svc == nil {
 		return nil
 	}

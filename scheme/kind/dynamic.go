@@ -91,10 +91,21 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	if v.Evolves {
 		made.Settled = func(data []byte) bool {
 			tree, err := jsontext.Decode(data, nil)
-			return err == nil && l.use().Settled(tree)
+			return err == nil && counted(tree) && l.use().Settled(tree)
+		}
+		made.Complete = func(obj meta.Typed) bool {
+			u := obj.(*scheme.Unstructured)
+			return u.Generation != 0 && l.use().Settled(u.Content)
 		}
 	}
 	return made
+}
+
+// counted reports whether an object has a generation, as all have but those that very old servers have stored.
+func counted(tree any) bool {
+	object, _ := tree.(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	return metadata["generation"] != nil
 }
 
 // dynamic is a kind with a schema for each version.

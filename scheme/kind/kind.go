@@ -94,6 +94,8 @@ type Version struct {
 	// Settled reports of JSON that is stored in the version whether it is what decoding and completing it gives. nil: it is,
 	// always, since nothing changes about the version while there are objects.
 	Settled func(data []byte) bool
+	// Complete is Settled of an object of the version that has not been encoded. nil if Settled is.
+	Complete func(obj meta.Typed) bool
 	// Lacks reports whether bytes that are stored in the version, JSON or protobuf, may lack something that Default adds. false is a
 	// proof, true a suspicion. nil: objects of the version never lack anything, or Settled says so.
 	Lacks func(data []byte) bool

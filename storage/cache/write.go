@@ -16,8 +16,8 @@ type UpdateOptions struct {
 	// DryRun decides on the store's present state and writes nothing. The object is returned at the present revision,
 	// or without one if it would be created.
 	DryRun bool
-	// Form, if it is not 0, is the form that the new value is in, whatever DecodeFunc says of it.
-	Form uint32
+	// Form returns the form of the value that the function made last. 0, or a Form that is nil, leaves that to DecodeFunc.
+	Form func() uint32
 }
 
 // UpdateFunc makes the new stored value of an object from its present state, nil if it does not exist. It is called
@@ -132,7 +132,11 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 		}
 		return nil, err
 	}
-	p, err := u.r.prepare(u.key, value, u.opts.Form, lease)
+	form := uint32(0)
+	if u.opts.Form != nil {
+		form = u.opts.Form()
+	}
+	p, err := u.r.prepare(u.key, value, form, lease)
 	if err != nil {
 		return nil, err
 	}
