@@ -321,6 +321,7 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 // Decode returns the object behind enc, which the Store has given, in the hub of the kind that it shows. The caller owns
 // it. The error names the object.
 func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	enc = unwrapped(enc)
 	obj, err := s.decode(ctx, enc)
 	if err != nil {
 		return nil, s.namedError(ctx, enc, err)
