@@ -201,6 +201,7 @@ func (c *APIServiceRegistration) changed(ctx context.Context, add func(Name), fa
 		switch {
 		case err != nil:
 			failed(err)
+		case ev.Type == client.Unread: // it is there, and nobody can say what is wrong with it
 		case ev.Type == client.Deleted || !c.settled(ev.Object):
 			add(Name{Name: ev.Object.Name})
 		default:

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -130,13 +131,14 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
-// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone.
+// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone. An object that cannot
+// be read cannot be deleted either: it stays, and the error names it.
 func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
 	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
-	if err := deleteAll(ctx, content); err != nil {
+	if err := deleteAll(meta.WithUnread(ctx), content); err != nil {
 		return withUnread(err)
 	}
-	free, err := left.count(ctx, gvr.GroupResource(), content)
+	free, err := left.count(meta.WithUnread(ctx), gvr.GroupResource(), content)
 	if err == nil && free {
 		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %s/%s, Resource=%s", namespace, gvr.Group, gvr.Version, gvr.Resource)
 	}
@@ -191,8 +193,12 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 // one of them has to end.
 func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
 	some, held := false, false
+	var unread []error
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
-		if err != nil {
+		switch {
+		case meta.IsUnreadable(err):
+			unread = append(unread, err)
+		case err != nil:
 			return false, err
 		}
 		r.objects++
@@ -201,9 +207,12 @@ func (r *remains) count(ctx context.Context, resource meta.GroupResource, conten
 			r.finalizers[f]++
 		}
 		ends := obj.DeletionTimestamp != nil && obj.DeletionTimestamp.After(time.Now())
-		some, held = true, held || len(obj.Finalizers) > 0 || ends
+		some, held = true, held || len(obj.Finalizers) > 0 || ends || err != nil
 	}
-	return some && !held, nil
+	if len(unread) > maxUnread {
+		unread = append(unread[:maxUnread], fmt.Errorf("and %d more", len(unread)-maxUnread))
+	}
+	return some && !held, errors.Join(unread...)
 }
 
 // report shows in the status what holds the namespace, and returns it as it is then.
