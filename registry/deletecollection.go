@@ -37,7 +37,7 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 	work, on := errgroup.WithContext(ctx) // which says whether to go on; what has begun is not cut short
 	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
 	for item := range found.Items {
-		if _, unread := item.(*unread); unread { // see meta.WithUnread
+		if Unreadable(item) != nil {
 			continue
 		}
 		one := each

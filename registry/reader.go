@@ -338,7 +338,8 @@ func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) er
 	case stored == nil || errors.As(err, &status):
 		return err
 	}
-	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
+	data, _ := enc.Stored()
+	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: r.explained(data, err)}
 	if r.failed != nil {
 		r.failed(corrupt)
 	}

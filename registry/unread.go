@@ -1,10 +1,16 @@
 package registry
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
@@ -77,10 +83,72 @@ func (s *Store) lenientItems(objects []*cache.Object, version string) iter.Seq[r
 	}
 }
 
+// Unreadable returns why an item of a list cannot be read, whose context is of meta.WithUnread; nil if it can be.
+func Unreadable(item request.Encoded) error {
+	if u, ok := item.(*unread); ok {
+		return u.err
+	}
+	return nil
+}
+
 // unwrapped is enc without what a lenient reader has around it.
 func unwrapped(enc request.Encoded) request.Encoded {
 	if l, ok := enc.(*lenient); ok {
 		return l.Object
 	}
 	return enc
+}
+
+// storedIn returns the apiVersion that a stored object says it is in, "" if that cannot be made out.
+func (r *reader) storedIn(value []byte) string {
+	var peek codec.Peek
+	if !codec.IsProtobuf(value) {
+		var t meta.TypeMeta
+		_ = json.Unmarshal(value, &t) // what is no JSON has no version
+		return t.APIVersion
+	}
+	for _, l := range r.lookers {
+		if l.proto != nil {
+			_ = l.proto.Peek(value, &peek) // the envelope says the version, whatever is wrong with the rest
+			break
+		}
+	}
+	return peek.APIVersion
+}
+
+// explained is the error of reading value, which names the version that the object is stored in.
+func (r *reader) explained(value []byte, err error) error {
+	version := r.storedIn(value)
+	switch {
+	case err == nil || version != "" && strings.Contains(err.Error(), strconv.Quote(version)):
+		return err
+	case version == "":
+		return fmt.Errorf("stored in no version that can be made out: %w", err)
+	}
+	return fmt.Errorf("stored in version %q: %w", version, err)
+}
+
+// explaining is a cache.DecodeFunc with errors that are explained.
+func (r *reader) explaining(decode cache.DecodeFunc) cache.DecodeFunc {
+	return func(key string, value []byte) (cache.Decoded, error) {
+		d, err := decode(key, value)
+		return d, r.explained(value, err)
+	}
+}
+
+// Check reads an entry of the store as the Store would, and returns why it cannot be read, nil if it can be. version is the apiVersion that
+// it is stored in, "" if that cannot be made out. Custom resources are not converted: a webhook is not asked.
+func (s *Store) Check(ctx context.Context, e *storage.Entry) (version string, err error) {
+	if e.Err != nil {
+		return "", e.Err
+	}
+	version = s.reader.storedIn(e.Value)
+	if _, err := s.reader.load(e.Key, e.Value); err != nil {
+		return version, s.reader.explained(e.Value, err)
+	}
+	decoded, err := s.reader.kind.Decode(storedAs(e.Value))
+	if err == nil && !s.res.Custom {
+		_, err = kind.ToHub(ctx, s.reader.kind, decoded.Object)
+	}
+	return version, s.reader.explained(e.Value, err)
 }

@@ -14,6 +14,13 @@ import (
 // classes are the priority classes that there are.
 type classes []*schedulingv1.PriorityClass
 
+func (c classes) Hidden(_ context.Context, name string) error {
+	if name == "hidden" {
+		return meta.NewStoreReadError("hidden cannot be read", nil)
+	}
+	return nil
+}
+
 func (c classes) List(context.Context, bool) ([]*schedulingv1.PriorityClass, error) { return c, nil }
 
 func ptr[T any](v T) *T { return &v }
@@ -49,6 +56,7 @@ func TestPriority(t *testing.T) {
 		{name: "the default", classes: append(some, class("usual", 7, never, true)), op: admission.Create, pod: pod("", nil, nil), want: pod("usual", ptr[int32](7), ptr(never))},
 		{name: "the least of two", classes: classes{class("a", 9, never, true), class("b", 8, lower, true)}, op: admission.Create, pod: pod("", nil, nil), want: pod("b", ptr[int32](8), ptr(lower))},
 		{name: "unknown", classes: some, op: admission.Create, pod: pod("mine", nil, nil), refused: "no PriorityClass with name mine was found"},
+		{name: "unreadable", classes: some, op: admission.Create, pod: pod("hidden", nil, nil), refused: "hidden cannot be read"},
 		{name: "another number", classes: some, op: admission.Create, pod: pod("high", ptr[int32](5), nil), refused: "the integer value of priority (5) must not be provided in pod spec; priority admission controller computed 1234 from"},
 		{name: "number without class", classes: some, op: admission.Create, pod: pod("", ptr[int32](5), nil), refused: "the integer value of priority (5)"},
 		{name: "another policy", classes: some, op: admission.Create, pod: pod("high", nil, ptr(lower)), refused: "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority admission controller computed Never from"},

@@ -22,7 +22,9 @@ type unreadKey struct{}
 // WithUnread returns a context whose lists and watches show the objects that can be read, and an Unread for each that cannot be read.
 // Without it one object that cannot be read fails the list, and ends the watch. The context counts only in the process of the server:
 // nothing of it goes over a connection.
-func WithUnread(ctx context.Context) context.Context { return context.WithValue(ctx, unreadKey{}, true) }
+func WithUnread(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unreadKey{}, true)
+}
 
 // ShowsUnread reports whether ctx is one of WithUnread.
 func ShowsUnread(ctx context.Context) bool { return ctx.Value(unreadKey{}) != nil }

@@ -30,11 +30,20 @@ type Namespace struct {
 	Elsewhere func() Elsewhere
 	// Holds asks the store whether a namespace has objects of a resource.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
+	// Hidden returns what a namespace holds of resources about which nothing can be known: their definitions cannot be read.
+	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
 	// Removals tells of everything that goes after the call.
 	Removals func(ctx context.Context) (Removals, error)
 	Log      *zap.Logger // of what fails; nil for none
 
 	waiting waiting
+}
+
+// Hidden are the objects of a resource that nobody can look at, because of an error.
+type Hidden struct {
+	Resource meta.GroupResource
+	Objects  int
+	Why      error
 }
 
 // namespaceWorkers is how many namespaces are emptied at once, as many as in kube-controller-manager.
@@ -127,6 +136,15 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 		if gvr.GroupResource() == pods && (left.objects > 0 || len(left.errs) > 0) {
 			return left, found
 		}
+	}
+	hidden, err := c.Hidden(ctx, namespace)
+	if err != nil {
+		left.errs = append(left.errs, err)
+	}
+	for _, h := range hidden {
+		left.objects += h.Objects
+		left.resources[h.Resource] += h.Objects
+		left.errs = append(left.errs, h.Why)
 	}
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
