@@ -118,9 +118,12 @@ func (r *reader) storedIn(value []byte) string {
 
 // explained is the error of reading value, which names the version that the object is stored in.
 func (r *reader) explained(value []byte, err error) error {
+	if err == nil {
+		return nil
+	}
 	version := r.storedIn(value)
 	switch {
-	case err == nil || version != "" && strings.Contains(err.Error(), strconv.Quote(version)):
+	case version != "" && strings.Contains(err.Error(), strconv.Quote(version)):
 		return err
 	case version == "":
 		return fmt.Errorf("stored in no version that can be made out: %w", err)

@@ -34,6 +34,14 @@ func class(name string, value int32, policy corev1.PreemptionPolicy, isDefault b
 	return c
 }
 
+// TestHiddenPriority: a class that cannot be read is there, which is not to be mistaken for a mistake of the client.
+func TestHiddenPriority(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "hidden"}}
+	if err := admission.NewPriority(classes{}).Mutate(t.Context(), podAttributes(admission.Create, pod, nil)); !meta.IsUnreadable(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPriority(t *testing.T) {
 	const lower, never = corev1.PreemptLowerPriority, corev1.PreemptNever
 	some := classes{class("high", 1234, never, false), class("old", 5, "", false)}
@@ -56,7 +64,6 @@ func TestPriority(t *testing.T) {
 		{name: "the default", classes: append(some, class("usual", 7, never, true)), op: admission.Create, pod: pod("", nil, nil), want: pod("usual", ptr[int32](7), ptr(never))},
 		{name: "the least of two", classes: classes{class("a", 9, never, true), class("b", 8, lower, true)}, op: admission.Create, pod: pod("", nil, nil), want: pod("b", ptr[int32](8), ptr(lower))},
 		{name: "unknown", classes: some, op: admission.Create, pod: pod("mine", nil, nil), refused: "no PriorityClass with name mine was found"},
-		{name: "unreadable", classes: some, op: admission.Create, pod: pod("hidden", nil, nil), refused: "hidden cannot be read"},
 		{name: "another number", classes: some, op: admission.Create, pod: pod("high", ptr[int32](5), nil), refused: "the integer value of priority (5) must not be provided in pod spec; priority admission controller computed 1234 from"},
 		{name: "number without class", classes: some, op: admission.Create, pod: pod("", ptr[int32](5), nil), refused: "the integer value of priority (5)"},
 		{name: "another policy", classes: some, op: admission.Create, pod: pod("high", nil, ptr(lower)), refused: "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority admission controller computed Never from"},

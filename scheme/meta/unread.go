@@ -55,10 +55,17 @@ func ParseUnread(data []byte) (u Unread, ok bool) {
 	return u, err == nil
 }
 
-// CorruptObject begins what Kubernetes says of a stored object that cannot be read.
-const CorruptObject = "StorageError: corrupt object, Code: 7, "
+// What the error of a stored object that cannot be read begins with. Kubernetes knows the first one.
+const (
+	CorruptObject = "StorageError: corrupt object, Code: 7, "
+	StrangeObject = "StorageError: object of an unknown version, " // its bytes may be sound
+)
 
 // IsUnreadable reports whether err says that the store has an object which cannot be read: it is there, and the store works.
 func IsUnreadable(err error) bool {
-	return is(err, StatusReasonStoreReadError, 0) || IsInternalError(err) && strings.Contains(StatusOf(err).Message, CorruptObject)
+	if !IsInternalError(err) {
+		return is(err, StatusReasonStoreReadError, 0)
+	}
+	text := StatusOf(err).Message
+	return strings.Contains(text, CorruptObject) || strings.Contains(text, StrangeObject)
 }

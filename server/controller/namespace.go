@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -211,11 +210,11 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 // one of them has to end.
 func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
 	some, held := false, false
-	var unread []error
+	var unread []string
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
 		switch {
 		case meta.IsUnreadable(err):
-			unread = append(unread, err)
+			unread = append(unread, err.Error())
 		case err != nil:
 			return false, err
 		}
@@ -227,10 +226,13 @@ func (r *remains) count(ctx context.Context, resource meta.GroupResource, conten
 		ends := obj.DeletionTimestamp != nil && obj.DeletionTimestamp.After(time.Now())
 		some, held = true, held || len(obj.Finalizers) > 0 || ends || err != nil
 	}
-	if len(unread) > maxUnread {
-		unread = append(unread[:maxUnread], fmt.Errorf("and %d more", len(unread)-maxUnread))
+	if len(unread) == 0 {
+		return some && !held, nil
 	}
-	return some && !held, errors.Join(unread...)
+	if len(unread) > maxUnread {
+		unread = append(unread[:maxUnread], "...")
+	}
+	return false, meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
 }
 
 // report shows in the status what holds the namespace, and returns it as it is then.
