@@ -44,7 +44,9 @@ func TestFsck(t *testing.T) {
 		"embedded": func(dir string) (storage.Store, error) {
 			return embedded.Open(t.Context(), embedded.Config{Dir: filepath.Join(dir, "etcd")})
 		},
-		"file": func(dir string) (storage.Store, error) { return file.Open(file.Config{Dir: filepath.Join(dir, "objects"), NoSync: true}) },
+		"file": func(dir string) (storage.Store, error) {
+			return file.Open(file.Config{Dir: filepath.Join(dir, "objects"), NoSync: true})
+		},
 	} {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
