@@ -37,6 +37,9 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 	work, on := errgroup.WithContext(ctx) // which says whether to go on; what has begun is not cut short
 	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
 	for item := range found.Items {
+		if Unreadable(item) != nil {
+			continue
+		}
 		one := each
 		one.Namespace, one.Name = s.NameOf(item)
 		work.Go(func() error {

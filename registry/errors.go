@@ -52,9 +52,14 @@ func (s *Store) apiError(err error, name string) error {
 	}
 }
 
-// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what can be deleted unread.
+// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what can be deleted unread. An object of a
+// version that is not known is not called corrupt.
 func corruptStorage(e *storage.Error) string {
-	return fmt.Sprintf("StorageError: corrupt object, Code: 7, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", e.Key, corruptObject(e))
+	what := meta.CorruptObject
+	if e.Err != nil && strings.HasSuffix(e.Err.Error(), notKnown) {
+		what = meta.StrangeObject
+	}
+	return fmt.Sprintf("%sKey: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", what, e.Key, corruptObject(e))
 }
 
 func corruptObject(e *storage.Error) string {

@@ -68,6 +68,7 @@ func (s *Store) FormOf(version string, m codec.Media) uint32 {
 // Encode makes a form of an object: in a version that the store shows, whole or metadata only, in a media type. The bytes
 // are without a final newline if they are JSON, and the caller's only to read. The error names the object.
 func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
+	enc = unwrapped(enc)
 	data, err := s.transform(ctx, enc, version, m)
 	if err != nil {
 		return nil, s.namedError(ctx, enc, err)

@@ -40,7 +40,10 @@ func (s *Store) key(namespace, name string) (string, error) {
 
 // NameOf returns namespace and name of an object that the Store has listed.
 func (s *Store) NameOf(enc request.Encoded) (namespace, name string) {
-	return s.split(enc.(*cache.Object).Key)
+	if u, ok := enc.(*unread); ok {
+		return s.split(u.key)
+	}
+	return s.split(unwrapped(enc).(*cache.Object).Key)
 }
 
 // split is the inverse of key.

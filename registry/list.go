@@ -28,6 +28,7 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	if err != nil {
 		return nil, err
 	}
+	opts.Corrupt = meta.ShowsUnread(ctx)
 	list, err := s.objects.List(ctx, *opts)
 	if err == nil {
 		err = sel.stored.failed()
@@ -40,6 +41,9 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	}
 	out := &request.List{
 		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
+	}
+	if opts.Corrupt {
+		out.Items = s.lenientItems(list.Objects, req.Version)
 	}
 	if list.More && len(list.Objects) > 0 {
 		last := list.Objects[len(list.Objects)-1].Key
@@ -66,6 +70,9 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 func formOf(objects []*cache.Object) func() uint32 {
 	return func() (all uint32) {
 		for i, o := range objects {
+			if o.Err() != nil {
+				return 0
+			}
 			if _, form := o.Stored(); i == 0 {
 				all = form
 			} else if form != all {
@@ -147,6 +154,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(&sel, req.Version), Field: sel.group, Bookmarks: req.Bookmarks,
 	}
 	opts.Key = s.only(&sel, opts.Prefix, req.Namespace)
+	opts.Corrupt = meta.ShowsUnread(ctx)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:
 		opts.Initial, opts.InitialEnd = true, true
@@ -175,7 +183,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	if end, ok := ctx.Deadline(); ok {
 		w.SetDeadline(end)
 	}
-	return &eventCursor{w: w, s: s, stored: sel.stored, from: rev}, nil
+	return &eventCursor{w: w, s: s, stored: sel.stored, from: rev, version: req.Version, lenient: opts.Corrupt}, nil
 }
 
 // tooOld is the 410 for a watch from a revision whose successors are no longer known.
@@ -193,6 +201,8 @@ type eventCursor struct {
 	s       *Store
 	stored  condition // that the cache has been given
 	from    storage.Revision
+	version string          // of the request
+	lenient bool            // the reader wants to see the other objects, if one cannot be read
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
 }
@@ -221,9 +231,12 @@ func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	c.buf = c.buf[:0]
 	for i := range events {
 		e := request.Event{Type: eventTypes[events[i].Type], InitialEnd: events[i].InitialEnd}
-		if events[i].Type == cache.Bookmark {
+		switch {
+		case events[i].Type == cache.Bookmark:
 			e.ResourceVersion = formatRevision(events[i].Rev)
-		} else {
+		case c.lenient:
+			e.Object = c.s.lenient(events[i].Object, events[i].Rev, c.version)
+		default:
 			e.Object = events[i].Object
 		}
 		c.buf = append(c.buf, e)

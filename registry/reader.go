@@ -266,8 +266,11 @@ type olderVersion struct{ apiVersion string }
 func (e *olderVersion) Error() string { return fmt.Sprintf("stored in version %q", e.apiVersion) }
 
 func unknownVersion(apiVersion string) error {
-	return fmt.Errorf("stored in version %q, which is not known", apiVersion)
+	return fmt.Errorf("stored in version %q%s", apiVersion, notKnown)
 }
+
+// notKnown ends the error of an object in an unknown version. The cache keeps the text of it.
+const notKnown = ", which is not known"
 
 func otherKind(kind string) error {
 	return fmt.Errorf("stored as an object of the kind %q", kind)
@@ -339,7 +342,8 @@ func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) er
 	case stored == nil || errors.As(err, &status):
 		return err
 	}
-	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: err}
+	data, _ := enc.Stored()
+	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: r.explained(data, err)}
 	if r.failed != nil {
 		r.failed(corrupt)
 	}

@@ -107,7 +107,7 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.load, Written: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.explaining(s.reader.load), Written: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
 	})
 	if err := s.openDoors(); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (s *Store) Through(res Resource) (*Store, error) {
 
 // Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare has made, before that is
 // used, and not if it is not going to be.
-func (s *Store) Adopt() { s.objects.SetDecode(s.reader.load, s.reader.look) }
+func (s *Store) Adopt() { s.objects.SetDecode(s.reader.explaining(s.reader.load), s.reader.look) }
 
 // newStore makes a Store without objects.
 func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {
@@ -321,6 +321,7 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 // Decode returns the object behind enc, which the Store has given, in the hub of the kind that it shows. The caller owns
 // it. The error names the object.
 func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
+	enc = unwrapped(enc)
 	obj, err := s.decode(ctx, enc)
 	if err != nil {
 		return nil, s.namedError(ctx, enc, err)

@@ -60,17 +60,25 @@ func (v View[T]) All(ctx context.Context, namespace string) iter.Seq2[T, error] 
 // Labelled is All of those objects whose labels match.
 func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.LabelRequirements) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		lenient := meta.ShowsUnread(ctx)
 		list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace, Labels: labels})
 		if err != nil {
 			yield(*new(T), err)
 			return
 		}
 		for enc := range list.Items {
-			if obj, err := v.decode(ctx, enc); !yield(obj, err) || err != nil {
+			obj, err := v.decode(ctx, enc)
+			if !yield(obj, err) || err != nil && !(lenient && meta.IsUnreadable(err)) {
 				return
 			}
 		}
 	}
+}
+
+// Each is All, but an object that cannot be read does not end it: an error of its own, which meta.IsUnreadable knows, is yielded in its
+// place.
+func (v View[T]) Each(ctx context.Context, namespace string) iter.Seq2[T, error] {
+	return v.All(meta.WithUnread(ctx), namespace)
 }
 
 // Seen reports whether there is an object of a name by what this server knows of without asking: the newest states may be
@@ -182,6 +190,9 @@ func (v View[T]) Delete(ctx context.Context, namespace, name string, dryRun bool
 }
 
 func (v View[T]) decode(ctx context.Context, enc request.Encoded) (T, error) {
+	if u, ok := enc.(*unread); ok {
+		return *new(T), u.err
+	}
 	obj, err := v.store.Decode(ctx, enc)
 	if err != nil {
 		return *new(T), err

@@ -13,7 +13,7 @@ func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
-	local := &localVersions{table: s.table}
+	local := &localVersions{table: s.table, hidden: s.definitions.unread.inGroup}
 	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
@@ -39,8 +39,9 @@ func (s *Server) addAPIServiceRegistration() error {
 
 // localVersions are the group versions of a table. Those of the aggregator itself are not registered.
 type localVersions struct {
-	table *table
-	stay  map[meta.GroupVersion]bool
+	table  *table
+	hidden func(group string) bool
+	stay   map[meta.GroupVersion]bool
 }
 
 // settle has the versions stay that have more than custom resources.
@@ -78,6 +79,9 @@ func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 
 // Changed implements controller.LocalVersions.
 func (l *localVersions) Changed() <-chan struct{} { return l.table.now.Load().replaced }
+
+// Hidden implements controller.LocalVersions.
+func (l *localVersions) Hidden(group string) bool { return l.hidden(group) }
 
 // isCustom reports whether what is offered is a custom resource.
 func (o *offer) isCustom() bool { return o.store != nil && o.store.Resource().Custom }

@@ -39,7 +39,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
-			return &controller.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Removals: e.removals, Log: e.log}
+			return &controller.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
 		},
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type definitions struct {
 
 	converters *converters
 
+	unread  unreadDefinitions
 	seen    *progress
 	writing chan struct{} // as many places as statuses are written at a time
 	known   map[string]*definition
@@ -155,14 +157,15 @@ func (d *definitions) nameOf(obj *cache.Object) string {
 
 // sweep forgets the definitions that have gone while nobody looked.
 func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
-	for name := range d.known {
+	for _, name := range slices.AppendSeq(d.unread.names(), maps.Keys(d.known)) {
 		if !present[name] {
 			d.forget(ctx, name)
 		}
 	}
 }
 
-// observe decides about a new state of a definition. What cannot be read is served as before, if it was.
+// observe decides about a new state of a definition. If that cannot be read, the names that the definition has had stay its own, and
+// requests for its resource are refused (extensionsunread.go).
 func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	name := d.nameOf(obj)
 	known := d.known[name]
@@ -176,8 +179,10 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	def, err := d.decode(ctx, obj)
 	if err != nil {
 		d.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
+		d.unread.add(name, err)
 		return
 	}
+	d.unread.remove(name)
 	if known != nil && known.UID != def.UID {
 		d.forget(ctx, name)
 		known = nil
@@ -250,6 +255,7 @@ func (d *definitions) rejudge(ctx context.Context, group string) {
 
 // forget ends what a definition that is gone defined.
 func (d *definitions) forget(ctx context.Context, name string) {
+	d.unread.remove(name)
 	known := d.known[name]
 	if known == nil {
 		return

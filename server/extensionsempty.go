@@ -102,13 +102,18 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	if instances == nil {
 		return e.lookForNone(ctx)
 	}
-	list, err := instances.List(ctx, &request.ListRequest{})
+	list, err := instances.List(meta.WithUnread(ctx), &request.ListRequest{})
 	if err != nil {
 		return fmt.Errorf("could not list instances: %w", err)
 	}
+	var unread []error
 	work, within := errgroup.WithContext(ctx)
 	work.SetLimit(deleters)
 	for item := range list.Items {
+		if err := registry.Unreadable(item); err != nil {
+			unread = append(unread, err)
+			continue
+		}
 		namespace, name := instances.NameOf(item)
 		work.Go(func() error {
 			opts := &meta.DeleteOptions{}
@@ -121,6 +126,9 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	}
 	if err := work.Wait(); err != nil {
 		return fmt.Errorf("could not issue all deletes: %w", err)
+	}
+	if len(unread) > 0 { // they would be waited for for ever
+		return fmt.Errorf("%d instances cannot be read: %w", len(unread), unread[0])
 	}
 	if err := waitForNone(ctx, instances); err != nil {
 		return fmt.Errorf("could not confirm zero CustomResources remaining: %w", err)

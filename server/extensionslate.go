@@ -30,6 +30,7 @@ func (d *definitions) endChain(core *GenericServer, shared bool) {
 	}
 	l.again = &router.Director{REST: d.on.REST, Discovery: d.on.Discovery, Prefix: d.on.Paths, Next: http.HandlerFunc(l.none)}
 	d.on.director.Next = l
+	core.director.Next = &unreadGuard{&d.unread, d.on}
 }
 
 // ServeHTTP implements http.Handler.

@@ -125,6 +125,9 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 			m.log.Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
 			continue
 		}
+		if e.Type == client.Unread {
+			continue
+		}
 		accepted := extensions.Condition(e.Object, apiextensionsv1.NamesAccepted)
 		switch {
 		case extensions.Is(e.Object, apiextensionsv1.Established):

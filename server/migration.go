@@ -226,6 +226,8 @@ func (m *migration) objects(ctx context.Context, all client.Resource[*meta.Parti
 		case meta.IsResourceExpired(err) && meta.StatusOf(err).Continue != "": // the state that was listed is gone; the present one does as well
 			opts.Continue = meta.StatusOf(err).Continue
 			continue
+		case meta.IsUnreadable(err):
+			return fmt.Errorf("%w; coracle fsck lists these objects: mend or delete them first", err)
 		case err != nil:
 			return err
 		}

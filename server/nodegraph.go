@@ -87,6 +87,7 @@ func followed[T meta.Object](gr meta.GroupResource, version meta.GroupVersion, c
 					zap.String("resource", gr.String()), zap.Error(err))
 			case ev.Type == client.Bookmark:
 				synced()
+			case ev.Type == client.Unread: // what was known of it counts
 			default:
 				changed(ev.Type == client.Deleted, ev.Object)
 			}

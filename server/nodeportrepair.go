@@ -112,13 +112,18 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 		missing: map[portHolder]*corev1.Service{}, leaks: map[int]int{},
 	}
 	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
-	for svc, err := range services.All(ctx, meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
+	hidden := false
+	for svc, err := range services.All(meta.WithUnread(ctx), meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
+		if meta.IsUnreadable(err) {
+			hidden = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		round.see(svc)
 	}
-	round.findLeaks(r.leaks)
+	round.findLeaks(r.leaks, hidden)
 	return round, nil
 }
 
@@ -191,13 +196,16 @@ func allocatedPorts(svc *corev1.Service) []int {
 	return list
 }
 
-// findLeaks counts the ports that nobody has; before is what the last round counted.
-func (r *portRound) findLeaks(before map[int]int) {
+// findLeaks counts the ports that nobody has; before is what the last round counted. hidden: there are services that cannot be read, which
+// may have any of them.
+func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	for port := range r.taken.All() {
 		if r.used.Has(port) || !r.span.Contains(port) {
 			continue
 		}
-		if n := before[port] + 1; n < leakRounds {
+		if n := before[port] + 1; hidden {
+			r.leaks[port] = 0
+		} else if n < leakRounds {
 			r.leaks[port] = n
 		} else {
 			r.released = append(r.released, port)

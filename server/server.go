@@ -33,12 +33,13 @@ type Server struct {
 	Metrics *prometheus.Registry
 
 	*resources
-	behind    *aggregator // knows the servers behind this one
-	handler   http.Handler
-	client    *client.Client
-	identity  *identity
-	listeners *listeners
-	life      *life
+	definitions *definitions
+	behind      *aggregator // knows the servers behind this one
+	handler     http.Handler
+	client      *client.Client
+	identity    *identity
+	listeners   *listeners
+	life        *life
 }
 
 // Chain is the delegation chain: what one link does not know is the next one's.
@@ -147,7 +148,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}.Steps()...)
 	conns := newConns(maxConns(maxFiles()), c.Serving.HTTP.MaxStreams, c.Log)
 	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
-	client, clientErr := newLoopback(handler, identity.loopback, d.codecs)
+	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, metrics.unreadable)
 	listeners, listenersErr := newListeners(c.Serving, conns, reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
@@ -155,7 +156,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
-		resources: d.resources, behind: d.aggregator,
+		resources: d.resources, definitions: d.definitions, behind: d.aggregator,
 		handler: handler, client: client, identity: identity,
 		listeners: listeners,
 		life:      d.life,
@@ -293,7 +294,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := s.addDebug(&c.Serving.Debug); err != nil {
+	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck()); err != nil {
 		return err
 	}
 	if c.Setup != nil {

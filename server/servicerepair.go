@@ -120,7 +120,7 @@ func followAddresses(ctx context.Context, store *registry.Store, r *core.Address
 	if store == nil { // closed
 		return nil
 	}
-	cursor, err := store.Watch(ctx, &request.ListRequest{SendInitialEvents: new(bool)})
+	cursor, err := store.Watch(meta.WithUnread(ctx), &request.ListRequest{SendInitialEvents: new(bool)})
 	if err != nil {
 		return err
 	}
@@ -134,10 +134,13 @@ func followAddresses(ctx context.Context, store *registry.Store, r *core.Address
 			return err
 		}
 		for _, ch := range changes {
-			if ch.Type != request.Modified && ch.Type != request.Deleted {
+			if ch.Type != request.Modified && ch.Type != request.Deleted || registry.Unreadable(ch.Object) != nil {
 				continue
 			}
 			obj, err := store.Decode(ctx, ch.Object)
+			if meta.IsUnreadable(err) {
+				continue
+			}
 			if err == nil {
 				err = r.Changed(ctx, obj.(*networkingv1.IPAddress))
 			}

@@ -124,9 +124,9 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 }
 
 // severity is the level at which to log the failure of something that is done again and again. While a store cannot be
-// reached it says so itself, once.
+// reached it says so itself, once, and so it is with an object that cannot be read.
 func severity(err error) zapcore.Level {
-	if storage.KindOf(err) == storage.Unavailable {
+	if storage.KindOf(err) == storage.Unavailable || meta.IsUnreadable(err) {
 		return zap.DebugLevel
 	}
 	return zap.WarnLevel

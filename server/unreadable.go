@@ -1,6 +1,9 @@
 package server
 
 import (
+	"errors"
+	"path"
+	"strconv"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,6 +53,18 @@ func (u *unreadables) found(err *storage.Error) {
 	if !told {
 		u.log.Error("a stored object cannot be read", zap.String("key", err.Key), zap.Uint64("revision", uint64(err.Rev)), zap.Error(err.Err))
 	}
+}
+
+// met is told of an object that cannot be read and that a loop of the server has met.
+func (u *unreadables) met(gr meta.GroupResource, o meta.Unread) {
+	offer := u.table.find(gr)
+	if offer == nil || offer.store == nil { // another server has it, or the resource has just gone
+		return
+	}
+	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64) // of one that the server has made up its mind about there is a revision
+	u.found(&storage.Error{
+		Op: "decode", Key: offer.prefix + path.Join(o.Namespace, o.Name), Kind: storage.Corrupt, Rev: storage.Revision(rev), Err: errors.New(o.Why),
+	})
 }
 
 // forget deletes what was counted of a resource.

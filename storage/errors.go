@@ -19,13 +19,13 @@ const (
 	InDoubt                     // the write may have been applied: read before retrying
 	TooLarge                    // the engine refuses a value of this size
 	Unavailable                 // the engine cannot be reached; nothing was written
-	Corrupt                     // the stored bytes cannot be read (decryption, checksum)
+	Corrupt                     // what is stored cannot be read: it cannot be decrypted or decoded, or is in an unknown version
 	Closed                      // the store or cursor has been closed
 	NoLease                     // the lease named by a Put has ended; nothing was written
 )
 
 var kindNames = [...]string{"", "not found", "already exists", "conflict", "compacted", "not reached yet",
-	"outcome unknown", "value too large", "unavailable", "corrupt", "closed", "lease has ended"}
+	"outcome unknown", "value too large", "unavailable", "cannot be read", "closed", "lease has ended"}
 
 // Error returns the kind in words.
 func (k Kind) Error() string { return kindNames[k] }

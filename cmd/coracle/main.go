@@ -3,6 +3,7 @@
 //	coracle serve      run the server; works without any flag
 //	coracle kubeconfig print a kubeconfig for a user or a service account
 //	coracle migrate    store the objects of a resource again, in the version that is stored now
+//	coracle fsck       list the stored objects that cannot be read
 //	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
 //	coracle kube-apiserver   run the server by kube-apiserver's flags alone
@@ -12,7 +13,7 @@
 // Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
 //
 // Read: main.go, serve.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go, etcdflags.go, envtest.go, kubeconfig.go,
-// migrate.go, validate.go.
+// migrate.go, fsck.go, validate.go.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 func main() {
 	keepPrivate()
 	if err := commandCalled(filepath.Base(os.Args[0])).Execute(); err != nil {
-		os.Exit(1) // cobra has printed the error
+		os.Exit(exitCode(err)) // cobra has printed the error
 	}
 }
 
@@ -96,6 +97,6 @@ func newCommand() *cobra.Command {
 	root.SetFlagErrorFunc(withHint)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(serveCommand(), kubeAPIServerCommand(), etcdCommand(), envtestCommand(),
-		kubeconfigCommand(), migrateCommand(), validateCommand(), versionCommand())
+		kubeconfigCommand(), migrateCommand(), fsckCommand(), validateCommand(), versionCommand())
 	return root
 }

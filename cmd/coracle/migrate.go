@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +38,7 @@ func migrateCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", cmp.Or(os.Getenv("KUBECONFIG"), ".coracle/admin.kubeconfig"), "file that says where the server is")
+	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
 	cmd.Flags().StringVar(&m.After, "after", "", "object up to which all are stored already: namespace/name, or just a name")
 	return cmd
 }

@@ -17,6 +17,8 @@ type PriorityClasses interface {
 	// List returns all classes, which are not to be changed: as they are known at the moment, or, if consistent, with all that was
 	// written before. The error is a *meta.StatusError.
 	List(ctx context.Context, consistent bool) ([]*schedulingv1.PriorityClass, error)
+	// Hidden returns why List does not have a class that there is: it cannot be read.
+	Hidden(ctx context.Context, name string) error
 }
 
 // NewPriority returns the plugin.
@@ -89,6 +91,9 @@ func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*sc
 		if class.Name == name {
 			return class, nil
 		}
+	}
+	if err := p.classes.Hidden(ctx, name); err != nil {
+		return nil, err
 	}
 	return nil, a.Forbidden("no PriorityClass with name %s was found", name)
 }

@@ -14,6 +14,13 @@ import (
 // classes are the priority classes that there are.
 type classes []*schedulingv1.PriorityClass
 
+func (c classes) Hidden(_ context.Context, name string) error {
+	if name == "hidden" {
+		return meta.NewStoreReadError("hidden cannot be read", nil)
+	}
+	return nil
+}
+
 func (c classes) List(context.Context, bool) ([]*schedulingv1.PriorityClass, error) { return c, nil }
 
 func ptr[T any](v T) *T { return &v }
@@ -25,6 +32,14 @@ func class(name string, value int32, policy corev1.PreemptionPolicy, isDefault b
 		c.PreemptionPolicy = &policy
 	}
 	return c
+}
+
+// TestHiddenPriority: a class that cannot be read is there, which is not to be mistaken for a mistake of the client.
+func TestHiddenPriority(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "hidden"}}
+	if err := admission.NewPriority(classes{}).Mutate(t.Context(), podAttributes(admission.Create, pod, nil)); !meta.IsUnreadable(err) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestPriority(t *testing.T) {

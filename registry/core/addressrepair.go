@@ -48,7 +48,10 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 		return false, err
 	}
 	held := map[serviceName][]netip.Addr{}
-	for svc, err := range services.All(ctx, "") {
+	for svc, err := range services.Each(ctx, "") {
+		if meta.IsUnreadable(err) { // nobody knows its addresses; see repairAddress
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -56,7 +59,10 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	}
 	var odd []netip.Addr
 	owners := map[netip.Addr]serviceName{} // of IPAddresses that are as they should be
-	for a, err := range addresses.All(ctx, "") {
+	for a, err := range addresses.Each(ctx, "") {
+		if meta.IsUnreadable(err) { // nobody knows whose it is; see claim
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -99,7 +105,11 @@ func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) 
 	if err != nil || !ok {
 		return err
 	}
-	if there, err := services.Seen(ctx, owner.namespace, owner.name); err != nil || !there {
+	there, err := services.Seen(ctx, owner.namespace, owner.name)
+	if meta.IsUnreadable(err) {
+		return nil
+	}
+	if err != nil || !there {
 		return ignoreNoName(err)
 	}
 	return r.repairService(ctx, owner)
@@ -130,6 +140,9 @@ func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.
 // repairService sees to it that a service has its addresses.
 func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
 	svc, err := r.service(ctx, name)
+	if meta.IsUnreadable(err) {
+		return nil
+	}
 	if err != nil || svc == nil {
 		return err
 	}
@@ -162,6 +175,9 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 		return err
 	}
 	a, err := addresses.Get(ctx, "", ip.String())
+	if meta.IsUnreadable(err) { // it is there, and nobody else gets the address
+		return nil
+	}
 	if err != nil && !meta.IsNotFound(err) {
 		return err
 	}
@@ -196,9 +212,12 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 	return r.recreate(ctx, a, ip, svc)
 }
 
-// has reports whether a service has an address.
+// has reports whether a service has an address. One that cannot be read has what an IPAddress says.
 func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
 	svc, err := r.service(ctx, name)
+	if meta.IsUnreadable(err) {
+		return true, nil
+	}
 	return svc != nil && slices.Contains(addressesOf(svc), ip), err
 }
 
@@ -245,6 +264,9 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 		return false, r.remove(ctx, a)
 	}
 	svc, err := r.service(ctx, owner)
+	if meta.IsUnreadable(err) { // the service is there, and has it as far as anybody knows
+		return false, nil
+	}
 	if err != nil || svc != nil && slices.Contains(addressesOf(svc), ip) {
 		return false, err
 	}

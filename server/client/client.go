@@ -28,6 +28,9 @@ type Config struct {
 	UserAgent string
 	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme. They are required.
 	Codecs *codec.Factory
+	// Unread, if set, is told of each object that cannot be read, each time that Follow, or a list with a context of meta.WithUnread,
+	// meets it. It is called by many goroutines.
+	Unread func(resource meta.GroupResource, u meta.Unread)
 }
 
 // Client is a way to one server. For makes it useful.
@@ -36,6 +39,7 @@ type Client struct {
 	transport http.RoundTripper
 	codecs    *codec.Factory
 	header    http.Header // of every request
+	unread    func(resource meta.GroupResource, u meta.Unread)
 }
 
 // New returns a Client. It does not look whether there is a server. The error never repeats the URL.
@@ -60,7 +64,10 @@ func New(cfg Config) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "coracle-client"
 	}
-	c := &Client{base: *base, transport: cfg.Transport, codecs: cfg.Codecs, header: http.Header{"User-Agent": {cfg.UserAgent}}}
+	c := &Client{base: *base, transport: cfg.Transport, codecs: cfg.Codecs, header: http.Header{"User-Agent": {cfg.UserAgent}}, unread: cfg.Unread}
+	if c.unread == nil {
+		c.unread = func(meta.GroupResource, meta.Unread) {}
+	}
 	if cfg.Token != "" {
 		c.header.Set("Authorization", "Bearer "+cfg.Token)
 	}

@@ -24,6 +24,10 @@ const (
 // are gone meanwhile are told of as Deleted events whose objects have nothing but namespace and name. With
 // opts.AllowWatchBookmarks a Bookmark follows what was listed.
 //
+// An object that cannot be read does not end it. In the process of the server (see meta.WithUnread) an Unread event tells of it, each
+// time that it is met: the object is there, and whoever knew an earlier state of it goes by that one. The server of another
+// process yields an error instead.
+//
 // An error does not end it either: it is yielded with an empty Event, for the log, and after a pause of 1 s, growing to 30 s
 // while nothing succeeds, Follow tries again. Whoever knows that it is no use leaves the loop.
 //
@@ -57,6 +61,7 @@ type follower[T meta.Object] struct {
 }
 
 func (f *follower[T]) run(ctx context.Context) {
+	ctx = meta.WithUnread(ctx)
 	pause := firstPause
 	for {
 		begun := time.Now()
@@ -122,6 +127,14 @@ func (f *follower[T]) list(ctx context.Context) error {
 		version = page.ResourceVersion
 		for _, obj := range page.Items {
 			if !f.tell(Event[T]{Added, obj}) {
+				return nil
+			}
+		}
+		for i := range page.Unread {
+			u := &page.Unread[i]
+			ev := Event[T]{Unread, nameOnly[T](key{u.Namespace, u.Name})}
+			ev.Object.GetObjectMeta().ResourceVersion = u.ResourceVersion
+			if !f.tell(ev) {
 				return nil
 			}
 		}

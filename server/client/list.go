@@ -19,6 +19,8 @@ import (
 type List[T meta.Object] struct {
 	meta.ListMeta
 	Items []T
+	// Unread are the objects that cannot be read. Only a list with a context of meta.WithUnread has any; another one fails.
+	Unread []meta.Unread
 }
 
 // List returns the objects that opts select: all of them, or with a limit one page, after which the next begins where
@@ -36,7 +38,8 @@ func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T],
 const pageSize = 500
 
 // All yields the objects that opts select, of one revision, in pages of opts.Limit, by default 500. An error is the last
-// thing that it yields; one that meta.IsResourceExpired knows says that the reader took too long.
+// thing that it yields; one that meta.IsResourceExpired knows says that the reader took too long. With a context of meta.WithUnread All
+// yields an object that cannot be read with nothing but its namespace and name, and an error that meta.IsUnreadable knows, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range r.pages(ctx, opts) {
@@ -50,8 +53,21 @@ func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T
 					return
 				}
 			}
+			for _, u := range page.Unread {
+				if !yield(nameOnly[T](key{u.Namespace, u.Name}), r.unreadError(&u)) {
+					return
+				}
+			}
 		}
 	}
+}
+
+func (r Resource[T]) unreadError(u *meta.Unread) error {
+	name := u.Name
+	if u.Namespace != "" {
+		name = u.Namespace + "/" + u.Name
+	}
+	return meta.NewStoreReadError(fmt.Sprintf("%s %s: %s", r.gvr.GroupResource(), name, u.Why), nil)
 }
 
 // pages yields the pages of a list. An error is the last thing that it yields.
@@ -74,14 +90,19 @@ func (r Resource[T]) pages(ctx context.Context, opts meta.ListOptions) iter.Seq2
 
 func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
 	list := &List[T]{}
-	if err := r.c.do(ctx, call, func(data []byte) error { return r.decodeList(data, list) }); err != nil {
+	lenient := meta.ShowsUnread(ctx)
+	if err := r.c.do(ctx, call, func(data []byte) error { return r.decodeList(data, list, lenient) }); err != nil {
 		return nil, err
+	}
+	for _, u := range list.Unread {
+		r.c.unread(r.gvr.GroupResource(), u)
 	}
 	return list, nil
 }
 
-// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does.
-func (r Resource[T]) decodeList(data []byte, list *List[T]) error {
+// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does. lenient: an item that cannot be read
+// does not fail the list.
+func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error {
 	var found struct {
 		meta.TypeMeta
 		Metadata meta.ListMeta     `json:"metadata"`
@@ -92,14 +113,38 @@ func (r Resource[T]) decodeList(data []byte, list *List[T]) error {
 	}
 	kind := found.GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
-	list.ListMeta, list.Items = found.Metadata, make([]T, len(found.Items))
-	for i, item := range found.Items {
-		var err error
-		if list.Items[i], err = r.decode(item, kind); err != nil {
+	list.ListMeta, list.Items = found.Metadata, make([]T, 0, len(found.Items))
+	for _, item := range found.Items {
+		obj, u, err := r.decodeItem(item, kind, lenient)
+		switch {
+		case err != nil:
 			return err
+		case u != nil:
+			list.Unread = append(list.Unread, *u)
+		default:
+			list.Items = append(list.Items, obj)
 		}
 	}
 	return nil
+}
+
+// decodeItem reads an object of a list or watch. lenient: u is not nil if that cannot be read.
+func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind, lenient bool) (obj T, u *meta.Unread, err error) {
+	if !lenient {
+		obj, err = r.decode(data, kind)
+		return obj, nil, err
+	}
+	if u, ok := meta.ParseUnread(data); ok {
+		return obj, &u, nil
+	}
+	if obj, err = r.decode(data, kind); err == nil {
+		return obj, nil, nil
+	}
+	var named meta.PartialObjectMetadata // the server hands on what it stores, and need not have looked at all of it
+	if json.Unmarshal(data, &named) != nil || named.Name == "" {
+		return obj, nil, err
+	}
+	return obj, &meta.Unread{Namespace: named.Namespace, Name: named.Name, ResourceVersion: named.ResourceVersion, Why: err.Error()}, nil
 }
 
 // decode reads one object. Without a kind of its own it is of kind.

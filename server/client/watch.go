@@ -22,13 +22,17 @@ const (
 	Modified EventType = "MODIFIED" // it has changed
 	Deleted  EventType = "DELETED"  // it is gone, or does not match the selectors any more
 	Bookmark EventType = "BOOKMARK" // nothing has: all changes up to a revision have been sent
+	// Unread is not on the wire. The object is there in a state that cannot be read. Only who watches with a context of meta.WithUnread
+	// sees that; for others the watch ends.
+	Unread EventType = "UNREAD"
 )
 
 // Event is one change.
 type Event[T meta.Object] struct {
 	Type EventType
 	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of Bookmark an empty object
-	// with the revision, and at the end of the initial events with the annotation meta.InitialEventsAnnotation.
+	// with the revision, and at the end of the initial events with the annotation meta.InitialEventsAnnotation. Of Unread, and if the
+	// last state cannot be read of Deleted, it has nothing but namespace, name and resourceVersion.
 	Object T
 }
 
@@ -37,6 +41,8 @@ type Watch[T meta.Object] struct {
 	r      Resource[T]
 	body   io.ReadCloser
 	events *bufio.Reader // one event a line
+	// lenient: an object that cannot be read does not end the watch.
+	lenient bool
 }
 
 // Watch opens a stream of changes to the objects that opts select: those after opts.ResourceVersion, or without one the
@@ -52,7 +58,7 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 	if err != nil {
 		return nil, err
 	}
-	return &Watch[T]{r: r, body: resp.Body, events: bufio.NewReader(resp.Body)}, nil
+	return &Watch[T]{r: r, body: resp.Body, events: bufio.NewReader(resp.Body), lenient: meta.ShowsUnread(ctx)}, nil
 }
 
 // Next waits for a change. The error is io.EOF where the server has ended the watch in good order: another one from the
@@ -80,8 +86,15 @@ func (w *Watch[T]) next() (ev Event[T], err error) {
 	}
 	switch typ {
 	case Added, Modified, Deleted, Bookmark:
-		ev.Type = typ
-		ev.Object, err = w.r.decode(object, meta.GroupVersionKind{})
+		var u *meta.Unread
+		if ev.Type = typ; typ == Bookmark {
+			ev.Object, err = w.r.decode(object, meta.GroupVersionKind{})
+		} else {
+			ev.Object, u, err = w.r.decodeItem(object, meta.GroupVersionKind{}, w.lenient)
+		}
+		if u != nil {
+			return w.r.unreadEvent(typ, u), nil
+		}
 		return ev, err
 	case "ERROR":
 		e := &meta.StatusError{}
@@ -91,6 +104,17 @@ func (w *Watch[T]) next() (ev Event[T], err error) {
 		return ev, e
 	}
 	return ev, fmt.Errorf("unknown event %q", typ)
+}
+
+// unreadEvent is the event of an object that cannot be read.
+func (r Resource[T]) unreadEvent(typ EventType, u *meta.Unread) Event[T] {
+	ev := Event[T]{typ, nameOnly[T](key{u.Namespace, u.Name})}
+	ev.Object.GetObjectMeta().ResourceVersion = u.ResourceVersion
+	if typ != Deleted {
+		ev.Type = Unread
+		r.c.unread(r.gvr.GroupResource(), *u)
+	}
+	return ev
 }
 
 // cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as that is what its decoder does.

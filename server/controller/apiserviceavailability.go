@@ -78,6 +78,9 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(Name), fai
 			failed(err)
 			continue
 		}
+		if ev.Type == client.Unread { // what was known of it counts
+			continue
+		}
 		s, name := ev.Object, strings.Clone(ev.Object.Name)
 		before := known[name]
 		switch {

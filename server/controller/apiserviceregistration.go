@@ -43,6 +43,8 @@ type LocalVersions interface {
 	All() map[meta.GroupVersion]LocalVersion
 	// Changed returns a channel that is closed when versions come or go after the call.
 	Changed() <-chan struct{}
+	// Hidden reports whether a group may have versions that All does not have, because a definition cannot be read.
+	Hidden(group string) bool
 }
 
 // LocalVersion is a group version that a server has itself.
@@ -63,6 +65,8 @@ const (
 	registrationWriters = 8
 	// gatherVersions is how long versions are given to come together, as those of definitions do that are made one after the other.
 	gatherVersions = 20 * time.Millisecond
+	// lookHidden is after which time a version is looked for again whose definition may be one that cannot be read.
+	lookHidden = 5 * time.Second
 	// learnTime is how long a server may take to learn of a version that another server has registered.
 	learnTime = time.Second
 )
@@ -84,7 +88,7 @@ func (c *APIServiceRegistration) Begin(ctx context.Context) {
 
 // begin tries once to register those that are not done, and says which of them are.
 func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupVersion]bool) error {
-	list, err := c.services().List(ctx, meta.ListOptions{})
+	list, err := c.services().List(meta.WithUnread(ctx), meta.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -96,6 +100,10 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
 	if c.stale == nil {
 		c.note(there, todo)
+	}
+	for _, u := range list.Unread { // it is there: nothing can be made of it, and the server is not to wait for that
+		c.stopMissing(u.Name)
+		maps.DeleteFunc(todo, func(gv meta.GroupVersion, _ LocalVersion) bool { return serviceName(gv) == u.Name })
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -201,6 +209,7 @@ func (c *APIServiceRegistration) changed(ctx context.Context, add func(Name), fa
 		switch {
 		case err != nil:
 			failed(err)
+		case ev.Type == client.Unread: // it is there, and nobody can say what is wrong with it
 		case ev.Type == client.Deleted || !c.settled(ev.Object):
 			add(Name{Name: ev.Object.Name})
 		default:
@@ -286,6 +295,8 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.unserved, name)
 		delete(c.stale, name)
 		return 0, nil
+	case !local && c.keeps(s) && c.Local.Hidden(gv.Group):
+		return lookHidden, nil
 	case !local && c.keeps(s):
 		return c.drop(ctx, s)
 	}

@@ -38,6 +38,8 @@ func (l *localVersions) Changed() <-chan struct{} {
 	return l.changed
 }
 
+func (l *localVersions) Hidden(group string) bool { return group == "hidden.example.com" }
+
 func (l *localVersions) learn(gv meta.GroupVersion) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"go.uber.org/zap"
@@ -45,6 +46,9 @@ func (c *ClassProtection) Run(ctx context.Context) {
 }
 
 func (c *ClassProtection) used(_ context.Context, class *storagev1.VolumeAttributesClass) (bool, error) {
+	if err := errors.Join(volumesOf(c.Informers).HiddenErr(), claimsOf(c.Informers).HiddenErr()); err != nil { // they may name the class
+		return false, err
+	}
 	used := false
 	volumesOf(c.Informers).All(func(_ Name, v *volumeView) { used = used || v.Class == class.Name })
 	claimsOf(c.Informers).All(func(_ Name, v *claimView) { used = used || slices.Contains(v.Classes, class.Name) })

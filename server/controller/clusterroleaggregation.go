@@ -63,6 +63,9 @@ func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *Informer[clust
 			continue
 		}
 		rules, err := selectRules(role.Aggregates, name, names, all)
+		if roles.HiddenErr() != nil { // a role that cannot be read may be one of those selected: what came from it stays
+			rules = addRules(rules, role.Rules)
+		}
 		if err == nil && !sameRules(rules, role.Rules) {
 			err = c.apply(ctx, name, rules)
 		}
@@ -85,15 +88,20 @@ func selectRules(of *rbacv1.AggregationRule, self Name, names []Name, all map[Na
 			if name == self || !selector.Matches(meta.Set(all[name].Labels)) {
 				continue
 			}
-			for j := range all[name].Rules {
-				rule := &all[name].Rules[j]
-				if !slices.ContainsFunc(rules, func(other rbacv1.PolicyRule) bool { return scheme.Equal(&other, rule) }) {
-					rules = append(rules, *rule)
-				}
-			}
+			rules = addRules(rules, all[name].Rules)
 		}
 	}
 	return rules, nil
+}
+
+// addRules adds more rules, except those that are there.
+func addRules(rules, more []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	for i := range more {
+		if !slices.ContainsFunc(rules, func(other rbacv1.PolicyRule) bool { return scheme.Equal(&other, &more[i]) }) {
+			rules = append(rules, more[i])
+		}
+	}
+	return rules
 }
 
 func sameRules(a, b []rbacv1.PolicyRule) bool {

@@ -89,7 +89,10 @@ func (c *Endpoints) leftovers(ctx context.Context, add func(Name), failed func(e
 }
 
 func (c *Endpoints) addLeftovers(ctx context.Context, add func(Name)) error {
-	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(ctx, meta.ListOptions{}) {
+	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(meta.WithUnread(ctx), meta.ListOptions{}) {
+		if meta.IsUnreadable(err) { // nobody can tell whose they are
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -102,6 +105,9 @@ func (c *Endpoints) addLeftovers(ctx context.Context, add func(Name)) error {
 }
 
 func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, error) {
+	if c.pods.services.Hidden(name) {
+		return 0, nil
+	}
 	s := c.pods.services.Get(name)
 	if s == nil {
 		err := c.drop(ctx, name)

@@ -57,6 +57,9 @@ func (c *Mirroring) Run(ctx context.Context) {
 }
 
 func (c *Mirroring) reconcile(ctx context.Context, name Name) (time.Duration, error) {
+	if c.services.Hidden(name) || c.endpoints.Hidden(name) {
+		return 0, nil
+	}
 	if s := c.services.Get(name); s == nil || s.Selector != nil || c.endpoints.Get(name) == nil {
 		return 0, c.slices.deleteAll(ctx, name)
 	}

@@ -109,7 +109,11 @@ func (p *garbagePass) reconsider(ctx context.Context) {
 }
 
 func (p *garbagePass) failed(n *node, err error) {
-	p.Log.Warn("reconcile failed", zap.String("key", n.key), zap.Error(err))
+	level := zap.WarnLevel
+	if meta.IsUnreadable(err) { // the server has named the object, once
+		level = zap.DebugLevel
+	}
+	p.Log.Log(level, "reconcile failed", zap.String("key", n.key), zap.Error(err))
 }
 
 // objects are what the collector reads and writes: nothing but metadata.

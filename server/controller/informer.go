@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,12 +19,16 @@ import (
 // of each state of an object; it is shared, and nobody changes it. What it holds is in exported fields. All methods may be called at
 // once.
 //
+// Of an object that cannot be read any more it keeps what it made of the last state that could be read. If there is no such state, the
+// object is hidden: it is there, and nothing else is known about it. Who concludes something from the absence of an object asks for that.
+//
 // It lags behind the server. What has to be true when it is acted upon is read, or left to a precondition.
 type Informer[V any] struct {
 	complete chan struct{} // closed when all that was there at first is known
 
 	mu      sync.RWMutex
 	objects map[string]map[string]*V // by namespace and name
+	hidden  map[Name]bool            // objects that are there, cannot be read, and are not among objects
 	readers []*reader[V]             // replaced, never changed
 }
 
@@ -36,6 +42,23 @@ func (i *Informer[V]) Get(name Name) *V {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.objects[name.Namespace][name.Name]
+}
+
+// Hidden reports whether there is an object which cannot be read, and of which nothing is known.
+func (i *Informer[V]) Hidden(name Name) bool {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.hidden[name]
+}
+
+// HiddenErr returns an error that names one of the hidden objects, nil if there are none. meta.IsUnreadable knows it.
+func (i *Informer[V]) HiddenErr() error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	for name := range i.hidden {
+		return meta.NewStoreReadError(fmt.Sprintf("%d objects cannot be read, one of them is %s", len(i.hidden), path.Join(name.Namespace, name.Name)), nil)
+	}
+	return nil
 }
 
 // Each calls f for every object of a namespace, or of those outside of any with "". f must not call the Informer.
@@ -124,8 +147,8 @@ func (i *Informer[V]) leave(r *reader[V]) {
 
 // set takes in the present state of an object, nil if it is gone, and tells the readers.
 func (i *Informer[V]) set(name Name, v *V) {
-	before, readers := i.replace(name, v)
-	if reflect.DeepEqual(before, v) {
+	before, wasHidden, readers := i.replace(name, v)
+	if !wasHidden && reflect.DeepEqual(before, v) {
 		return // what has changed is nothing to anybody here
 	}
 	for _, r := range readers {
@@ -133,9 +156,20 @@ func (i *Informer[V]) set(name Name, v *V) {
 	}
 }
 
-func (i *Informer[V]) replace(name Name, v *V) (before *V, readers []*reader[V]) {
+// hide notes that the present state of an object cannot be read.
+func (i *Informer[V]) hide(name Name) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.objects[name.Namespace][name.Name] == nil {
+		i.hidden[name] = true
+	}
+}
+
+func (i *Informer[V]) replace(name Name, v *V) (before *V, wasHidden bool, readers []*reader[V]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	wasHidden = i.hidden[name]
+	delete(i.hidden, name)
 	objects := i.objects[name.Namespace]
 	before = objects[name.Name]
 	switch {
@@ -148,7 +182,7 @@ func (i *Informer[V]) replace(name Name, v *V) (before *V, readers []*reader[V])
 	default:
 		objects[name.Name] = v
 	}
-	return before, i.readers
+	return before, wasHidden, i.readers
 }
 
 // Informers are those that the controllers of one run share: each is made when the first of them asks for it, and works until
@@ -193,7 +227,7 @@ func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionRe
 	if made, ok := s.made[key]; ok {
 		return made.(*Informer[V])
 	}
-	i := &Informer[V]{complete: make(chan struct{}), objects: map[string]map[string]*V{}}
+	i := &Informer[V]{complete: make(chan struct{}), objects: map[string]map[string]*V{}, hidden: map[Name]bool{}}
 	s.made[key] = i
 	if s.ctx.Err() == nil {
 		s.wg.Go(func() { follow(s.ctx, i, client.For[T](s.client, resource), keep, s.log) })
@@ -218,6 +252,8 @@ func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.
 			}
 		case client.Deleted:
 			i.set(name, nil)
+		case client.Unread:
+			i.hide(name)
 		default:
 			v := keep(ev.Object)
 			detach(reflect.ValueOf(v))

@@ -19,12 +19,16 @@ type Name struct{ Namespace, Name string }
 // ctx ends. failed is told what keeps it from that for now. Neither takes its time.
 type Source func(ctx context.Context, add func(Name), failed func(error))
 
-// Watch is the Source of a resource: the objects that the selectors in opts match.
+// Watch is the Source of a resource: the objects that the selectors in opts match. Nothing can be done about an object that cannot be
+// read: its name is added when it can be read again, or is gone.
 func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		for ev, err := range r.Follow(ctx, opts) {
 			if err != nil {
 				failed(err)
+				continue
+			}
+			if ev.Type == client.Unread {
 				continue
 			}
 			m := ev.Object.GetObjectMeta()
@@ -106,7 +110,10 @@ func (l Loop) run(ctx context.Context, q *queue[Name]) {
 
 func (l *Loop) failed(name Name, err error) {
 	level := zap.WarnLevel
-	if meta.IsConflict(err) { // it is tried again on what somebody else has made of the object
+	switch {
+	case meta.IsConflict(err): // it is tried again on what somebody else has made of the object
+		level = zap.DebugLevel
+	case meta.IsUnreadable(err): // the server has named the object, once
 		level = zap.DebugLevel
 	}
 	l.Log.Log(level, "reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))

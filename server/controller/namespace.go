@@ -29,11 +29,20 @@ type Namespace struct {
 	Elsewhere func() Elsewhere
 	// Holds asks the store whether a namespace has objects of a resource.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
+	// Hidden returns what a namespace holds of resources about which nothing can be known: their definitions cannot be read.
+	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
 	// Removals tells of everything that goes after the call.
 	Removals func(ctx context.Context) (Removals, error)
 	Log      *zap.Logger // of what fails; nil for none
 
 	waiting waiting
+}
+
+// Hidden are the objects of a resource that nobody can look at, because of an error.
+type Hidden struct {
+	Resource meta.GroupResource
+	Objects  int
+	Why      error
 }
 
 // namespaceWorkers is how many namespaces are emptied at once, as many as in kube-controller-manager.
@@ -127,16 +136,26 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 			return left, found
 		}
 	}
+	hidden, err := c.Hidden(ctx, namespace)
+	if err != nil {
+		left.errs = append(left.errs, err)
+	}
+	for _, h := range hidden {
+		left.objects += h.Objects
+		left.resources[h.Resource] += h.Objects
+		left.errs = append(left.errs, h.Why)
+	}
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
-// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone.
+// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone. An object that cannot
+// be read cannot be deleted either: it stays, and the error names it.
 func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
 	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
-	if err := deleteAll(ctx, content); err != nil {
+	if err := deleteAll(meta.WithUnread(ctx), content); err != nil {
 		return withUnread(err)
 	}
-	free, err := left.count(ctx, gvr.GroupResource(), content)
+	free, err := left.count(meta.WithUnread(ctx), gvr.GroupResource(), content)
 	if err == nil && free {
 		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %s/%s, Resource=%s", namespace, gvr.Group, gvr.Version, gvr.Resource)
 	}
@@ -191,8 +210,12 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 // one of them has to end.
 func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
 	some, held := false, false
+	var unread []string
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
-		if err != nil {
+		switch {
+		case meta.IsUnreadable(err):
+			unread = append(unread, err.Error())
+		case err != nil:
 			return false, err
 		}
 		r.objects++
@@ -201,9 +224,15 @@ func (r *remains) count(ctx context.Context, resource meta.GroupResource, conten
 			r.finalizers[f]++
 		}
 		ends := obj.DeletionTimestamp != nil && obj.DeletionTimestamp.After(time.Now())
-		some, held = true, held || len(obj.Finalizers) > 0 || ends
+		some, held = true, held || len(obj.Finalizers) > 0 || ends || err != nil
 	}
-	return some && !held, nil
+	if len(unread) == 0 {
+		return some && !held, nil
+	}
+	if len(unread) > maxUnread {
+		unread = append(unread[:maxUnread], "...")
+	}
+	return false, meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
 }
 
 // report shows in the status what holds the namespace, and returns it as it is then.

@@ -55,6 +55,9 @@ func (c *Namespace) emptyElsewhere(ctx context.Context, gvrs []meta.GroupVersion
 func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
 	background := meta.DeletePropagationBackground
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
+		if meta.IsUnreadable(err) {
+			continue
+		}
 		if err == nil {
 			err = ignoreNotFound(content.Delete(ctx, obj.Name, meta.DeleteOptions{PropagationPolicy: &background}))
 		}

@@ -54,6 +54,7 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 		c := &controller.Namespace{
 			Client: w.s.Client(), Contents: func() []meta.GroupVersionResource { return nil }, Elsewhere: others.get,
 			Holds:    func(context.Context, meta.GroupResource, string) (bool, error) { return false, nil },
+			Hidden:   func(context.Context, string) ([]controller.Hidden, error) { return nil, nil },
 			Removals: func(context.Context) (controller.Removals, error) { return noRemovals{}, nil },
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -96,7 +96,10 @@ func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCID
 // blocked reports whether a service has an address of a ServiceCIDR which is in no other.
 func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCIDR) (bool, error) {
 	var others []iprange.Range
-	for other, err := range c.cidrs().All(ctx, meta.ListOptions{}) {
+	for other, err := range c.cidrs().All(meta.WithUnread(ctx), meta.ListOptions{}) {
+		if meta.IsUnreadable(err) { // nobody knows its ranges: it is no other place for an address
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -111,8 +114,8 @@ func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCID
 		return false, nil
 	}
 	addresses := client.For[*meta.PartialObjectMetadata](c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
-	for a, err := range addresses.All(ctx, meta.ListOptions{LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager}) {
-		if err != nil {
+	for a, err := range addresses.All(meta.WithUnread(ctx), meta.ListOptions{LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager}) {
+		if err != nil && !meta.IsUnreadable(err) { // the name says the address
 			return false, err
 		}
 		ip, err := netip.ParseAddr(a.Name)

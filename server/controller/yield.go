@@ -88,6 +88,9 @@ func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease)
 				continue
 			}
 			lease = nil
+		case ev.Type == client.Unread: // somebody has it
+			there = true
+			continue
 		case ev.Type == client.Deleted:
 			lease = nil
 		}

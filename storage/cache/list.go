@@ -21,6 +21,8 @@ type ListOptions struct {
 	Match func(*Object) bool
 	// Show says how objects are seen; nil: as they are stored.
 	Show Show
+	// Corrupt lists objects that cannot be read like others, whatever Match says: Object.Err says why they cannot be read.
+	Corrupt bool
 }
 
 // List is one page of objects in key order, all at revision Rev.
@@ -76,10 +78,10 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	list.Rev = snap.rev
 	if snap.broken > 0 {
-		if _, err := list.readable(); err != nil && r.mayReadAgain() {
+		if err := list.err(); err != nil && r.mayReadAgain() {
 			r.fellBack(Unreadable)
 			return r.listStore(ctx, opts, false)
-		} else if err != nil {
+		} else if err != nil && !opts.Corrupt {
 			return List{}, err
 		}
 	}
@@ -89,18 +91,26 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	return list, nil
 }
 
-// readable returns the list, or an error that names its broken objects.
-func (l List) readable() (List, error) {
+// readable returns the list, or, unless opts wants to see them, an error that names its broken objects.
+func (l List) readable(opts *ListOptions) (List, error) {
+	if opts.Corrupt {
+		return l, nil
+	}
+	if err := l.err(); err != nil {
+		return List{}, err
+	}
+	return l, nil
+}
+
+// err names the broken objects of the list; it is nil if there are none.
+func (l List) err() error {
 	var errs []error
 	for _, o := range l.Objects {
 		if err := o.Err(); err != nil && len(errs) <= MaxCorrupt {
 			errs = append(errs, err)
 		}
 	}
-	if errs != nil {
-		return List{}, errors.Join(errs...)
-	}
-	return l, nil
+	return errors.Join(errs...)
 }
 
 // all reports whether a list is of all that there is at the moment.

@@ -57,10 +57,10 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 					list.Remaining = -1
 				}
 			}
-			return list.readable()
+			return list.readable(&opts)
 		}
 		if !res.More || len(res.Entries) == 0 {
-			return list.readable()
+			return list.readable(&opts)
 		}
 		req.After = res.Entries[len(res.Entries)-1].Key
 		if hidden {
@@ -95,7 +95,7 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 			list.Objects = seen
 		}
 	}
-	return list.readable()
+	return list.readable(&opts)
 }
 
 // seen returns the objects of entries as a list shows them; nil of those that it does not.

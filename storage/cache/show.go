@@ -99,7 +99,7 @@ func (w *Watcher) sees(o *Object) *Object {
 	case o == nil:
 	case w.opts.Show != nil && !o.broken:
 		return w.shown[o]
-	case w.opts.Match != nil && !w.opts.Match(o):
+	case w.opts.Match != nil && !o.broken && !w.opts.Match(o):
 		return nil
 	}
 	return o

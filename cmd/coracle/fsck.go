@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/server"
+)
+
+// The codes that fsck exits with.
+const (
+	exitUnreadable = 1 // there are objects that cannot be read
+	exitFailed     = 2 // nobody knows whether there are
+)
+
+// exitError is an error with the code that the program exits with.
+type exitError struct {
+	error
+	code int
+}
+
+// exitCode is what the program exits with after an error.
+func exitCode(err error) int {
+	if e := (*exitError)(nil); errors.As(err, &e) {
+		return e.code
+	}
+	return 1
+}
+
+func fsckCommand() *cobra.Command {
+	var kubeconfig string
+	cfg := server.Config{}
+	cmd := &cobra.Command{
+		Use:   "fsck",
+		Short: "List the stored objects that cannot be read",
+		Long: "List the stored objects that cannot be read, one on a line: its key, the version that it is stored in (or ?), and\n" +
+			"the reason. Every object is looked at, and nothing is written. A running server is asked with --kubeconfig; with\n" +
+			"--data-dir or --etcd-servers a store is read as the server would read it. No server may run on the data folder.\n" +
+			"The program exits with 0 if all objects can be read, 1 if some cannot be read, and 2 after an error.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := untilTold(cmd.Context())
+			defer stop()
+			var found server.Checked
+			var err error
+			switch stored := cfg.DataDir != "" || len(cfg.Storage.Etcd.Servers) > 0; {
+			case stored && cmd.Flags().Changed("kubeconfig"):
+				err = withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir and --etcd-servers name a store: give one of them"))
+			case stored:
+				found, err = server.CheckStore(ctx, cfg)
+			default:
+				found, err = server.CheckServer(ctx, kubeconfig)
+			}
+			if err != nil {
+				return &exitError{err, exitFailed}
+			}
+			for _, o := range found.Unreadable {
+				version := o.Version
+				if version == "" {
+					version = "?"
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\t%s\n", o.Key, version, o.Reason); err != nil {
+					return &exitError{err, exitFailed}
+				}
+			}
+			if n := len(found.Unreadable); n > 0 {
+				return &exitError{fmt.Errorf("of %d objects, %d cannot be read", found.Objects, n), exitUnreadable}
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "all %d objects can be read\n", found.Objects)
+			return err
+		},
+	}
+	f, s := cmd.Flags(), &cfg.Storage
+	f.StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
+	f.StringVar(&cfg.DataDir, "data-dir", "", "data folder of a server that does not run")
+	f.StringVar(&s.Engine, "storage", "", "store: embedded, etcd or file (default embedded, or etcd with --etcd-servers)")
+	f.StringSliceVar(&s.Etcd.Servers, "etcd-servers", nil, "etcd servers that the objects are stored in, as comma-separated URLs")
+	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
+	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
+	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")
+	f.StringVar(&s.Prefix, "etcd-prefix", "", "prefix of all keys in the store (default /registry)")
+	f.StringVar(&s.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file that objects were encrypted by")
+	return cmd
+}
+
+// usualKubeconfig is the kubeconfig of commands that are given none.
+func usualKubeconfig() string {
+	if file := os.Getenv("KUBECONFIG"); file != "" {
+		return file
+	}
+	return ".coracle/admin.kubeconfig"
+}

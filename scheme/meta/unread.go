@@ -1,0 +1,71 @@
+package meta
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+)
+
+// Unread stands for a stored object that cannot be read. Lists and watches of a process that asks its own server for them (see
+// WithUnread) have an Unread in the object's place.
+type Unread struct {
+	Namespace       string `json:"namespace,omitempty"`
+	Name            string `json:"name"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Why             string `json:"why"` // the object cannot be read
+}
+
+type unreadKey struct{}
+
+// WithUnread returns a context whose lists and watches show the objects that can be read, and an Unread for each that cannot be read.
+// Without it one object that cannot be read fails the list, and ends the watch. The context counts only in the process of the server:
+// nothing of it goes over a connection.
+func WithUnread(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unreadKey{}, true)
+}
+
+// ShowsUnread reports whether ctx is one of WithUnread.
+func ShowsUnread(ctx context.Context) bool { return ctx.Value(unreadKey{}) != nil }
+
+// unreadMark begins what is encoded of an Unread. It is another text in each process, so that no client can write it into an object.
+var unreadMark = []byte(`"` + rand.Text() + `":`)
+
+// AppendJSON appends an object that carries u to dst. head is the beginning of its JSON, `{` or `{"kind":...,"apiVersion":...,`.
+func (u Unread) AppendJSON(dst []byte, head string) []byte {
+	dst = append(append(dst, head...), unreadMark...)
+	text, err := json.Marshal(u)
+	if err != nil {
+		panic(err) // there is nothing in u that has no JSON
+	}
+	return append(append(dst, text...), '}')
+}
+
+// maxUnreadHead is where the mark of an Unread begins at the latest: kind and apiVersion are shorter.
+const maxUnreadHead = 1 << 10
+
+// ParseUnread returns the Unread that JSON carries, and whether it carries one.
+func ParseUnread(data []byte) (u Unread, ok bool) {
+	at := bytes.Index(data[:min(len(data), maxUnreadHead)], unreadMark)
+	if at < 0 {
+		return u, false
+	}
+	err := json.Unmarshal(bytes.TrimSuffix(data[at+len(unreadMark):], []byte("}")), &u)
+	return u, err == nil
+}
+
+// What the error of a stored object that cannot be read begins with. Kubernetes knows the first one.
+const (
+	CorruptObject = "StorageError: corrupt object, Code: 7, "
+	StrangeObject = "StorageError: object of an unknown version, " // its bytes may be sound
+)
+
+// IsUnreadable reports whether err says that the store has an object which cannot be read: it is there, and the store works.
+func IsUnreadable(err error) bool {
+	if !IsInternalError(err) {
+		return is(err, StatusReasonStoreReadError, 0)
+	}
+	text := StatusOf(err).Message
+	return strings.Contains(text, CorruptObject) || strings.Contains(text, StrangeObject)
+}

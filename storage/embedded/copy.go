@@ -1,0 +1,27 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+)
+
+// Copy copies the data of the directory from into the directory to, which does not exist yet. It writes nothing to from. It is an error if
+// a Store is open there.
+func Copy(ctx context.Context, to, from string) error {
+	lock, err := unlocked(ctx, func() (*fileutil.LockedFile, error) {
+		return fileutil.TryLockFile(filepath.Join(from, "lock"), os.O_WRONLY, 0)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // no Store has been opened there; what etcd has left can be copied, too
+	case err != nil:
+		return err
+	default:
+		defer lock.Close()
+	}
+	return os.CopyFS(to, os.DirFS(from))
+}
