@@ -61,7 +61,9 @@ func TestStoredDefinitions(t *testing.T) {
 
 // metaFuncs make the times that JSON can show.
 func metaFuncs(serializer.CodecFactory) []any {
-	return []any{func(o *metav1.ObjectMeta, c randfill.Continue) { o.Name, o.Labels = "a", map[string]string{"a": c.String(3)} }}
+	return []any{func(o *metav1.ObjectMeta, c randfill.Continue) {
+		o.Name, o.Labels = "a", map[string]string{"a": c.String(3)}
+	}}
 }
 
 // betaSchemaFuncs is schemaFuncs for v1beta1.
