@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,16 +63,23 @@ func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 }
 
 // parse makes the schema of a text; none allows everything. An update may leave one in place that has more than structural schemas
-// have; that says nothing.
+// have; that says nothing. keepAll says that the definition preserves unknown fields: it may be older than structural schemas.
 func parse(text []byte, keepAll bool) *schema.Schema {
 	if text == nil {
-		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true}
+		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true, Unpublished: true}
 	}
 	s, _ := schema.Parse(nil, text)
 	if keepAll {
 		s.PreserveAll()
+		s.Unpublished = !isStructural(text)
 	}
 	return s
+}
+
+// isStructural reports whether a schema, as JSON, is structural. kube-apiserver describes no other schemas in OpenAPI.
+func isStructural(text []byte) bool {
+	var s v1.JSONSchemaProps
+	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) && len(validateStructural(nil, &s)) == 0
 }
 
 // namesOf are those that the definition was granted, or wants, if nobody has looked into that yet.

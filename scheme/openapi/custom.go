@@ -73,7 +73,7 @@ func (b *builder) customModel(m Model, named *schema.Schema) *schema.Schema {
 	s := m.Schema().Target()
 	made := &schema.Schema{Type: schema.Object}
 	// Version 2 cannot say that there is more than is described: kubectl would refuse it.
-	if !b.v2 || !s.KeepsUnknown() {
+	if !s.Unpublished && !(b.v2 && s.KeepsUnknown()) {
 		made = b.publish(s)
 		b.addHead(made)
 	}

@@ -47,6 +47,8 @@
 //     published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by scheme/cel and by Kubernetes' environment
 //     of version 1.36: messages, types, estimates, costs and values.
+//   - TestStoredDefinitions: definitions of custom resources as kube-apiserver stores them, in v1beta1, whole and with less, are read.
+//     TestStoredDefinitionsServed: the same stored definitions and objects are served by a whole kube-apiserver and by Coracle.
 //   - TestCustomDoors: custom resources of made-up definitions, created, updated, and updated through status and scale, judged by the
 //     strategies that both extensions servers have for them.
 //   - TestFlags, TestNames: every flag, feature gate and admission plugin of kube-apiserver. TestCommandLines: what is wrong with

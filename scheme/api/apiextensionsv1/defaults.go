@@ -9,13 +9,7 @@ import (
 // defaultDefinition derives names from the kind, converts by the version alone, and takes the storage version for the only one
 // that objects were stored in. A webhook of which nothing is said is none.
 func defaultDefinition(d *CustomResourceDefinition) {
-	names := &d.Spec.Names
-	if names.Singular == "" {
-		names.Singular = strings.ToLower(names.Kind)
-	}
-	if names.ListKind == "" && names.Kind != "" {
-		names.ListKind = names.Kind + "List"
-	}
+	defaultNames(&d.Spec.Names)
 	if d.Spec.Conversion == nil {
 		d.Spec.Conversion = &CustomResourceConversion{Strategy: NoneConverter}
 	}
@@ -30,6 +24,16 @@ func defaultDefinition(d *CustomResourceDefinition) {
 			d.Status.StoredVersions = append(d.Status.StoredVersions, v.Name)
 			return
 		}
+	}
+}
+
+// defaultNames derives the names that the spec leaves out from the kind.
+func defaultNames(names *CustomResourceDefinitionNames) {
+	if names.Singular == "" {
+		names.Singular = strings.ToLower(names.Kind)
+	}
+	if names.ListKind == "" && names.Kind != "" {
+		names.ListKind = names.Kind + "List"
 	}
 }
 

@@ -4,6 +4,8 @@
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI. Some parts of a
 // schema are written in one of several forms (see choice.go).
 //
+// kube-apiserver stores definitions in v1beta1, which nobody is served in: v1beta1.go reads them.
+//
 // Not here: validation, strategies and printing (registry/extensions); what a schema means for objects (scheme/schema).
 package apiextensionsv1
 

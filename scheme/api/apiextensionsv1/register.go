@@ -16,4 +16,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	)
 	scheme.AddDefaulting(s, defaultDefinition)
 	scheme.AddDefaulting(s, defaultServiceReference)
+	addBeta(s)
 })
