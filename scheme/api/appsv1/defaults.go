@@ -31,9 +31,11 @@ func defaultDeployment(d *Deployment) {
 
 func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, defaultReplicas) }
 
-// defaultStatefulSet also names the kind of the claim templates, as all servers before this one have.
-func defaultStatefulSet(s *StatefulSet) {
-	spec := &s.Spec
+func defaultStatefulSet(s *StatefulSet) { DefaultStatefulSetSpec(&s.Spec) }
+
+// DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim templates, as all servers before
+// this one have.
+func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
 		spec.UpdateStrategy.Type = RollingUpdateStatefulSetStrategyType
@@ -60,12 +62,16 @@ func defaultDaemonSet(ds *DaemonSet) {
 		}
 		ds.Annotations[TemplateGenerationAnnotation] = "0"
 	}
-	strategy := &ds.Spec.UpdateStrategy
-	scheme.SetDefault(&strategy.Type, RollingUpdateDaemonSetStrategyType)
+	scheme.SetDefault(&ds.Spec.UpdateStrategy.Type, RollingUpdateDaemonSetStrategyType)
+	DefaultDaemonSetUpdateStrategy(&ds.Spec.UpdateStrategy)
+	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
+}
+
+// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says that a few are.
+func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {
 		scheme.SetPointer(&strategy.RollingUpdate, RollingUpdateDaemonSet{})
 		scheme.SetPointer(&strategy.RollingUpdate.MaxUnavailable, meta.FromInt32(1))
 		scheme.SetPointer(&strategy.RollingUpdate.MaxSurge, meta.FromInt32(0))
 	}
-	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
 }
