@@ -67,11 +67,16 @@ func defaultDaemonSet(ds *DaemonSet) {
 	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
 }
 
-// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says that a few are.
+// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says that a few are. What a strategy of
+// another type says of it and leaves open is 0, as in all servers before this one.
 func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
+	unavailable := meta.FromInt32(0)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {
 		scheme.SetPointer(&strategy.RollingUpdate, RollingUpdateDaemonSet{})
-		scheme.SetPointer(&strategy.RollingUpdate.MaxUnavailable, meta.FromInt32(1))
-		scheme.SetPointer(&strategy.RollingUpdate.MaxSurge, meta.FromInt32(0))
+		unavailable = meta.FromInt32(1)
+	}
+	if r := strategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.MaxUnavailable, unavailable)
+		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
 }
