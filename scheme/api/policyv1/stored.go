@@ -28,16 +28,11 @@ func addStored(s *scheme.Scheme) {
 
 type budgetBeta PodDisruptionBudget
 
-// selectorOfBeta returns what selects in v1 as the selector does in v1beta1. It may change the selector.
+// selectorOfBeta returns what selects in v1 as the selector does in v1beta1. It may change the selector. Requirements of
+// emptySelectorKey are taken out: the only one that v1beta1 needs means every pod, as does the selector that is left without it.
 func selectorOfBeta(selector *meta.LabelSelector) *meta.LabelSelector {
-	only := func(operator meta.LabelSelectorOperator) *meta.LabelSelector {
-		return &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: emptySelectorKey, Operator: operator}}}
-	}
-	switch {
-	case scheme.Equal(selector, &meta.LabelSelector{}):
-		return only(meta.LabelSelectorOpExists)
-	case scheme.Equal(selector, only(meta.LabelSelectorOpDoesNotExist)):
-		return &meta.LabelSelector{}
+	if scheme.Equal(selector, &meta.LabelSelector{}) {
+		return &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: emptySelectorKey, Operator: meta.LabelSelectorOpExists}}}
 	}
 	selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r meta.LabelSelectorRequirement) bool {
 		return r.Key == emptySelectorKey
