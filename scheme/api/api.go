@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
+	"github.com/coracle-project/coracle/scheme/api/appsv1beta1"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
 	"github.com/coracle-project/coracle/scheme/api/autoscalingv1"
@@ -23,6 +24,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/eventsv1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1beta1"
 	"github.com/coracle-project/coracle/scheme/api/nodev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
@@ -37,7 +39,7 @@ var Groups = map[string]*scheme.Builder{
 	"admissionregistration.k8s.io": admissionregistrationv1.Scheme,
 	"apiextensions.k8s.io":         apiextensionsv1.Scheme,
 	"apiregistration.k8s.io":       apiregistrationv1.Scheme,
-	"apps":                         appsv1.Scheme,
+	"apps":                         scheme.NewBuilder(appsv1.Scheme.AddToScheme, appsv1beta1.Scheme.AddToScheme),
 	"authentication.k8s.io":        authenticationv1.Scheme,
 	"authorization.k8s.io":         authorizationv1.Scheme,
 	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
@@ -47,7 +49,7 @@ var Groups = map[string]*scheme.Builder{
 	"discovery.k8s.io":             discoveryv1.Scheme,
 	"events.k8s.io":                eventsv1.Scheme,
 	"flowcontrol.apiserver.k8s.io": flowcontrolv1.Scheme,
-	"networking.k8s.io":            networkingv1.Scheme,
+	"networking.k8s.io":            scheme.NewBuilder(networkingv1.Scheme.AddToScheme, networkingv1beta1.Scheme.AddToScheme),
 	"node.k8s.io":                  nodev1.Scheme,
 	"policy":                       policyv1.Scheme,
 	"rbac.authorization.k8s.io":    rbacv1.Scheme,

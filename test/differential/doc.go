@@ -11,6 +11,8 @@
 //     scheme/sample makes the other way round; JSON and protobuf, byte for byte.
 //   - TestDefaults: sparse objects, made up or examples with much left out, completed by both. Kubernetes' defaults are also
 //     those that it sets while it converts an object to the internal version.
+//   - TestStored: objects of every version that Kubernetes can still decode, served or not, made up, or without some of the fields that
+//     defaults set, as JSON and protobuf. Both sides read the bytes; what they show in each served version is compared.
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create and of an update through
 //     each door (the resource, status and others). Code, reason, message, causes in order, warnings; and if the write is
 //     accepted, the object. Then tables of mutated stored objects: columns but for their descriptions, and cells.

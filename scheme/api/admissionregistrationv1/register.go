@@ -25,4 +25,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultMatchResources)
 	scheme.AddDefaulting(s, defaultValidatingPolicy)
 	scheme.AddDefaulting(s, defaultMutatingPolicy)
+	addStored(s)
 })

@@ -31,9 +31,11 @@ func defaultDeployment(d *Deployment) {
 
 func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, defaultReplicas) }
 
-// defaultStatefulSet also names the kind of the claim templates, as all servers before this one have.
-func defaultStatefulSet(s *StatefulSet) {
-	spec := &s.Spec
+func defaultStatefulSet(s *StatefulSet) { DefaultStatefulSetSpec(&s.Spec) }
+
+// DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim templates, as all servers before
+// this one have.
+func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
 		spec.UpdateStrategy.Type = RollingUpdateStatefulSetStrategyType
@@ -60,12 +62,21 @@ func defaultDaemonSet(ds *DaemonSet) {
 		}
 		ds.Annotations[TemplateGenerationAnnotation] = "0"
 	}
-	strategy := &ds.Spec.UpdateStrategy
-	scheme.SetDefault(&strategy.Type, RollingUpdateDaemonSetStrategyType)
+	scheme.SetDefault(&ds.Spec.UpdateStrategy.Type, RollingUpdateDaemonSetStrategyType)
+	DefaultDaemonSetUpdateStrategy(&ds.Spec.UpdateStrategy)
+	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
+}
+
+// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says that a few are. What a strategy of
+// another type says of it and leaves open is 0, as in all servers before this one.
+func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
+	unavailable := meta.FromInt32(0)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {
 		scheme.SetPointer(&strategy.RollingUpdate, RollingUpdateDaemonSet{})
-		scheme.SetPointer(&strategy.RollingUpdate.MaxUnavailable, meta.FromInt32(1))
-		scheme.SetPointer(&strategy.RollingUpdate.MaxSurge, meta.FromInt32(0))
+		unavailable = meta.FromInt32(1)
 	}
-	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
+	if r := strategy.RollingUpdate; r != nil {
+		scheme.SetPointer(&r.MaxUnavailable, unavailable)
+		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
+	}
 }

@@ -18,6 +18,9 @@ func addKinds(s *scheme.Scheme) {
 		&CronJob{}, &CronJobList{},
 		&Job{}, &JobList{},
 	)
+	// Cron jobs may still be stored in this version. It has the same fields and defaults.
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: "CronJob"},
+		GroupVersion.WithKind("CronJob").GroupKind(), &CronJob{})
 }
 
 func addDefaults(s *scheme.Scheme) {

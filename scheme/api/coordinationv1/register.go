@@ -11,4 +11,7 @@ var GroupVersion = meta.GroupVersion{Group: "coordination.k8s.io", Version: "v1"
 // Scheme registers the kinds.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &Lease{}, &LeaseList{})
+	// Objects may still be stored in this version. It has the same fields.
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: "Lease"},
+		GroupVersion.WithKind("Lease").GroupKind(), &Lease{})
 })

@@ -167,9 +167,8 @@ func defaultHTTPGet(a *HTTPGetAction) {
 
 // Modes and lifetimes of projected files.
 const (
-	defaultFileMode       = 0o644
-	defaultTokenSeconds   = 3600
-	defaultPodCertSeconds = 86400
+	defaultFileMode     = 0o644
+	defaultTokenSeconds = 3600
 )
 
 func defaultVolume(v *Volume) {
@@ -197,8 +196,4 @@ func defaultHostPath(s *HostPathVolumeSource) { scheme.SetPointer(&s.Type, HostP
 
 func defaultToken(p *ServiceAccountTokenProjection) {
 	scheme.SetPointer(&p.ExpirationSeconds, defaultTokenSeconds)
-}
-
-func defaultPodCertificate(p *PodCertificateProjection) {
-	scheme.SetPointer(&p.MaxExpirationSeconds, defaultPodCertSeconds)
 }

@@ -126,7 +126,7 @@ type PodCertificateProjection struct {
 	SignerName string `json:"signerName,omitempty" pb:"1" check:"required"`
 	// Kind of key: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519.
 	KeyType string `json:"keyType,omitempty" pb:"2" check:"required"`
-	// Longest lifetime of the certificate in seconds; 86400 by default, 3600 to 7862400.
+	// Longest lifetime of the certificate in seconds: 3600 to 7862400.
 	MaxExpirationSeconds *int32 `json:"maxExpirationSeconds,omitempty" pb:"3"`
 	// Relative path of a file with both key and chain.
 	CredentialBundlePath string `json:"credentialBundlePath,omitempty" pb:"4"`

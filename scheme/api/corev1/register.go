@@ -60,7 +60,6 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultVolume)
 	scheme.AddDefaulting(s, defaultHostPath)
 	scheme.AddDefaulting(s, defaultToken)
-	scheme.AddDefaulting(s, defaultPodCertificate)
 	scheme.AddDefaulting(s, defaultPersistentVolume)
 	scheme.AddDefaulting(s, defaultPersistentVolumeSpec)
 	scheme.AddDefaulting(s, defaultClaim)

@@ -16,4 +16,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		scheme.SetPointer(&p.Name, "")
 		scheme.SetPointer(&p.Protocol, corev1.ProtocolTCP)
 	})
+	addStored(s)
 })

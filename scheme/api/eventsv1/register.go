@@ -18,6 +18,9 @@ var Scheme = scheme.NewBuilder(addKinds, addConversions, addFieldLabels)
 func addKinds(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &Event{}, &EventList{})
 	s.AddHub(meta.GroupKind{Group: GroupVersion.Group, Kind: "Event"}, &corev1.Event{})
+	// Events may still be stored in this version. It has the same fields.
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: "Event"},
+		corev1.GroupVersion.WithKind("Event").GroupKind(), &Event{})
 }
 
 // addConversions registers the fields that have other names in the core group.

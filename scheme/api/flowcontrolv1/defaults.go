@@ -10,7 +10,7 @@ func defaultExempt(e *ExemptPriorityLevelConfiguration) {
 }
 
 func defaultLimited(l *LimitedPriorityLevelConfiguration) {
-	scheme.SetPointer(&l.NominalConcurrencyShares, 30)
+	scheme.SetPointer(&l.NominalConcurrencyShares, defaultShares)
 	scheme.SetPointer(&l.LendablePercent, 0)
 }
 

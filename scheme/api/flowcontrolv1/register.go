@@ -18,4 +18,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultExempt)
 	scheme.AddDefaulting(s, defaultLimited)
 	scheme.AddDefaulting(s, defaultQueuing)
+	addStored(s)
 })

@@ -9,15 +9,19 @@ func defaultParameters(r *IngressClassParametersReference) {
 	scheme.SetPointer(&r.Scope, IngressClassParametersReferenceScopeCluster)
 }
 
-// defaultNetworkPolicy lets a policy that does not say so be about traffic to its pods, and about traffic from them if it has
-// rules for that.
 func defaultNetworkPolicy(p *NetworkPolicy) {
-	if len(p.Spec.PolicyTypes) > 0 {
+	DefaultPolicyTypes(&p.Spec.PolicyTypes, len(p.Spec.Egress) > 0)
+}
+
+// DefaultPolicyTypes lets a policy that does not say so be about traffic to its pods, and about traffic from them if it has rules
+// for that.
+func DefaultPolicyTypes(types *[]PolicyType, egress bool) {
+	if len(*types) > 0 {
 		return
 	}
-	p.Spec.PolicyTypes = []PolicyType{PolicyTypeIngress}
-	if len(p.Spec.Egress) > 0 {
-		p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, PolicyTypeEgress)
+	*types = []PolicyType{PolicyTypeIngress}
+	if egress {
+		*types = append(*types, PolicyTypeEgress)
 	}
 }
 

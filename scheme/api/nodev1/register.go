@@ -9,4 +9,7 @@ import (
 var GroupVersion = meta.GroupVersion{Group: "node.k8s.io", Version: "v1"}
 
 // Scheme registers the kinds.
-var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) { s.AddKnownTypes(GroupVersion, &RuntimeClass{}, &RuntimeClassList{}) })
+var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
+	s.AddKnownTypes(GroupVersion, &RuntimeClass{}, &RuntimeClassList{})
+	addStored(s)
+})

@@ -15,4 +15,5 @@ var Beta1 = meta.GroupVersion{Group: "policy", Version: "v1beta1"}
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &PodDisruptionBudget{}, &PodDisruptionBudgetList{}, &Eviction{})
 	s.AddKnownTypes(Beta1, &Eviction{})
+	addStored(s)
 })

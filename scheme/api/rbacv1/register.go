@@ -18,4 +18,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	)
 	scheme.AddDefaulting(s, defaultRoleRef)
 	scheme.AddDefaulting(s, defaultSubject)
+	addStored(s)
 })

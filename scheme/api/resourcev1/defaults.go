@@ -4,14 +4,17 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// defaultDevice lets a device take as much of a node's resource as it has capacity, or one unit.
-func defaultDevice(d *Device) {
-	for name, m := range d.NodeAllocatableResourceMappings {
+func defaultDevice(d *Device) { defaultMappings(d.NodeAllocatableResourceMappings) }
+
+// defaultMappings lets a device take as much of a node's resource as it has capacity, or one unit.
+func defaultMappings(mappings map[corev1.ResourceName]NodeAllocatableResourceMapping) {
+	for name, m := range mappings {
 		scheme.SetPointer(&m.AllocationMultiplier, meta.NewQuantity(1, meta.DecimalSI))
-		d.NodeAllocatableResourceMappings[name] = m
+		mappings[name] = m
 	}
 }
 

@@ -23,6 +23,7 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultTaint)
 	scheme.AddDefaulting(s, defaultRequest)
 	scheme.AddDefaulting(s, defaultSubRequest)
+	addStored(s)
 })
 
 // sliceLabel lets field selectors name what nodes and drivers find their slices by.

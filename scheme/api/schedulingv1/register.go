@@ -12,4 +12,7 @@ var GroupVersion = meta.GroupVersion{Group: "scheduling.k8s.io", Version: "v1"}
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &PriorityClass{}, &PriorityClassList{})
 	scheme.AddDefaulting(s, defaultPriorityClass)
+	// Objects may still be stored in this version. It has the same fields and defaults.
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: "PriorityClass"},
+		GroupVersion.WithKind("PriorityClass").GroupKind(), &PriorityClass{})
 })

@@ -20,4 +20,5 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	)
 	scheme.AddDefaulting(s, defaultStorageClass)
 	scheme.AddDefaulting(s, defaultDriver)
+	addStored(s)
 })
