@@ -11,5 +11,5 @@ var GroupVersion = meta.GroupVersion{Group: "apiregistration.k8s.io", Version: "
 // Scheme registers the kinds and their defaults.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &APIService{}, &APIServiceList{})
-	scheme.AddDefaulting(s, func(r *ServiceReference) { scheme.SetPointer(&r.Port, 443) })
+	scheme.AddDefaulting(s, func(r *ServiceReference) { scheme.SetPointer(&r.Port, 443) }, "port")
 })
