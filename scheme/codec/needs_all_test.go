@@ -20,20 +20,27 @@ import (
 type prover struct {
 	*scheme.Scheme
 	codecs *codec.Factory
+	needs  *codec.Needs
 	json   map[meta.GroupVersionKind]*codec.Peeker
 	proto  map[meta.GroupVersionKind]*codec.ProtoPeeker
 }
 
 func newProver(t testing.TB) *prover {
 	s, f := allKinds(t)
-	p := &prover{s, f, map[meta.GroupVersionKind]*codec.Peeker{}, map[meta.GroupVersionKind]*codec.ProtoPeeker{}}
-	needs, none := codec.NewNeeds(s.Needs), func() []typeinfo.Need { return nil }
+	p := &prover{s, f, codec.NewNeeds(s.Needs), map[meta.GroupVersionKind]*codec.Peeker{}, map[meta.GroupVersionKind]*codec.ProtoPeeker{}}
 	for _, gvk := range s.AllKinds() {
-		typ := func() *typeinfo.Type { return s.Type(gvk) }
-		p.json[gvk], p.proto[gvk] = needs.Peeker(typ, none, "metadata.name", "spec.nodeName"), needs.ProtoPeeker(typ, none, "spec.nodeName")
+		p.json[gvk] = p.needs.Peeker(p.typ(gvk), none, "metadata.name", "spec.nodeName")
+		p.proto[gvk] = p.needs.ProtoPeeker(p.typ(gvk), none, "spec.nodeName")
 	}
 	return p
 }
+
+func (p *prover) typ(gvk meta.GroupVersionKind) func() *typeinfo.Type {
+	return func() *typeinfo.Type { return p.Type(gvk) }
+}
+
+// none is that nothing but defaults needs anything.
+func none() []typeinfo.Need { return nil }
 
 // kinds are those of objects with metadata.
 func (p *prover) kinds() []meta.GroupVersionKind {

@@ -116,7 +116,7 @@ type peeker struct {
 	jsontext.Scanner
 	out *Peek
 	// frames are those of the objects that the peeker is in and that something is needed of.
-	frames []needFacts
+	frames [maxFrames]needFacts
 	inside int // how many frames are in use
 }
 
@@ -133,8 +133,7 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	}
 	var need *needNode
 	if p.needs != nil {
-		var frames [maxFrames]needFacts
-		need, l.frames = p.needs(), frames[:]
+		need = p.needs()
 	}
 	if err := l.top(&p.root, need); err != nil {
 		return errNoObject

@@ -10,10 +10,11 @@ import (
 // maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken for lacking something.
 const maxFrames = 24
 
-// needFacts is what has been found in an object: its facts, and where the members of its relation are. An empty Span is none.
+// needFacts is what has been found in an object: its facts, and where the members of its relation begin and end, nowhere if they are
+// not there. It is small, because there is room for many.
 type needFacts struct {
 	facts      uint64
-	one, other Span
+	one, other [2]int32
 }
 
 // needLook is a look at an object. Without a node nothing is looked at.
@@ -159,9 +160,9 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 				l.out.Lacks = true
 			}
 		case testOne:
-			frame.one = Span{start, l.Pos}
+			frame.one = [2]int32{int32(start), int32(l.Pos)}
 		case testOther:
-			frame.other = Span{start, l.Pos}
+			frame.other = [2]int32{int32(start), int32(l.Pos)}
 		}
 		if holds {
 			frame.facts |= t.bit
@@ -270,7 +271,7 @@ func milli(text []byte) bool {
 
 // related reports whether a relation holds.
 func (l *peeker) related(r *relation, frame *needFacts) bool {
-	one, other := l.Data[frame.one.Start:frame.one.End], l.Data[frame.other.Start:frame.other.End]
+	one, other := l.Data[frame.one[0]:frame.one[1]], l.Data[frame.other[0]:frame.other[1]]
 	switch r.op {
 	case typeinfo.NeedSame:
 		return bytes.Equal(one, other)
