@@ -1,9 +1,12 @@
 package codec
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync"
 
+	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -87,6 +90,8 @@ type needField struct {
 	kind   typeinfo.Kind
 	below  *needNode // of a struct, of the elements of a list, or with the entries of a map as fields
 	tests  []needTest
+	// simple says that all there is to do is the one test whether the value is full, for this object.
+	simple bool
 }
 
 // needTest finds a fact about a value.
@@ -405,11 +410,10 @@ func (f *needFrame) finish(proto bool) {
 	if n.lacking {
 		return // nothing is looked at
 	}
-	names := make([]string, len(n.fields))
 	for i := range n.fields {
 		field := &n.fields[i]
 		field.seen = 1 << (i % maxFacts)
-		names[i] = field.name
+		field.simple = field.below == nil && !field.opaque && len(field.tests) == 1 && field.tests[0].op == testFull && field.tests[0].up == 0
 		if number := int(field.number); proto && number > 0 && number < smallNumbers {
 			n.numbers = append(n.numbers, make([]*needField, max(0, number+1-len(n.numbers)))...)
 			n.numbers[number] = field
@@ -417,8 +421,12 @@ func (f *needFrame) finish(proto bool) {
 			n.lacking, n.zeroLacks = true, true
 		}
 	}
-	if !proto {
-		n.names = makeNameTable(names)
+	if proto {
+		return
+	}
+	var ok bool
+	if n.names, ok = makeNameTable(n.fields); !ok {
+		n.lacking, n.zeroLacks = true, true
 	}
 }
 
@@ -445,61 +453,83 @@ func kindOf(f *typeinfo.Field) valueKind {
 
 var intOrString = typeinfo.For[meta.IntOrString]()
 
-// nameTable finds names quickly: by their length and three of their characters.
+// nameTable finds fields by name.
 type nameTable struct {
-	names []string
-	seed  uint32
-	slots []uint8 // index of a name and 1, or 0; none: the names are searched in turn
+	seed  uint64
+	shift uint8
+	slots []nameSlot // each name has its own; none: there are no names
 }
 
-// maxSlots is the size of a table in which names that differ in what is looked at have slots of their own.
-const maxSlots = 1024
+// nameSlot is a place in a nameTable, empty without a field.
+type nameSlot struct {
+	hash  nameHash
+	field *needField
+}
 
-// makeNameTable looks for a seed that gives each name a slot of its own.
-func makeNameTable(names []string) nameTable {
-	t := nameTable{names: names}
-	for size := 8; len(names) > 0 && size <= maxSlots; size *= 2 {
-		t.slots = make([]uint8, size)
-		for t.seed = 1; t.seed < 1<<9; t.seed += 2 {
-			if t.place() {
-				return t
+// nameHash is the length of a name and some of its characters: all of them, if there are up to 16.
+type nameHash struct {
+	first, last uint64
+	length      int
+}
+
+func hashName(name string) nameHash {
+	b := alias.Bytes(name)
+	switch n := len(b); {
+	case n >= 8:
+		return nameHash{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:]), n}
+	case n >= 4:
+		return nameHash{uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[n-4:])), n}
+	case n > 0:
+		return nameHash{uint64(b[0])<<16 | uint64(b[n/2])<<8 | uint64(b[n-1]), 0, n}
+	}
+	return nameHash{}
+}
+
+// makeNameTable looks for a seed that gives each field a slot of its own. It reports false for names that differ in nothing that is
+// looked at, which nobody has yet.
+func makeNameTable(fields []needField) (t nameTable, ok bool) {
+	if len(fields) == 0 {
+		return t, true
+	}
+	for size := uint8(3); size <= 10; size++ {
+		t = nameTable{shift: 64 - size, slots: make([]nameSlot, 1<<size)}
+		for try := range uint64(256) {
+			t.seed = 0x9E3779B97F4A7C15 + 2*try
+			if t.place(fields) {
+				return t, true
 			}
 		}
 	}
-	t.slots = nil
-	return t
+	return nameTable{}, false
 }
 
-func (t *nameTable) place() bool {
+func (t *nameTable) place(fields []needField) bool {
 	clear(t.slots)
-	for i, name := range t.names {
-		slot := &t.slots[t.slot(name)]
-		if *slot != 0 {
+	for i := range fields {
+		hash := hashName(fields[i].name)
+		slot := t.slot(hash)
+		if slot.field != nil {
 			return false
 		}
-		*slot = uint8(i + 1)
+		*slot = nameSlot{hash, &fields[i]}
 	}
 	return true
 }
 
-// slot is where a name, which is not empty, is if it is in the table.
-func (t *nameTable) slot(name string) int {
-	n := len(name)
-	h := uint32(n) + uint32(name[0])<<5 + uint32(name[n-1])<<11 + uint32(name[n/2])<<17
-	h *= t.seed * 0x9E3779B1
-	return int(h>>20) & (len(t.slots) - 1)
+func (t *nameTable) slot(h nameHash) *nameSlot {
+	mixed := (h.first ^ bits.RotateLeft64(h.last, 29) ^ uint64(h.length)<<56) * t.seed
+	return &t.slots[mixed>>t.shift]
 }
 
-// find returns the index of a name, -1 if it is not in the table.
-func (t *nameTable) find(name string) int {
+// find returns the field with a name, nil if there is none.
+func (t *nameTable) find(name string) *needField {
 	if len(t.slots) == 0 {
-		return slices.Index(t.names, name)
+		return nil
 	}
-	if name == "" {
-		return -1
+	hash := hashName(name)
+	slot := t.slot(hash)
+	if slot.hash.first != hash.first || slot.hash.last != hash.last || slot.hash.length != hash.length || slot.field == nil || len(name) > 16 && slot.field.name != name {
+		return nil
 	}
-	if i := int(t.slots[t.slot(name)]) - 1; i >= 0 && t.names[i] == name {
-		return i
-	}
-	return -1
+	return slot.field
 }

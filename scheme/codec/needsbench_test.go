@@ -26,7 +26,7 @@ func BenchmarkPeekNeeds(b *testing.B) {
 		data []byte
 		peek func([]byte, *codec.Peek) error
 	}{
-		{"json", text, json.Peek}, {"json/needs", text, jsonNeeds.Peek}, {"protobuf", data, proto.Peek}, {"protobuf/needs", data, protoNeeds.Peek},
+		{"json", text, json.Peek}, {"needs=json", text, jsonNeeds.Peek}, {"protobuf", data, proto.Peek}, {"needs=protobuf", data, protoNeeds.Peek},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			var peek codec.Peek

@@ -115,8 +115,8 @@ var errNoObject = errors.New("codec: encoded object is malformed")
 type peeker struct {
 	jsontext.Scanner
 	out *Peek
-	// frames are those of the objects that the peeker is in and that something is needed of.
-	frames [maxFrames]needFacts
+	// frames are the facts that were found in each object that the peeker is in and that something is needed of.
+	frames [maxFrames]uint64
 	inside int // how many frames are in use
 }
 
@@ -144,17 +144,6 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	return nil
 }
 
-// begin returns the key of the next member, positioned at its value, or false at the end of the object.
-func (l *peeker) begin(first bool) (key string, at int, more bool, err error) {
-	if more, err = l.More('}', first); err != nil || !more {
-		return "", 0, false, err
-	}
-	l.Next()
-	at = l.Pos
-	key, err = l.Key()
-	return key, at, true, err
-}
-
 func (l *peeker) top(node *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
@@ -162,7 +151,7 @@ func (l *peeker) top(node *pathNode, need *needNode) error {
 	look := l.enter(need)
 	heads := 0 // members of the head seen, as long as nothing else was
 	for n := 0; ; n++ {
-		key, at, more, err := l.begin(n == 0)
+		key, at, more, err := l.Member(n == 0)
 		if err != nil {
 			return err
 		}
@@ -262,7 +251,7 @@ func (l *peeker) descend(node *pathNode) error {
 		return err
 	}
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}
@@ -282,7 +271,7 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	l.out.Splice = 0
 	after, last, comma := false, 0, 0 // an identifying member was just read; where the last member began; where it ended
 	for n := 0; ; n++ {
-		key, at, more, err := l.begin(n == 0)
+		key, at, more, err := l.Member(n == 0)
 		if err != nil {
 			return err
 		}
@@ -381,7 +370,7 @@ func (l *peeker) labels(node *pathNode) error {
 	}
 	paths := node.find("labels")
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}

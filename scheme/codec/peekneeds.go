@@ -10,17 +10,12 @@ import (
 // maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken for lacking something.
 const maxFrames = 24
 
-// needFacts is what has been found in an object: its facts, and where the members of its relation begin and end, nowhere if they are
-// not there. It is small, because there is room for many.
-type needFacts struct {
-	facts      uint64
-	one, other [2]int32
-}
-
 // needLook is a look at an object. Without a node nothing is looked at.
 type needLook struct {
 	node *needNode
 	seen uint64 // the fields
+	// one and other are where the members of the node's relation are, empty if they are not there.
+	one, other Span
 }
 
 // enter begins to look at an object of which something is needed.
@@ -32,7 +27,7 @@ func (l *peeker) enter(n *needNode) needLook {
 		l.out.Lacks = true
 		return needLook{}
 	}
-	l.frames[l.inside] = needFacts{}
+	l.frames[l.inside] = 0
 	l.inside++
 	return needLook{node: n}
 }
@@ -44,8 +39,7 @@ func (l *peeker) leave(look *needLook) {
 		return
 	}
 	l.inside--
-	frame := &l.frames[l.inside]
-	if n.lacks(frame.facts) || n.relation.set && !l.related(&n.relation, frame) {
+	if n.lacks(l.frames[l.inside]) || n.relation.set && !l.related(look) {
 		l.out.Lacks = true
 	}
 }
@@ -55,11 +49,7 @@ func (look *needLook) find(key string) *needField {
 	if look.node == nil {
 		return nil
 	}
-	i := look.node.names.find(key)
-	if i < 0 {
-		return nil
-	}
-	return &look.node.fields[i]
+	return look.node.names.find(key)
 }
 
 func (f *needField) node() *needNode {
@@ -92,7 +82,7 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 	}
 	look := l.enter(need)
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil {
 			return err
 		}
@@ -100,13 +90,42 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 			l.leave(&look)
 			return nil
 		}
-		l.Next()
-		start, field := l.Pos, look.find(key)
-		if err := l.member(paths, field, key); err != nil {
+		f := look.find(key)
+		switch c := l.Next(); {
+		case f == nil:
+			err = l.visit(paths, key)
+		case f.simple && l.simple(&look, f, c):
+			err = l.visit(paths, key)
+		default:
+			start := l.Pos
+			err = l.member(paths, f, key)
+			l.found(&look, f, start)
+		}
+		if err != nil {
 			return err
 		}
-		l.found(&look, field, start)
 	}
+}
+
+// simple is found for a field with one test, before its value is read, which c begins. It reports false if it takes more to tell.
+func (l *peeker) simple(look *needLook, f *needField, c byte) bool {
+	is := false
+	switch f.tests[0].kind {
+	case stringValue:
+		is = c == '"' && l.Pos+1 < len(l.Data) && l.Data[l.Pos+1] != '"'
+	case nullableValue:
+		is = c != 'n' && c != '-'
+	case boolValue:
+		is = c == 't'
+	default:
+		return false
+	}
+	if is && look.seen&f.seen == 0 {
+		look.seen |= f.seen
+		l.frames[l.inside-1] |= f.tests[0].bit
+		return true
+	}
+	return false
 }
 
 // elements reads a list of objects of which something is needed.
@@ -146,7 +165,6 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 	}
 	for i := range f.tests {
 		t := &f.tests[i]
-		frame := &l.frames[l.inside-1-t.up]
 		holds := false
 		switch t.op {
 		case testFull:
@@ -160,12 +178,12 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 				l.out.Lacks = true
 			}
 		case testOne:
-			frame.one = [2]int32{int32(start), int32(l.Pos)}
+			look.one = Span{start, l.Pos}
 		case testOther:
-			frame.other = [2]int32{int32(start), int32(l.Pos)}
+			look.other = Span{start, l.Pos}
 		}
 		if holds {
-			frame.facts |= t.bit
+			l.frames[l.inside-1-t.up] |= t.bit
 		}
 	}
 }
@@ -269,9 +287,9 @@ func milli(text []byte) bool {
 	return false
 }
 
-// related reports whether a relation holds.
-func (l *peeker) related(r *relation, frame *needFacts) bool {
-	one, other := l.Data[frame.one[0]:frame.one[1]], l.Data[frame.other[0]:frame.other[1]]
+// related reports whether the relation of an object holds.
+func (l *peeker) related(look *needLook) bool {
+	r, one, other := &look.node.relation, l.Data[look.one.Start:look.one.End], l.Data[look.other.Start:look.other.End]
 	switch r.op {
 	case typeinfo.NeedSame:
 		return bytes.Equal(one, other)

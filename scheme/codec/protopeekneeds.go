@@ -12,16 +12,13 @@ import (
 // protoNeeds is a look at messages for what they need. It walks those of which something is needed, and skips all others by their
 // length, as the ProtoPeeker does that looks for paths, to other places mostly.
 type protoNeeds struct {
-	frames [maxFrames]protoFacts
-	inside int // how many frames are in use
+	frames [maxFrames]uint64 // the facts that were found in each message that it is in
+	inside int               // how many frames are in use
 	lacks  bool
 }
 
-// protoFacts is what has been found in a message: its facts, and the members of its relation, the fields of a map with their tags.
-type protoFacts struct {
-	facts      uint64
-	one, other []byte
-}
+// protoRelated are the members of the relation of a message. Of a list or map they are all fields, with their tags.
+type protoRelated struct{ one, other []byte }
 
 // lacksProto reports whether a message may lack something that n, which may be nil, says.
 func lacksProto(n *needNode, data []byte) bool {
@@ -40,41 +37,81 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 		l.lacks = true
 		return
 	}
-	frame := &l.frames[l.inside]
-	*frame = protoFacts{}
+	l.frames[l.inside] = 0
 	l.inside++
-	last := protowire.Number(0)
-	for len(data) > 0 && !l.lacks {
-		v, ok := consumeField(data)
-		f := n.numbered(v.number)
-		if !ok || v.number < last || v.number == last && f != nil && !f.several {
+	var related protoRelated
+	last := uint64(0)
+	for i := 0; i < len(data) && !l.lacks; {
+		start := i
+		tag := uint64(data[i])
+		if i++; tag >= 0x80 {
+			var size int
+			if tag, size = protowire.ConsumeVarint(data[start:]); size < 0 {
+				l.lacks = true
+				return
+			}
+			i = start + size
+		}
+		number := tag >> 3
+		var f *needField
+		if number < uint64(len(n.numbers)) {
+			f = n.numbers[number]
+		}
+		if number < last || number == last && f != nil && !f.several {
 			l.lacks = true
 			return
 		}
-		data, last = data[len(v.field):], v.number
-		if f != nil {
-			l.field(f, &v)
+		last = number
+		switch {
+		case tag&7 == uint64(protowire.VarintType) && i < len(data) && data[i] < 0x80:
+			value := uint64(data[i])
+			if i++; f != nil {
+				l.varint(f, value, &related)
+			}
+			continue
+		case tag&7 == uint64(protowire.BytesType) && i < len(data) && data[i] < 0x80 && int(data[i]) < len(data)-i:
+			value := data[i+1 : i+1+int(data[i])]
+			if i += 1 + len(value); f != nil {
+				l.field(f, &protoValue{typ: protowire.BytesType, bytes: value, field: data[start:i]}, &related)
+			}
+			continue
+		}
+		v, ok := consumeField(data[start:])
+		if !ok {
+			l.lacks = true
+			return
+		}
+		if i = start + len(v.field); f != nil {
+			l.field(f, &v, &related)
 		}
 	}
 	l.inside--
-	if n.lacks(frame.facts) || n.relation.set && !frame.related(&n.relation) {
+	if n.lacks(l.frames[l.inside]) || n.relation.set && !related.holds(&n.relation) {
 		l.lacks = true
 	}
 }
 
-// numbered returns the field with a number, nil if nothing is needed of it.
-func (n *needNode) numbered(number protowire.Number) *needField {
-	if int(number) < len(n.numbers) {
-		return n.numbers[number]
+// varint looks at a small number.
+func (l *protoNeeds) varint(f *needField, value uint64, related *protoRelated) {
+	if f.simple && (f.kind == typeinfo.Bool || f.kind == typeinfo.Int32 || f.kind == typeinfo.Int64) {
+		if value != 0 || f.tests[0].kind == nullableValue {
+			l.frames[l.inside-1] |= f.tests[0].bit
+		}
+		return
 	}
-	return nil
+	l.field(f, &protoValue{typ: protowire.VarintType, varint: value}, related)
 }
 
 // field looks at a field.
-func (l *protoNeeds) field(f *needField, v *protoValue) {
+func (l *protoNeeds) field(f *needField, v *protoValue, related *protoRelated) {
 	switch {
 	case f.opaque:
 		l.lacks = true
+		return
+	case f.simple && f.kind == typeinfo.String && v.typ == protowire.BytesType:
+		if len(v.bytes) > 0 || f.tests[0].kind == nullableValue {
+			l.frames[l.inside-1] |= f.tests[0].bit
+		}
 		return
 	case f.below == nil:
 	case v.typ != protowire.BytesType:
@@ -86,8 +123,7 @@ func (l *protoNeeds) field(f *needField, v *protoValue) {
 		l.message(f.below, v.bytes)
 	}
 	for i := range f.tests {
-		t := &f.tests[i]
-		l.test(t, v, &l.frames[l.inside-1-t.up])
+		l.test(&f.tests[i], v, related)
 	}
 }
 
@@ -110,14 +146,13 @@ func (l *protoNeeds) entry(n *needNode, data []byte) {
 	l.inside++ // tests count it
 	v := protoValue{typ: protowire.BytesType, bytes: value}
 	for j := range n.fields[i].tests {
-		t := &n.fields[i].tests[j]
-		l.test(t, &v, &l.frames[l.inside-1-t.up])
+		l.test(&n.fields[i].tests[j], &v, nil)
 	}
 	l.inside--
 }
 
 // test notes what a test finds.
-func (l *protoNeeds) test(t *needTest, v *protoValue, frame *protoFacts) {
+func (l *protoNeeds) test(t *needTest, v *protoValue, related *protoRelated) {
 	holds := false
 	switch t.op {
 	case testFull:
@@ -131,12 +166,12 @@ func (l *protoNeeds) test(t *needTest, v *protoValue, frame *protoFacts) {
 			l.lacks = true
 		}
 	case testOne:
-		frame.one = v.joined(frame.one, t.kind)
+		related.one = v.joined(related.one, t.kind)
 	case testOther:
-		frame.other = v.joined(frame.other, t.kind)
+		related.other = v.joined(related.other, t.kind)
 	}
 	if holds {
-		frame.facts |= t.bit
+		l.frames[l.inside-1-t.up] |= t.bit
 	}
 }
 
@@ -230,8 +265,8 @@ func (v *protoValue) joined(before []byte, kind valueKind) []byte {
 	return before[:len(before)+len(v.field)] // fields with one number follow each other
 }
 
-// related reports whether a relation holds.
-func (f *protoFacts) related(r *relation) bool {
+// holds reports whether a relation holds.
+func (f *protoRelated) holds(r *relation) bool {
 	switch r.op {
 	case typeinfo.NeedSame:
 		return bytes.Equal(f.one, f.other)
