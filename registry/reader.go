@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -46,10 +48,13 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 		r.home = k.Versions()[0]
 	}
 	fields := res.Fields
-	r.lookers = append(r.lookers, newLooker(stored, fields, f))
+	r.lookers = append(r.lookers, newLooker(stored, fields, f, res.CompleteNeeds...))
+	r.lookers[0].suspect = res.Complete != nil && len(res.CompleteNeeds) == 0
 	for _, v := range k.Versions() {
 		if v != stored {
-			r.lookers = append(r.lookers, newLooker(v, fields, f))
+			l := newLooker(v, fields, f)
+			l.suspect = res.Complete != nil
+			r.lookers = append(r.lookers, l)
 		}
 	}
 	if gvk := stored.GVK; k.Hub(gvk.Version) != scheme.InternalVersion {
@@ -63,16 +68,24 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 type looker struct {
 	version    *kind.Version
 	apiVersion string
-	json       *codec.Peeker
-	proto      *codec.ProtoPeeker // nil: the version has no protobuf form
-	jsonForm   uint32             // as stored
-	shownForm  uint32             // as shown; the same, unless the version has what is not settled
+	written    peekers // for what is complete
+	loaded     peekers // for what may lack something
+	suspect    bool    // what is loaded may always lack something
+	jsonForm   uint32  // as stored
+	shownForm  uint32  // as shown; the same, unless the version has what is not settled
 	protoForm  uint32
 	fields     []FieldValue // sorted by label; beside metadata.name and metadata.namespace
 	places     [][2]int     // of each of fields: where the peeker has the value, and its substitute
 }
 
-func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
+// peekers look into objects that are stored in one version, and one form.
+type peekers struct {
+	json  *codec.Peeker
+	proto *codec.ProtoPeeker // nil: the version has no protobuf form
+}
+
+// newLooker returns a looker. An object that is loaded is complete only if it has what needs say, beside what its defaults need.
+func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) *looker {
 	l := &looker{
 		version: v, apiVersion: v.GVK.GroupVersion().String(),
 		shownForm: f.of(v.GVK, codec.Media{}),
@@ -98,24 +111,54 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms) *looker {
 	for _, fv := range l.fields {
 		l.places = append(l.places, [2]int{place(fv.Path), place(cmp.Or(fv.Else, fv.Path))})
 	}
-	l.json = codec.NewPeeker(paths...)
+	l.written.json = codec.NewPeeker(paths...)
 	if v.Protobuf {
-		l.proto = codec.NewProtoPeeker(v.Type, paths...)
+		l.written.proto = codec.NewProtoPeeker(v.Type, paths...)
+	}
+	l.loaded = l.written
+	if v.Needs == nil {
+		return l
+	}
+	more := sync.OnceValue(func() []typeinfo.Need { return mustParse(v.Type(), needs) })
+	l.loaded.json = v.Needs.Peeker(v.Type, more, paths...)
+	if v.Protobuf {
+		l.loaded.proto = v.Needs.ProtoPeeker(v.Type, more, paths...)
 	}
 	return l
 }
 
+// mustParse parses the needs of a resource. It panics if there is a mistake in them, when the first object is loaded.
+func mustParse(t *typeinfo.Type, texts []string) []typeinfo.Need {
+	var needs []typeinfo.Need
+	for _, text := range texts {
+		need, err := typeinfo.ParseNeed(t, text)
+		if err != nil {
+			panic(err)
+		}
+		needs = append(needs, need)
+	}
+	return needs
+}
+
+// peekers are those for objects that are loaded, or written.
+func (l *looker) peekers(load bool) *peekers {
+	if load {
+		return &l.loaded
+	}
+	return &l.written
+}
+
 // look is the cache's Written: one pass over the bytes of an object that is complete.
 func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
-	d, _, err := r.lookInto(value)
+	d, _, err := r.lookInto(value, false)
 	return d, err
 }
 
 // load is the cache's Decode: it looks at an object that may lack something, and restores one that does.
 func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
-	d, l, err := r.lookInto(value)
+	d, lacks, err := r.lookInto(value, true)
 	switch older := (*olderVersion)(nil); {
-	case err == nil && r.fill == nil && (l.version.Lacks == nil || !l.version.Lacks(value)):
+	case err == nil && !lacks:
 		return d, nil
 	case err != nil && !errors.As(err, &older):
 		return d, err
@@ -155,78 +198,78 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	return complete, err
 }
 
-// lookInto returns what it finds in the bytes of an object, and what has looked. The error is an *olderVersion for an object in a
-// version that only stored objects are in.
-func (r *reader) lookInto(value []byte) (cache.Decoded, *looker, error) {
+// lookInto returns what it finds in the bytes of an object, and if they are loaded whether they may lack something. The error is an
+// *olderVersion for an object in a version that only stored objects are in.
+func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool, err error) {
 	if codec.IsProtobuf(value) {
-		return r.lookProto(value)
+		return r.lookProto(value, load)
 	}
-	return r.lookJSON(value)
+	return r.lookJSON(value, load)
 }
 
-func (r *reader) lookJSON(value []byte) (cache.Decoded, *looker, error) {
+func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	var peek codec.Peek
 	l := r.lookers[0]
-	if err := l.json.Peek(value, &peek); err != nil {
-		return cache.Decoded{}, nil, err
+	if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+		return cache.Decoded{}, false, err
 	}
 	if peek.APIVersion != l.apiVersion {
 		var err error
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
-			return cache.Decoded{}, nil, err
+			return cache.Decoded{}, false, err
 		}
-		if err := l.json.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, nil, err
+		if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+			return cache.Decoded{}, false, err
 		}
 	}
 	// A revision that is stored as well is of another time or store: bytes may have been copied from an answer.
 	for peek.Version != (codec.Span{}) {
 		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
-		if err := l.json.Peek(value, &peek); err != nil {
-			return cache.Decoded{}, nil, err
+		if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+			return cache.Decoded{}, false, err
 		}
 	}
 	if peek.Splice == 0 {
-		return cache.Decoded{}, nil, errNoMetadata
+		return cache.Decoded{}, false, errNoMetadata
 	}
 	if peek.Kind != l.version.GVK.Kind {
-		return cache.Decoded{}, nil, otherKind(peek.Kind)
+		return cache.Decoded{}, false, otherKind(peek.Kind)
 	}
 	d := l.decoded(value, &peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
-	return d, l, nil
+	return d, load && (peek.Lacks || l.suspect), nil
 }
 
-func (r *reader) lookProto(value []byte) (cache.Decoded, *looker, error) {
+func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	var peek codec.Peek
-	i := slices.IndexFunc(r.lookers, func(l *looker) bool { return l.proto != nil })
+	i := slices.IndexFunc(r.lookers, func(l *looker) bool { return l.written.proto != nil })
 	if i < 0 {
-		return cache.Decoded{}, nil, errNoProtobuf
+		return cache.Decoded{}, false, errNoProtobuf
 	}
 	l := r.lookers[i]
-	err := l.proto.Peek(value, &peek)
+	err = l.peekers(load).proto.Peek(value, &peek)
 	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" { // its fields are not those of the message that was read
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
-			return cache.Decoded{}, nil, err
+			return cache.Decoded{}, false, err
 		}
-		if l.proto == nil {
-			return cache.Decoded{}, nil, errNoProtobuf
+		if l.written.proto == nil {
+			return cache.Decoded{}, false, errNoProtobuf
 		}
-		err = l.proto.Peek(value, &peek)
+		err = l.peekers(load).proto.Peek(value, &peek)
 	}
 	switch {
 	case err != nil:
-		return cache.Decoded{}, nil, err
+		return cache.Decoded{}, false, err
 	case peek.APIVersion == "":
-		return cache.Decoded{}, nil, unknownVersion("")
+		return cache.Decoded{}, false, unknownVersion("")
 	case peek.Kind != l.version.GVK.Kind:
-		return cache.Decoded{}, nil, otherKind(peek.Kind)
+		return cache.Decoded{}, false, otherKind(peek.Kind)
 	}
 	d := l.decoded(value, &peek)
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
-	return d, l, nil
+	return d, load && (peek.Lacks || l.suspect), nil
 }
 
 // otherLooker returns what looks into objects of an apiVersion that is not the expected one.
@@ -440,7 +483,7 @@ func (r *reader) shown(obj meta.Typed) (cache.Decoded, error) {
 	if err != nil {
 		return cache.Decoded{}, err
 	}
-	d, _, err := r.lookJSON(data)
+	d, _, err := r.lookJSON(data, false)
 	if err == nil {
 		d.Form = r.looker(obj.GetTypeMeta().APIVersion).shownForm
 	}

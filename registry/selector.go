@@ -224,7 +224,7 @@ func (j *judge) looks(o *cache.Object) bool {
 		j.looker = newLooker(j.version, j.s.res.Fields, j.s.forms)
 	}
 	var peek codec.Peek
-	if err := j.looker.json.Peek(data, &peek); err != nil {
+	if err := j.looker.written.json.Peek(data, &peek); err != nil {
 		j.err = j.s.namedError(j.ctx, o, err)
 		return true
 	}

@@ -200,6 +200,9 @@ type ResourceOf[T meta.Object] struct {
 	// with defaults and converted to the hub. It is pure and idempotent, and called for what is loaded, never for what is written here.
 	// nil: defaults say everything.
 	Complete func(obj T)
+	// CompleteNeeds say what Complete has to find in an object in the storage version so that it changes nothing, as the needs of
+	// scheme.AddDefaulting do. Without them each object that is loaded is decoded.
+	CompleteNeeds []string
 
 	Strategy StrategyOf[T]
 	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.

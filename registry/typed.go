@@ -26,7 +26,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Guard: guard(r.Guard),
 		Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables,
 		ResetIn: r.ResetIn, Custom: r.Custom, Since: r.Since, Deprecated: r.Deprecated,
-		Complete: complete(r.Complete), TTL: result(r.TTL),
+		Complete: complete(r.Complete), CompleteNeeds: r.CompleteNeeds, TTL: result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
 	if st := r.Status; st != nil {

@@ -117,7 +117,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
 		return nil, nil
 	}
-	given.Complete = func(*Gadget) {}
+	given.Complete, given.CompleteNeeds = func(*Gadget) {}, []string{"spec.size"}
 	given.Guard = func(context.Context, *Request, *Gadget, *Gadget) error { return nil }
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}

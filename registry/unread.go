@@ -108,8 +108,8 @@ func (r *reader) storedIn(value []byte) string {
 		return t.APIVersion
 	}
 	for _, l := range r.lookers {
-		if l.proto != nil {
-			_ = l.proto.Peek(value, &peek) // the envelope says the version, whatever is wrong with the rest
+		if l.written.proto != nil {
+			_ = l.written.proto.Peek(value, &peek) // the envelope says the version, whatever is wrong with the rest
 			break
 		}
 	}

@@ -3,6 +3,7 @@ package scheme
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -22,6 +23,7 @@ func (s *Scheme) Complete() error {
 	s.settleHubs()
 	s.settleStored()
 	s.joinDefaults()
+	s.checkNeeds()
 	s.compile(s.planConversions())
 	s.done = true
 	return errors.Join(s.errs...)
@@ -205,4 +207,39 @@ func (s *Scheme) joinDefaults() {
 			}
 		}
 	})
+}
+
+// Needs returns what values of a struct type need to have so that Default leaves the value itself as it is. known is false if that is
+// not known, because a function was registered without needs.
+func (s *Scheme) Needs(t *typeinfo.Type) (needs []typeinfo.Need, known bool) {
+	needs, known, _ = s.parseNeeds(t)
+	return needs, known
+}
+
+// parseNeeds is Needs, and says what is wrong with them. Wrong ones are not known.
+func (s *Scheme) parseNeeds(t *typeinfo.Type) (needs []typeinfo.Need, known bool, err error) {
+	needs, known = typeinfo.DefaultNeeds(t), true
+	for _, texts := range s.needs[t.Go] {
+		known = known && len(texts) > 0
+		for _, text := range texts {
+			need, wrong := typeinfo.ParseNeed(t, text)
+			if wrong != nil {
+				known, err = false, errors.Join(err, wrong)
+			}
+			needs = append(needs, need)
+		}
+	}
+	return needs, known, err
+}
+
+// checkNeeds reports the needs that are wrong, of all types that are described.
+func (s *Scheme) checkNeeds() {
+	types := slices.SortedFunc(maps.Keys(s.needs), func(a, b reflect.Type) int { return cmp.Compare(a.String(), b.String()) })
+	for _, goType := range types {
+		if t := typeinfo.Known(goType); t != nil && t.Kind == typeinfo.Struct {
+			if _, _, err := s.parseNeeds(t); err != nil {
+				s.fail("AddDefaulting: %w", err)
+			}
+		}
+	}
 }

@@ -30,6 +30,7 @@ type Scheme struct {
 	stored      map[meta.GroupVersionKind]storedType
 
 	defaulting  map[reflect.Type][]func(typeinfo.Pointer)
+	needs       map[reflect.Type][][]string // of each function in defaulting
 	conversions map[typePair]convertFunc
 	labels      map[meta.GroupVersionKind]FieldLabelFunc
 
@@ -57,6 +58,7 @@ func New() *Scheme {
 		eager:       map[meta.GroupKind]bool{},
 		stored:      map[meta.GroupVersionKind]storedType{},
 		defaulting:  map[reflect.Type][]func(typeinfo.Pointer){},
+		needs:       map[reflect.Type][][]string{},
 		conversions: map[typePair]convertFunc{},
 		labels:      map[meta.GroupVersionKind]FieldLabelFunc{},
 	}
@@ -223,12 +225,18 @@ func (s *Scheme) SetVersionPriority(gvs ...meta.GroupVersion) {
 // AddDefaulting registers a function that completes values of type T, which may be a kind or a struct below one. It
 // runs for each such value in an object, after the defaults declared in T's tags; parents before what they hold;
 // several functions for one type in order of registration.
-func AddDefaulting[T any](s *Scheme, fn func(*T)) {
+//
+// needs say what fn has to find in a T so that it changes nothing (typeinfo.Need has the grammar): "replicas", "!hostNetwork",
+// "apiGroup | kind=ServiceAccount". A server looks for it in the bytes of objects that it loads from the store, and leaves those as they
+// are that have it all. To need more than fn does is safe. Without needs each object that may hold a T is decoded when it is loaded, which
+// takes longer and is right, too. schemetest.Needs tests in a test whether fn needs what is said.
+func AddDefaulting[T any](s *Scheme, fn func(*T), needs ...string) {
 	if !s.open("AddDefaulting") {
 		return
 	}
 	t := reflect.TypeFor[T]()
 	s.defaulting[t] = append(s.defaulting[t], func(p typeinfo.Pointer) { fn(typeinfo.As[T](p)) })
+	s.needs[t] = append(s.needs[t], needs)
 }
 
 // AddConversion registers the conversion of In to Out, kinds or structs below kinds (or any types of fields). It

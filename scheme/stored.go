@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // storedType is the Go type of a version that AddStored registered.
@@ -100,10 +99,4 @@ func (s *Scheme) sortedStored() []meta.GroupVersionKind {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
 	})
 	return list
-}
-
-// HasDefaults reports whether Default can have anything to do in objects of a kind.
-func (s *Scheme) HasDefaults(gvk meta.GroupVersionKind) bool {
-	t := s.goType(gvk)
-	return t != nil && s.defaulter.Needs(typeinfo.Of(t))
 }

@@ -22,8 +22,9 @@ func claims() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.PersistentVolumeClaim]{
 		GroupResource: meta.GroupResource{Resource: "persistentvolumeclaims"},
 		Kind:          "PersistentVolumeClaim", ShortNames: []string{"pvc"},
-		Namespaced: true,
-		Complete:   func(c *corev1.PersistentVolumeClaim) { completeDataSources(&c.Spec) },
+		Namespaced:    true,
+		Complete:      func(c *corev1.PersistentVolumeClaim) { completeDataSources(&c.Spec) },
+		CompleteNeeds: []string{"spec.dataSourceRef | !spec.dataSource", "spec.dataSource | !spec.dataSourceRef"},
 		Strategy: registry.StrategyOf[*corev1.PersistentVolumeClaim]{
 			Metadata:                 registry.MetaWhole,
 			Prepare:                  prepareClaim,

@@ -17,6 +17,10 @@ func services(c Config) registry.Resource {
 		Kind:          "Service", ShortNames: []string{"svc"}, Categories: []string{"all"},
 		Namespaced: true,
 		Complete:   familiesOf(c.ServiceRanges).completeStored,
+		CompleteNeeds: []string{
+			"spec: clusterIP is clusterIPs[0]", "spec.ipFamilies | spec.type=ExternalName",
+			"!spec.internalTrafficPolicy | spec.type=ClusterIP | spec.type=NodePort | spec.type=LoadBalancer",
+		},
 		Strategy: registry.StrategyOf[*corev1.Service]{
 			Metadata:                 registry.MetaChange,
 			ValidateName:             names.DNSLabelName,

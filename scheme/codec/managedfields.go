@@ -38,7 +38,7 @@ func (c *cutter) top() error {
 		return err
 	}
 	for first := true; ; first = false {
-		key, _, more, err := c.begin(first)
+		key, _, more, err := c.Member(first)
 		if err != nil || !more {
 			return err
 		}
@@ -61,7 +61,7 @@ func (c *cutter) metadata() error {
 	before, run := 0, 0 // where the last member that stays ended, and where the run behind it began
 	for first := true; ; first = false {
 		end := c.Pos
-		key, at, more, err := c.begin(first)
+		key, at, more, err := c.Member(first)
 		if err != nil {
 			return err
 		}

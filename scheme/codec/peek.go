@@ -39,6 +39,9 @@ type Peek struct {
 	// Fields are the values at the Peeker's paths: strings without quotes, numbers and booleans as written, "" for
 	// all else and for what is missing.
 	Fields []string
+	// Lacks says that the object may lack something, or have something unusual, that completing it with defaults changes. It is
+	// false if the Peeker is not one of Needs.
+	Lacks bool
 }
 
 // Span is a part of some data: data[Start:End].
@@ -52,6 +55,7 @@ type Label struct{ Key, Value string }
 type Peeker struct {
 	root  pathNode
 	count int
+	needs func() *needNode // what objects need; nil: nobody asks
 }
 
 // pathNode is a level of the paths looked for. The few children of one are searched in turn.
@@ -111,6 +115,9 @@ var errNoObject = errors.New("codec: encoded object is malformed")
 type peeker struct {
 	jsontext.Scanner
 	out *Peek
+	// frames are the facts that were found in each object that the peeker is in and that something is needed of.
+	frames [maxFrames]uint64
+	inside int // how many frames are in use
 }
 
 // Peek looks into an object encoded as JSON and stores what it finds in out, all of which it overwrites. The error is
@@ -124,7 +131,11 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	if l.Next() != '{' {
 		return errNoObject
 	}
-	if err := l.top(&p.root); err != nil {
+	var need *needNode
+	if p.needs != nil {
+		need = p.needs()
+	}
+	if err := l.top(&p.root, need); err != nil {
 		return errNoObject
 	}
 	if l.End() != nil {
@@ -133,30 +144,26 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	return nil
 }
 
-// begin returns the key of the next member, positioned at its value, or false at the end of the object.
-func (l *peeker) begin(first bool) (key string, at int, more bool, err error) {
-	if more, err = l.More('}', first); err != nil || !more {
-		return "", 0, false, err
-	}
-	l.Next()
-	at = l.Pos
-	key, err = l.Key()
-	return key, at, true, err
-}
-
-func (l *peeker) top(node *pathNode) error {
+func (l *peeker) top(node *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
 	}
+	look := l.enter(need)
 	heads := 0 // members of the head seen, as long as nothing else was
 	for n := 0; ; n++ {
-		key, at, more, err := l.begin(n == 0)
-		if err != nil || !more {
+		key, at, more, err := l.Member(n == 0)
+		if err != nil {
 			return err
+		}
+		if !more {
+			l.leave(&look)
+			return nil
 		}
 		if n == 2 && heads == 2 {
 			l.out.Head = at
 		}
+		l.Next()
+		start, field := l.Pos, look.find(key)
 		switch key {
 		case "kind":
 			heads++
@@ -169,25 +176,27 @@ func (l *peeker) top(node *pathNode) error {
 				err = l.Skip()
 				break
 			}
-			l.out.Metadata.Start = l.Pos
-			var child *pathNode
-			if c := node.find(key); c != nil {
-				child = &c.node
-			} else {
-				child = &noPaths
-			}
-			err = l.metadata(child)
-			l.out.Metadata.End = l.Pos
+			err = l.metadata(node.below(key), field.node())
+			l.out.Metadata = Span{start, l.Pos}
 		default:
-			err = l.visit(node, key)
+			err = l.member(node, field, key)
 		}
 		if err != nil {
 			return err
 		}
+		l.found(&look, field, start)
 	}
 }
 
 var noPaths pathNode
+
+// below is where the paths through a member go on.
+func (n *pathNode) below(name string) *pathNode {
+	if c := n.find(name); c != nil {
+		return &c.node
+	}
+	return &noPaths
+}
 
 // take reads a member that the Peek has a place for, and that a path may name as well.
 func (l *peeker) take(node *pathNode, key string, to *string) error {
@@ -242,7 +251,7 @@ func (l *peeker) descend(node *pathNode) error {
 		return err
 	}
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}
@@ -254,14 +263,15 @@ func (l *peeker) descend(node *pathNode) error {
 
 // metadata reads the members of metadata. resourceVersion belongs before the first member behind the ones that
 // identify the object.
-func (l *peeker) metadata(node *pathNode) error {
+func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
 	}
+	look := l.enter(need)
 	l.out.Splice = 0
 	after, last, comma := false, 0, 0 // an identifying member was just read; where the last member began; where it ended
 	for n := 0; ; n++ {
-		key, at, more, err := l.begin(n == 0)
+		key, at, more, err := l.Member(n == 0)
 		if err != nil {
 			return err
 		}
@@ -269,9 +279,12 @@ func (l *peeker) metadata(node *pathNode) error {
 			if l.out.Splice == 0 {
 				l.out.Splice = last
 			}
+			l.leave(&look)
 			return nil
 		}
 		identifies := false
+		l.Next()
+		start, field := l.Pos, look.find(key)
 		switch key {
 		case "name":
 			identifies, err = true, l.take(node, key, &l.out.Name)
@@ -294,15 +307,20 @@ func (l *peeker) metadata(node *pathNode) error {
 		case "labels":
 			if l.Next() == '{' {
 				err = l.labels(node)
+				if below := field.node(); err == nil && below != nil {
+					l.Pos = start
+					err = l.object(&noPaths, below)
+				}
 			} else {
 				err = l.Skip()
 			}
 		default:
-			err = l.visit(node, key)
+			err = l.member(node, field, key)
 		}
 		if err != nil {
 			return err
 		}
+		l.found(&look, field, start)
 		switch {
 		case identifies:
 			after, l.out.Splice = true, 0
@@ -352,7 +370,7 @@ func (l *peeker) labels(node *pathNode) error {
 	}
 	paths := node.find("labels")
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}

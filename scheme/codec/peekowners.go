@@ -64,7 +64,7 @@ func (l *ownersPeeker) object(in part) error {
 		return err
 	}
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}
@@ -120,7 +120,7 @@ func (l *ownersPeeker) top() error {
 		return err
 	}
 	for first := true; ; first = false {
-		key, _, more, err := l.begin(first)
+		key, _, more, err := l.Member(first)
 		if err != nil || !more {
 			return err
 		}

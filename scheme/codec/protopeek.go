@@ -24,7 +24,8 @@ type ProtoPeeker struct {
 	root func() *peekMessage // nil if the type has no protobuf form
 	// kind and apiVersion, which stand in the envelope, are where Peek.Fields has them, -1 if no path asks for them.
 	kind, apiVersion int
-	count            int // of Peek.Fields
+	count            int              // of Peek.Fields
+	needs            func() *needNode // what objects need; nil: nobody asks
 }
 
 // NewProtoPeeker returns a ProtoPeeker for objects of a type, which is not asked for before it is needed, that also reads the
@@ -83,6 +84,9 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	l.enter(root)
 	if err := l.message(root, e.raw); err != nil {
 		return err
+	}
+	if p.needs != nil {
+		out.Lacks = lacksProto(p.needs(), e.raw)
 	}
 	return l.finish()
 }

@@ -1,7 +1,9 @@
 package jsontext
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 
 	"github.com/coracle-project/coracle/scheme/alias"
@@ -203,6 +205,51 @@ func (s *Scanner) Key() (string, error) {
 	return key, s.Colon()
 }
 
+// Member is called where a member of an object may stand, or its end: first says that none came before. It consumes the comma before the
+// member, its key, which begins at at, and the colon, or the closing bracket, in which case it returns false.
+func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) {
+	if start, end, ok := s.closeKey(first); ok {
+		return s.Text[start:end], start - 1, true, nil
+	}
+	if more, err = s.More('}', first); err != nil || !more {
+		return "", 0, false, err
+	}
+	s.Next()
+	at = s.Pos
+	key, err = s.Key()
+	return key, at, true, err
+}
+
+// closeKey is Member for a key as servers write it: of plain characters, and without white space around it. Of any other it consumes
+// nothing and returns false.
+func (s *Scanner) closeKey(first bool) (start, end int, ok bool) {
+	data, i := s.Data, s.Pos
+	if s.meter != nil {
+		return 0, 0, false
+	}
+	if !first {
+		if i >= len(data) || data[i] != ',' {
+			return 0, 0, false
+		}
+		i++
+	}
+	if i >= len(data) || data[i] != '"' {
+		return 0, 0, false
+	}
+	i++
+	for start = i; i+8 <= len(data); i += 8 {
+		if marks := special(binary.LittleEndian.Uint64(data[i:])); marks != 0 {
+			end = i + bits.TrailingZeros64(marks)/8
+			if end+2 >= len(data) || data[end] != '"' || data[end+1] != ':' {
+				return 0, 0, false
+			}
+			s.Pos = end + 2
+			return start, end, true
+		}
+	}
+	return 0, 0, false
+}
+
 // Colon consumes the colon behind a key.
 func (s *Scanner) Colon() error {
 	if s.Next() != ':' {
@@ -256,18 +303,20 @@ func (s *Scanner) skipObject() error {
 		return err
 	}
 	for first := true; ; first = false {
-		more, err := s.More('}', first)
-		if err != nil || !more {
-			return err
-		}
-		if s.Next() != '"' {
-			return errSyntax
-		}
-		if _, _, _, err := s.Quoted(); err != nil {
-			return err
-		}
-		if err := s.Colon(); err != nil {
-			return err
+		if _, _, ok := s.closeKey(first); !ok {
+			more, err := s.More('}', first)
+			if err != nil || !more {
+				return err
+			}
+			if s.Next() != '"' {
+				return errSyntax
+			}
+			if _, _, _, err := s.Quoted(); err != nil {
+				return err
+			}
+			if err := s.Colon(); err != nil {
+				return err
+			}
 		}
 		if err := s.Skip(); err != nil {
 			return err

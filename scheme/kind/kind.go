@@ -96,9 +96,9 @@ type Version struct {
 	Settled func(data []byte) bool
 	// Complete is Settled of an object of the version that has not been encoded. nil if Settled is.
 	Complete func(obj meta.Typed) bool
-	// Lacks reports whether bytes that are stored in the version, JSON or protobuf, may lack something that Default adds. false is a
-	// proof, true a suspicion. nil: objects of the version never lack anything, or Settled says so.
-	Lacks func(data []byte) bool
+	// Needs makes what finds out whether stored bytes, JSON or protobuf, may lack something that Default adds. nil: objects of the version
+	// never lack anything, or Settled says so.
+	Needs *codec.Needs
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
 

@@ -20,6 +20,7 @@ import (
 type Types struct {
 	scheme *scheme.Scheme
 	codecs *codec.Factory
+	needs  *codec.Needs
 
 	mu    sync.Mutex
 	known map[meta.GroupKind]*typed
@@ -29,7 +30,7 @@ type Types struct {
 
 // NewTypes returns a Finder for the kinds of a complete Scheme.
 func NewTypes(s *scheme.Scheme, codecs *codec.Factory) *Types {
-	return &Types{scheme: s, codecs: codecs, known: map[meta.GroupKind]*typed{}}
+	return &Types{scheme: s, codecs: codecs, needs: codec.NewNeeds(s.Needs), known: map[meta.GroupKind]*typed{}}
 }
 
 // Kind makes a Go type, with those of its other versions, a Kind; nil if no version is registered.
@@ -78,13 +79,12 @@ func (t *Types) CheckRules() error {
 
 func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 	typ := sync.OnceValue(func() *typeinfo.Type { return t.scheme.Type(gvk) })
-	defaults := sync.OnceValue(func() bool { return t.scheme.HasDefaults(gvk) })
 	return &Version{
 		GVK:      gvk,
 		Type:     typ,
 		Protobuf: t.numbered(gvk),
 		Schema:   sync.OnceValue(func() *schema.Schema { return t.schema(typ()) }),
-		Lacks:    func([]byte) bool { return defaults() },
+		Needs:    t.needs,
 		FieldLabel: func(label, value string) (string, string, error) {
 			return t.scheme.FieldLabel(gvk, label, value)
 		},

@@ -44,6 +44,13 @@ func Of(t reflect.Type) *Type {
 // For returns the descriptor of T: Of(reflect.TypeFor[T]()).
 func For[T any]() *Type { return Of(reflect.TypeFor[T]()) }
 
+// Known returns the Type of a Go type that has been compiled already, nil for others.
+func Known(t reflect.Type) *Type {
+	found, _ := compiled.Load(t)
+	known, _ := found.(*Type)
+	return known
+}
+
 // Register compiles t, which may be a pointer type, and every type that it reaches. The error joins all mistakes of
 // all these types, each with the place of its tag. Registering a type again costs a map lookup.
 func Register(t reflect.Type) error {

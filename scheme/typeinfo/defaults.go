@@ -23,12 +23,7 @@ func Default(v any) {
 func DefaultAction(t *Type) func(Pointer) {
 	var set []part
 	for _, f := range t.Members {
-		if !f.HasDefault {
-			continue
-		}
-		// A default that does not parse has been refused when t was compiled. One that is what an empty field holds anyway is
-		// said to readers of OpenAPI only.
-		if value, err := parseDefault(f, f.Default); err == nil && (f.Pointer || !value.IsZero()) {
+		if value, ok := ownDefault(f); ok {
 			set = append(set, part{f.Offset, setDefault(f, value)})
 		}
 	}
@@ -40,6 +35,16 @@ func DefaultAction(t *Type) func(Pointer) {
 			set[i].run(p.Add(set[i].offset))
 		}
 	}
+}
+
+// ownDefault returns the default that a field declares, false if it has none that would change it. One that is what an empty field
+// holds anyway is said to readers of OpenAPI only. One that does not parse has been refused when the type was compiled.
+func ownDefault(f *Field) (reflect.Value, bool) {
+	if !f.HasDefault {
+		return reflect.Value{}, false
+	}
+	value, err := parseDefault(f, f.Default)
+	return value, err == nil && (f.Pointer || !value.IsZero())
 }
 
 // setDefault returns what sets one field, given its place, to value if it is empty.

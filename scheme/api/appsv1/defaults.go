@@ -16,6 +16,27 @@ const (
 // defaultStep is how many pods of a deployment are replaced at a time.
 var defaultStep = meta.FromString("25%")
 
+// What the functions here need (scheme.AddDefaulting). Claim templates say their kind in JSON only: with them a set is looked at closer if
+// it is stored as protobuf.
+var (
+	deploymentNeeds = []string{
+		"spec.replicas", "spec.revisionHistoryLimit", "spec.progressDeadlineSeconds", "spec.strategy.type",
+		"spec.strategy.type=Recreate | spec.strategy.rollingUpdate.maxUnavailable",
+		"spec.strategy.type=Recreate | spec.strategy.rollingUpdate.maxSurge",
+	}
+	daemonSetNeeds = []string{
+		"metadata.annotations[" + TemplateGenerationAnnotation + "]", "spec.revisionHistoryLimit", "spec.updateStrategy.type",
+		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxUnavailable",
+		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxSurge",
+	}
+	statefulSetNeeds = []string{
+		"spec.podManagementPolicy", "spec.updateStrategy.type", "spec.updateStrategy.rollingUpdate: partition",
+		"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled",
+		"spec.replicas", "spec.revisionHistoryLimit",
+		"spec.volumeClaimTemplates[]: kind=PersistentVolumeClaim", "spec.volumeClaimTemplates[]: apiVersion=v1",
+	}
+)
+
 func defaultDeployment(d *Deployment) {
 	spec := &d.Spec
 	scheme.SetPointer(&spec.Replicas, defaultReplicas)

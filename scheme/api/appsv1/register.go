@@ -22,8 +22,8 @@ func addKinds(s *scheme.Scheme) {
 }
 
 func addDefaults(s *scheme.Scheme) {
-	scheme.AddDefaulting(s, defaultDaemonSet)
-	scheme.AddDefaulting(s, defaultDeployment)
-	scheme.AddDefaulting(s, defaultReplicaSet)
-	scheme.AddDefaulting(s, defaultStatefulSet)
+	scheme.AddDefaulting(s, defaultDaemonSet, daemonSetNeeds...)
+	scheme.AddDefaulting(s, defaultDeployment, deploymentNeeds...)
+	scheme.AddDefaulting(s, defaultReplicaSet, "spec.replicas")
+	scheme.AddDefaulting(s, defaultStatefulSet, statefulSetNeeds...)
 }

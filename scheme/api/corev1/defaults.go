@@ -75,13 +75,6 @@ func defaultService(svc *Service) {
 		}
 	}
 	scheme.SetDefault(&spec.Type, ServiceTypeClusterIP)
-	for i := range spec.Ports {
-		port := &spec.Ports[i]
-		scheme.SetDefault(&port.Protocol, ProtocolTCP)
-		if port.TargetPort == meta.FromInt32(0) || port.TargetPort == meta.FromString("") {
-			port.TargetPort = meta.FromInt32(port.Port)
-		}
-	}
 	if ExternallyAccessible(svc) {
 		scheme.SetDefault(&spec.ExternalTrafficPolicy, ServiceExternalTrafficPolicyCluster)
 	}
@@ -96,6 +89,13 @@ func defaultService(svc *Service) {
 		if ing := &svc.Status.LoadBalancer.Ingress[i]; ing.IP != "" {
 			scheme.SetPointer(&ing.IPMode, LoadBalancerIPModeVIP)
 		}
+	}
+}
+
+// defaultServicePort targets the port of the pods that has the same number. Its protocol has a default of its own.
+func defaultServicePort(p *ServicePort) {
+	if p.TargetPort == meta.FromInt32(0) || p.TargetPort == meta.FromString("") {
+		p.TargetPort = meta.FromInt32(p.Port)
 	}
 }
 

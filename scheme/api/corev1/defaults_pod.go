@@ -175,20 +175,25 @@ func defaultVolume(v *Volume) {
 	if v.VolumeSource == (VolumeSource{}) {
 		v.EmptyDir = &EmptyDirVolumeSource{}
 	}
-	if v.Secret != nil {
-		scheme.SetPointer(&v.Secret.DefaultMode, defaultFileMode)
-	}
-	if v.ConfigMap != nil {
-		scheme.SetPointer(&v.ConfigMap.DefaultMode, defaultFileMode)
-	}
-	if v.DownwardAPI != nil {
-		scheme.SetPointer(&v.DownwardAPI.DefaultMode, defaultFileMode)
-	}
-	if v.Projected != nil {
-		scheme.SetPointer(&v.Projected.DefaultMode, defaultFileMode)
-	}
-	if v.Image != nil && v.Image.PullPolicy == "" {
-		v.Image.PullPolicy = pullPolicyOf(v.Image.Reference)
+}
+
+func defaultSecretVolume(s *SecretVolumeSource) { scheme.SetPointer(&s.DefaultMode, defaultFileMode) }
+
+func defaultConfigMapVolume(s *ConfigMapVolumeSource) {
+	scheme.SetPointer(&s.DefaultMode, defaultFileMode)
+}
+
+func defaultDownwardVolume(s *DownwardAPIVolumeSource) {
+	scheme.SetPointer(&s.DefaultMode, defaultFileMode)
+}
+
+func defaultProjectedVolume(s *ProjectedVolumeSource) {
+	scheme.SetPointer(&s.DefaultMode, defaultFileMode)
+}
+
+func defaultImageVolume(s *ImageVolumeSource) {
+	if s.PullPolicy == "" {
+		s.PullPolicy = pullPolicyOf(s.Reference)
 	}
 }
 

@@ -2,7 +2,9 @@ package corev1
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -40,30 +42,71 @@ func addKinds(s *scheme.Scheme) {
 // templates and claims of other groups get their defaults, too.
 func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultNamespace)
-	scheme.AddDefaulting(s, defaultSecret)
-	scheme.AddDefaulting(s, defaultNode)
-	scheme.AddDefaulting(s, defaultService)
-	scheme.AddDefaulting(s, defaultEndpointPort)
-	scheme.AddDefaulting(s, CompleteController)
+	scheme.AddDefaulting(s, defaultSecret, "type", "!stringData")
+	scheme.AddDefaulting(s, defaultNode, "spec: podCIDR is podCIDRs[0]", "milli(status.capacity)", "milli(status.allocatable)",
+		"status.allocatable | !status.capacity")
+	scheme.AddDefaulting(s, defaultService, serviceNeeds...)
+	scheme.AddDefaulting(s, defaultServicePort, "targetPort")
+	scheme.AddDefaulting(s, defaultEndpointPort, "protocol")
+	scheme.AddDefaulting(s, CompleteController, "spec.selector | !spec.template", "metadata.labels | !spec.template")
 	scheme.AddDefaulting(s, defaultLimitRangeItem)
-	scheme.AddDefaulting(s, defaultQuota)
-	scheme.AddDefaulting(s, defaultPod)
-	scheme.AddDefaulting(s, defaultPodStatus)
-	scheme.AddDefaulting(s, defaultContainerStatus)
-	scheme.AddDefaulting(s, defaultPodSpec)
-	scheme.AddDefaulting(s, defaultContainer)
-	scheme.AddDefaulting(s, defaultEphemeralContainer)
-	scheme.AddDefaulting(s, defaultRequirements)
-	scheme.AddDefaulting(s, defaultFieldSelector)
-	scheme.AddDefaulting(s, defaultProbe)
-	scheme.AddDefaulting(s, defaultHTTPGet)
-	scheme.AddDefaulting(s, defaultVolume)
-	scheme.AddDefaulting(s, defaultHostPath)
-	scheme.AddDefaulting(s, defaultToken)
-	scheme.AddDefaulting(s, defaultPersistentVolume)
-	scheme.AddDefaulting(s, defaultPersistentVolumeSpec)
-	scheme.AddDefaulting(s, defaultClaim)
-	scheme.AddDefaulting(s, defaultClaimSpec)
+	scheme.AddDefaulting(s, defaultQuota, "milli(spec.hard)", "milli(status.hard)", "milli(status.used)")
+	scheme.AddDefaulting(s, defaultPod, podNeeds()...)
+	scheme.AddDefaulting(s, defaultPodStatus, "podIP is podIPs[0].ip", "milli(allocatedResources)")
+	scheme.AddDefaulting(s, defaultContainerStatus, "milli(allocatedResources)")
+	scheme.AddDefaulting(s, defaultPodSpec, "serviceAccountName is serviceAccount", "dnsPolicy", "restartPolicy", "schedulerName",
+		"securityContext", "terminationGracePeriodSeconds", "milli(overhead)")
+	scheme.AddDefaulting(s, defaultContainer, "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
+	scheme.AddDefaulting(s, defaultEphemeralContainer, "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
+	scheme.AddDefaulting(s, defaultRequirements, "milli(limits)", "milli(requests)")
+	scheme.AddDefaulting(s, defaultFieldSelector, "apiVersion")
+	scheme.AddDefaulting(s, defaultProbe, "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+	scheme.AddDefaulting(s, defaultHTTPGet, "path", "scheme")
+	scheme.AddDefaulting(s, defaultVolume, volumeSources())
+	scheme.AddDefaulting(s, defaultSecretVolume, "defaultMode")
+	scheme.AddDefaulting(s, defaultConfigMapVolume, "defaultMode")
+	scheme.AddDefaulting(s, defaultDownwardVolume, "defaultMode")
+	scheme.AddDefaulting(s, defaultProjectedVolume, "defaultMode")
+	scheme.AddDefaulting(s, defaultImageVolume, "pullPolicy")
+	scheme.AddDefaulting(s, defaultHostPath, "type")
+	scheme.AddDefaulting(s, defaultToken, "expirationSeconds")
+	scheme.AddDefaulting(s, defaultPersistentVolume, "status.phase", "spec.persistentVolumeReclaimPolicy", "spec.volumeMode")
+	scheme.AddDefaulting(s, defaultPersistentVolumeSpec, "milli(capacity)")
+	scheme.AddDefaulting(s, defaultClaim, "status.phase", "milli(status.capacity)", "milli(status.allocatedResources)")
+	scheme.AddDefaulting(s, defaultClaimSpec, "volumeMode", "milli(resources.limits)", "milli(resources.requests)")
+}
+
+// serviceNeeds are what defaultService needs. Services with a load balancer are looked at closer.
+var serviceNeeds = []string{
+	"spec.sessionAffinity=None | spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+	"spec.sessionAffinity=ClientIP | !spec.sessionAffinityConfig",
+	"spec.type=ClusterIP | spec.type=NodePort | spec.type=ExternalName",
+	"spec.externalTrafficPolicy | spec.type=ClusterIP | spec.type=ExternalName",
+	"spec.externalTrafficPolicy | !spec.externalIPs",
+	"spec.internalTrafficPolicy | spec.type=ExternalName",
+}
+
+// podNeeds are what defaultPod needs. Pods in the network of the host, and those with resources of their own, are looked at closer.
+func podNeeds() []string {
+	needs := []string{
+		"spec.enableServiceLinks", "spec.terminationGracePeriodSeconds", "!spec.hostNetwork", "!spec.resources",
+		"spec.containers[].resources: limits within requests", "spec.initContainers[].resources: limits within requests",
+	}
+	for _, key := range droppedAnnotations {
+		needs = append(needs, "!metadata.annotations["+key+"]")
+	}
+	return needs
+}
+
+// volumeSources is the need of one of the sources of a volume.
+func volumeSources() string {
+	var names []string
+	t := reflect.TypeFor[VolumeSource]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return strings.Join(names, " | ")
 }
 
 // selectable holds, by kind, the fields that a field selector may name; other kinds have name and namespace.

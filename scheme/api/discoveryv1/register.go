@@ -15,6 +15,6 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, func(p *EndpointPort) {
 		scheme.SetPointer(&p.Name, "")
 		scheme.SetPointer(&p.Protocol, corev1.ProtocolTCP)
-	})
+	}, "name", "protocol")
 	addStored(s)
 })

@@ -17,7 +17,7 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		&IPAddress{}, &IPAddressList{},
 		&ServiceCIDR{}, &ServiceCIDRList{},
 	)
-	scheme.AddDefaulting(s, defaultParameters)
-	scheme.AddDefaulting(s, defaultNetworkPolicy)
-	scheme.AddDefaulting(s, defaultPolicyPort)
+	scheme.AddDefaulting(s, defaultParameters, "scope")
+	scheme.AddDefaulting(s, defaultNetworkPolicy, "spec.policyTypes")
+	scheme.AddDefaulting(s, defaultPolicyPort, "protocol")
 })

@@ -16,7 +16,7 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		&RoleBinding{}, &RoleBindingList{},
 		&ClusterRoleBinding{}, &ClusterRoleBindingList{},
 	)
-	scheme.AddDefaulting(s, defaultRoleRef)
-	scheme.AddDefaulting(s, defaultSubject)
+	scheme.AddDefaulting(s, defaultRoleRef, "apiGroup")
+	scheme.AddDefaulting(s, defaultSubject, "apiGroup | kind=ServiceAccount")
 	addStored(s)
 })

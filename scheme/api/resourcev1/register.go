@@ -19,10 +19,10 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		&ResourceClaimTemplate{}, &ResourceClaimTemplateList{},
 	)
 	s.AddFieldLabels(GroupVersion.WithKind("ResourceSlice"), sliceLabel)
-	scheme.AddDefaulting(s, defaultDevice)
-	scheme.AddDefaulting(s, defaultTaint)
-	scheme.AddDefaulting(s, defaultRequest)
-	scheme.AddDefaulting(s, defaultSubRequest)
+	scheme.AddDefaulting(s, defaultDevice, "!nodeAllocatableResourceMappings")
+	scheme.AddDefaulting(s, defaultTaint, "timeAdded")
+	scheme.AddDefaulting(s, defaultRequest, "allocationMode=All | count", "allocationMode")
+	scheme.AddDefaulting(s, defaultSubRequest, "allocationMode=All | count", "allocationMode")
 	addStored(s)
 })
 

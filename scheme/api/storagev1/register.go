@@ -18,7 +18,7 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		&CSINode{}, &CSINodeList{},
 		&CSIStorageCapacity{}, &CSIStorageCapacityList{},
 	)
-	scheme.AddDefaulting(s, defaultStorageClass)
+	scheme.AddDefaulting(s, defaultStorageClass, "reclaimPolicy", "volumeBindingMode")
 	scheme.AddDefaulting(s, defaultDriver)
 	addStored(s)
 })

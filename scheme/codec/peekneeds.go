@@ -1,0 +1,351 @@
+package codec
+
+import (
+	"bytes"
+
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken for lacking something.
+const maxFrames = 24
+
+// needLook is a look at an object. Without a node nothing is looked at.
+type needLook struct {
+	node *needNode
+	seen uint64 // the fields
+	// one and other are where the members of the node's relation are, empty if they are not there.
+	one, other Span
+}
+
+// enter begins to look at an object of which something is needed.
+func (l *peeker) enter(n *needNode) needLook {
+	if n == nil || l.out.Lacks {
+		return needLook{}
+	}
+	if n.lacking || l.inside == len(l.frames) {
+		l.out.Lacks = true
+		return needLook{}
+	}
+	l.frames[l.inside] = 0
+	l.inside++
+	return needLook{node: n}
+}
+
+// leave ends the look at an object.
+func (l *peeker) leave(look *needLook) {
+	n := look.node
+	if n == nil {
+		return
+	}
+	l.inside--
+	if n.lacks(l.frames[l.inside]) || n.relation.set && !l.related(look) {
+		l.out.Lacks = true
+	}
+}
+
+// find returns the field of a member, nil if nothing is needed of it.
+func (look *needLook) find(key string) *needField {
+	if look.node == nil {
+		return nil
+	}
+	return look.node.names.find(key)
+}
+
+func (f *needField) node() *needNode {
+	if f == nil {
+		return nil
+	}
+	return f.below
+}
+
+// member reads a member that paths can name, or that something is needed of below it: then f is its field.
+func (l *peeker) member(paths *pathNode, f *needField, key string) error {
+	if f == nil || f.below == nil || l.out.Lacks {
+		return l.visit(paths, key)
+	}
+	switch c := l.Next(); {
+	case f.kind == typeinfo.List && c == '[':
+		return l.elements(f.below)
+	case f.kind != typeinfo.List && c == '{':
+		return l.object(paths.below(key), f.below)
+	case c != 'n': // of the wrong type
+		l.out.Lacks = true
+	}
+	return l.visit(paths, key)
+}
+
+// object reads an object of which something is needed.
+func (l *peeker) object(paths *pathNode, need *needNode) error {
+	if err := l.Open(); err != nil {
+		return err
+	}
+	look := l.enter(need)
+	for first := true; ; first = false {
+		key, _, more, err := l.Member(first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			l.leave(&look)
+			return nil
+		}
+		f := look.find(key)
+		switch c := l.Next(); {
+		case f == nil:
+			err = l.visit(paths, key)
+		case f.simple && l.simple(&look, f, c):
+			err = l.visit(paths, key)
+		default:
+			start := l.Pos
+			err = l.member(paths, f, key)
+			l.found(&look, f, start)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// simple is found for a field with one test, before its value is read, which c begins. It reports false if it takes more to tell.
+func (l *peeker) simple(look *needLook, f *needField, c byte) bool {
+	is := false
+	switch f.tests[0].kind {
+	case stringValue:
+		is = c == '"' && l.Pos+1 < len(l.Data) && l.Data[l.Pos+1] != '"'
+	case nullableValue:
+		is = c != 'n' && c != '-'
+	case boolValue:
+		is = c == 't'
+	default:
+		return false
+	}
+	if is && look.seen&f.seen == 0 {
+		look.seen |= f.seen
+		l.frames[l.inside-1] |= f.tests[0].bit
+		return true
+	}
+	return false
+}
+
+// elements reads a list of objects of which something is needed.
+func (l *peeker) elements(need *needNode) error {
+	if err := l.Open(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := l.More(']', first)
+		if err != nil || !more {
+			return err
+		}
+		if l.Next() == '{' {
+			err = l.object(&noPaths, need)
+		} else {
+			l.out.Lacks = true
+			err = l.Skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// found notes what there is to find in the value of a field, which begins at start and has just been read.
+func (l *peeker) found(look *needLook, f *needField, start int) {
+	if f == nil {
+		return
+	}
+	if look.seen&f.seen != 0 {
+		l.out.Lacks = true // which of them counts is not worth knowing
+	}
+	look.seen |= f.seen
+	value := l.Data[start:l.Pos]
+	if f.opaque && fullness(value, anyValue) != empty {
+		l.out.Lacks = true
+	}
+	for i := range f.tests {
+		t := &f.tests[i]
+		holds := false
+		switch t.op {
+		case testFull:
+			holds = fullness(value, t.kind) == full
+		case testSome:
+			holds = fullness(value, t.kind) != empty
+		case testEqual:
+			holds = len(value) == len(t.text)+2 && value[0] == '"' && string(value[1:len(value)-1]) == t.text
+		case testMilli:
+			if !milliText(value) {
+				l.out.Lacks = true
+			}
+		case testOne:
+			look.one = Span{start, l.Pos}
+		case testOther:
+			look.other = Span{start, l.Pos}
+		}
+		if holds {
+			l.frames[l.inside-1-t.up] |= t.bit
+		}
+	}
+}
+
+// How full a value is: nothing is there, something is there, or what is there is not proven to be either.
+type fillState uint8
+
+const (
+	empty fillState = iota
+	doubtful
+	full
+)
+
+// fullness says whether a JSON value is empty. It is empty only as everybody writes it; other ways are doubtful.
+func fullness(value []byte, kind valueKind) fillState {
+	c := value[0]
+	switch {
+	case c == 'n':
+		return empty
+	case c == '-':
+		return doubtful
+	case kind == nullableValue:
+		return full
+	case c == '"' && (kind == stringValue || kind == intOrStringValue):
+		return filled(len(value) > len(`""`))
+	case (c == 't' || c == 'f') && kind == boolValue:
+		return filled(c == 't')
+	case kind == numberValue || kind == intOrStringValue:
+		for _, c := range value {
+			if c < '0' || '9' < c {
+				return doubtful
+			}
+		}
+		return filled(c != '0')
+	case (c == '[' || c == '{') && kind == anyValue:
+		if len(value) > len(`[]`) && (value[1] <= ' ') {
+			return doubtful
+		}
+		return filled(len(value) > len(`[]`))
+	case c == '"' && kind == anyValue:
+		return filled(len(value) > len(`""`))
+	}
+	return doubtful
+}
+
+func filled(is bool) fillState {
+	if is {
+		return full
+	}
+	return empty
+}
+
+// milliText reports whether the values of a JSON object are quantities that are no finer than thousandths.
+func milliText(value []byte) bool {
+	s := jsontext.NewScanner(value, true, nil)
+	if s.Next() == 'n' {
+		return true
+	}
+	if s.Next() != '{' || s.Open() != nil {
+		return false
+	}
+	for first := true; ; first = false {
+		more, err := s.More('}', first)
+		if err != nil || !more {
+			return err == nil
+		}
+		if s.Next() != '"' {
+			return false
+		}
+		if _, _, _, err := s.Quoted(); err != nil || s.Colon() != nil || s.Next() != '"' {
+			return false
+		}
+		start, end, _, err := s.Quoted()
+		if err != nil || !milli(value[start:end]) {
+			return false
+		}
+	}
+}
+
+// milli reports whether a quantity is no finer than thousandths, as servers write it: an integer and perhaps a suffix.
+func milli(text []byte) bool {
+	i := 0
+	if i < len(text) && text[i] == '-' {
+		i++
+	}
+	digits := i
+	for i < len(text) && '0' <= text[i] && text[i] <= '9' {
+		i++
+	}
+	if i == digits {
+		return false
+	}
+	switch suffix := text[i:]; len(suffix) {
+	case 0:
+		return true
+	case 1:
+		return bytes.IndexByte([]byte("mkMGTPE"), suffix[0]) >= 0
+	case 2:
+		return suffix[1] == 'i' && bytes.IndexByte([]byte("KMGTPE"), suffix[0]) >= 0
+	}
+	return false
+}
+
+// related reports whether the relation of an object holds.
+func (l *peeker) related(look *needLook) bool {
+	r, one, other := &look.node.relation, l.Data[look.one.Start:look.one.End], l.Data[look.other.Start:look.other.End]
+	switch r.op {
+	case typeinfo.NeedSame:
+		return bytes.Equal(one, other)
+	case typeinfo.NeedFirst:
+		if len(one) == 0 || len(other) == 0 {
+			return len(one) == len(other)
+		}
+		rest, ok := bytes.CutPrefix(other, r.before)
+		if rest, ok = bytes.CutPrefix(rest, one); !ok || len(rest) == 0 {
+			return false
+		}
+		return rest[0] == ']' || rest[0] == ',' && len(r.before) == 1 || rest[0] == '}'
+	}
+	return len(one) == 0 || keysWithin(one, other)
+}
+
+// keysWithin reports whether each key of a JSON object is a key of another, in the same order.
+func keysWithin(one, other []byte) bool {
+	if string(one) == "null" || string(one) == "{}" {
+		return true
+	}
+	a, b := jsontext.NewScanner(one, true, nil), jsontext.NewScanner(other, true, nil)
+	if a.Next() != '{' || a.Open() != nil || b.Next() != '{' || b.Open() != nil {
+		return false
+	}
+	firstB := true
+	for first := true; ; first = false {
+		key, more, err := nextKey(&a, first)
+		if err != nil || !more {
+			return err == nil
+		}
+		for found := false; !found; firstB = false {
+			have, more, err := nextKey(&b, firstB)
+			if err != nil || !more {
+				return false
+			}
+			found = bytes.Equal(have, key)
+		}
+	}
+}
+
+// nextKey consumes a member, and returns its key as it is written.
+func nextKey(s *jsontext.Scanner, first bool) ([]byte, bool, error) {
+	more, err := s.More('}', first)
+	if err != nil || !more {
+		return nil, false, err
+	}
+	if s.Next() != '"' {
+		return nil, false, errNoObject
+	}
+	start, end, _, err := s.Quoted()
+	if err == nil {
+		err = s.Colon()
+	}
+	if err == nil {
+		err = s.Skip()
+	}
+	return s.Data[start:end], true, err
+}

@@ -1,0 +1,335 @@
+package codec
+
+import (
+	"bytes"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// protoNeeds is a look at messages for what they need. It walks those of which something is needed, and skips all others by their
+// length, as the ProtoPeeker does that looks for paths, to other places mostly.
+type protoNeeds struct {
+	frames [maxFrames]uint64 // the facts that were found in each message that it is in
+	inside int               // how many frames are in use
+	lacks  bool
+}
+
+// protoRelated are the members of the relation of a message. Of a list or map they are all fields, with their tags.
+type protoRelated struct{ one, other []byte }
+
+// lacksProto reports whether a message may lack something that n, which may be nil, says.
+func lacksProto(n *needNode, data []byte) bool {
+	if n == nil {
+		return false
+	}
+	var l protoNeeds
+	l.message(n, data)
+	return l.lacks
+}
+
+// message looks at a message. Fields are expected in the order of their numbers, as all servers write them, and one that holds one
+// value is expected once.
+func (l *protoNeeds) message(n *needNode, data []byte) {
+	if n.lacking || l.inside == len(l.frames) {
+		l.lacks = true
+		return
+	}
+	l.frames[l.inside] = 0
+	l.inside++
+	var related protoRelated
+	last := uint64(0)
+	for i := 0; i < len(data) && !l.lacks; {
+		start := i
+		tag := uint64(data[i])
+		if i++; tag >= 0x80 {
+			var size int
+			if tag, size = protowire.ConsumeVarint(data[start:]); size < 0 {
+				l.lacks = true
+				return
+			}
+			i = start + size
+		}
+		number := tag >> 3
+		var f *needField
+		if number < uint64(len(n.numbers)) {
+			f = n.numbers[number]
+		}
+		if number < last || number == last && f != nil && !f.several {
+			l.lacks = true
+			return
+		}
+		last = number
+		switch {
+		case tag&7 == uint64(protowire.VarintType) && i < len(data) && data[i] < 0x80:
+			value := uint64(data[i])
+			if i++; f != nil {
+				l.varint(f, value, &related)
+			}
+			continue
+		case tag&7 == uint64(protowire.BytesType) && i < len(data) && data[i] < 0x80 && int(data[i]) < len(data)-i:
+			value := data[i+1 : i+1+int(data[i])]
+			if i += 1 + len(value); f != nil {
+				l.field(f, &protoValue{typ: protowire.BytesType, bytes: value, field: data[start:i]}, &related)
+			}
+			continue
+		}
+		v, ok := consumeField(data[start:])
+		if !ok {
+			l.lacks = true
+			return
+		}
+		if i = start + len(v.field); f != nil {
+			l.field(f, &v, &related)
+		}
+	}
+	l.inside--
+	if n.lacks(l.frames[l.inside]) || n.relation.set && !related.holds(&n.relation) {
+		l.lacks = true
+	}
+}
+
+// varint looks at a small number.
+func (l *protoNeeds) varint(f *needField, value uint64, related *protoRelated) {
+	if f.simple && (f.kind == typeinfo.Bool || f.kind == typeinfo.Int32 || f.kind == typeinfo.Int64) {
+		if value != 0 || f.tests[0].kind == nullableValue {
+			l.frames[l.inside-1] |= f.tests[0].bit
+		}
+		return
+	}
+	l.field(f, &protoValue{typ: protowire.VarintType, varint: value}, related)
+}
+
+// field looks at a field.
+func (l *protoNeeds) field(f *needField, v *protoValue, related *protoRelated) {
+	switch {
+	case f.opaque:
+		l.lacks = true
+		return
+	case f.simple && f.kind == typeinfo.String && v.typ == protowire.BytesType:
+		if len(v.bytes) > 0 || f.tests[0].kind == nullableValue {
+			l.frames[l.inside-1] |= f.tests[0].bit
+		}
+		return
+	case f.below == nil:
+	case v.typ != protowire.BytesType:
+		l.lacks = true
+		return
+	case f.kind == typeinfo.Map:
+		l.entry(f.below, v.bytes)
+	default:
+		l.message(f.below, v.bytes)
+	}
+	for i := range f.tests {
+		l.test(&f.tests[i], v, related)
+	}
+}
+
+// entry looks at an entry of a map of strings, which stands for an object with the keys as members.
+func (l *protoNeeds) entry(n *needNode, data []byte) {
+	key, value, err := parseStringEntry(data)
+	if err != nil || l.inside == len(l.frames) {
+		l.lacks = true
+		return
+	}
+	i := -1
+	for j := range n.fields {
+		if n.fields[j].name == string(key) {
+			i = j
+		}
+	}
+	if i < 0 {
+		return
+	}
+	l.inside++ // tests count it
+	v := protoValue{typ: protowire.BytesType, bytes: value}
+	for j := range n.fields[i].tests {
+		l.test(&n.fields[i].tests[j], &v, nil)
+	}
+	l.inside--
+}
+
+// test notes what a test finds.
+func (l *protoNeeds) test(t *needTest, v *protoValue, related *protoRelated) {
+	holds := false
+	switch t.op {
+	case testFull:
+		holds = v.fullness(t.kind) == full
+	case testSome:
+		holds = v.fullness(t.kind) != empty
+	case testEqual:
+		holds = v.typ == protowire.BytesType && string(v.bytes) == t.text
+	case testMilli:
+		if !milliEntry(v) {
+			l.lacks = true
+		}
+	case testOne:
+		related.one = v.joined(related.one, t.kind)
+	case testOther:
+		related.other = v.joined(related.other, t.kind)
+	}
+	if holds {
+		l.frames[l.inside-1-t.up] |= t.bit
+	}
+}
+
+// protoValue is a field as it was written.
+type protoValue struct {
+	number protowire.Number
+	typ    protowire.Type
+	varint uint64
+	bytes  []byte // without the length
+	field  []byte // with tag and length
+}
+
+// consumeField reads the field that data begins with.
+func consumeField(data []byte) (v protoValue, ok bool) {
+	tag, n := consumeVarint(data)
+	if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
+		return v, false
+	}
+	v.number, v.typ = protowire.Number(tag>>3), protowire.Type(tag&7)
+	switch v.typ {
+	case protowire.VarintType:
+		value, m := consumeVarint(data[n:])
+		v.varint, n, ok = value, n+m, m > 0
+	case protowire.BytesType:
+		size, m := consumeVarint(data[n:])
+		if ok = m > 0 && size <= uint64(len(data)-n-m); ok {
+			v.bytes = data[n+m : n+m+int(size)]
+			n += m + int(size)
+		}
+	default:
+		m := protowire.ConsumeFieldValue(v.number, v.typ, data[n:])
+		n, ok = n+m, m >= 0
+	}
+	if ok {
+		v.field = data[:n]
+	}
+	return v, ok
+}
+
+// consumeVarint is protowire.ConsumeVarint, quick for what takes one byte.
+func consumeVarint(data []byte) (uint64, int) {
+	if len(data) > 0 && data[0] < 0x80 {
+		return uint64(data[0]), 1
+	}
+	return protowire.ConsumeVarint(data)
+}
+
+// fullness says whether a value is empty.
+func (v *protoValue) fullness(kind valueKind) fillState {
+	switch {
+	case v.typ == protowire.VarintType && (int64(v.varint) < 0 || int32(v.varint) < 0):
+		return doubtful
+	case kind == nullableValue:
+		return full
+	case v.typ == protowire.VarintType && (kind == numberValue || kind == boolValue) && (v.varint == 0 || uint32(v.varint) != 0):
+		return filled(v.varint != 0)
+	case v.typ == protowire.BytesType && kind == stringValue:
+		return filled(len(v.bytes) > 0)
+	case v.typ == protowire.BytesType && kind == intOrStringValue:
+		return intOrStringFullness(v.bytes)
+	case v.typ == protowire.BytesType && kind == anyValue: // an element or an entry
+		return full
+	}
+	return doubtful
+}
+
+// intOrStringFullness says whether the message of an IntOrString, 1 type, 2 number, 3 string, is empty.
+func intOrStringFullness(data []byte) fillState {
+	is := empty
+	for len(data) > 0 {
+		v, ok := consumeField(data)
+		if !ok {
+			return doubtful
+		}
+		data = data[len(v.field):]
+		if v.number == 2 && int32(v.varint) != 0 || v.number == 3 && len(v.bytes) > 0 {
+			is = full
+		}
+	}
+	return is
+}
+
+// joined is a member of a relation: a string without what is around it, or all the fields of a list or map so far and this one.
+func (v *protoValue) joined(before []byte, kind valueKind) []byte {
+	if kind == stringValue {
+		return v.bytes
+	}
+	if len(before) == 0 {
+		return v.field
+	}
+	return before[:len(before)+len(v.field)] // fields with one number follow each other
+}
+
+// holds reports whether a relation holds.
+func (f *protoRelated) holds(r *relation) bool {
+	switch r.op {
+	case typeinfo.NeedSame:
+		return bytes.Equal(f.one, f.other)
+	case typeinfo.NeedFirst:
+		if len(f.one) == 0 || len(f.other) == 0 {
+			return len(f.one) == len(f.other)
+		}
+		first, ok := consumeField(f.other)
+		value := first.bytes
+		if ok && len(r.before) > 1 { // a struct: the string is all that it has
+			member, is := consumeField(value)
+			ok, value = is && len(member.field) == len(value), member.bytes
+		}
+		return ok && bytes.Equal(value, f.one)
+	}
+	return protoKeysWithin(f.one, f.other)
+}
+
+// protoKeysWithin reports whether each key of the entries of a map is a key of another, in the same order.
+func protoKeysWithin(one, other []byte) bool {
+	for len(one) > 0 {
+		key, n := keyOfEntry(one)
+		if n == 0 {
+			return false
+		}
+		one = one[n:]
+		for found := false; !found; {
+			have, m := keyOfEntry(other)
+			if m == 0 {
+				return false
+			}
+			other, found = other[m:], bytes.Equal(have, key)
+		}
+	}
+	return true
+}
+
+// keyOfEntry returns the key of the entry that data begins with, and the length of the entry; 0 if there is none.
+func keyOfEntry(data []byte) ([]byte, int) {
+	entry, ok := consumeField(data)
+	if !ok {
+		return nil, 0
+	}
+	key, ok := consumeField(entry.bytes)
+	if !ok || key.number != 1 {
+		return nil, 0
+	}
+	return key.bytes, len(entry.field)
+}
+
+// milliEntry reports whether the value of an entry of a map, 2 { 1 text }, is a quantity that is no finer than thousandths.
+func milliEntry(v *protoValue) bool {
+	for entry := v.bytes; len(entry) > 0; {
+		value, ok := consumeField(entry)
+		if !ok {
+			return false
+		}
+		entry = entry[len(value.field):]
+		if value.number != 2 {
+			continue
+		}
+		text, ok := consumeField(value.bytes)
+		return ok && len(entry) == 0 && text.number == 1 && len(text.field) == len(value.bytes) && milli(text.bytes)
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package typeinfo
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Need is what a defaulting function needs to find in a value so that it changes nothing. It is written as text:
+//
+//	need = [ place ": " ] term { " | " term }     one of the terms holds, for each value at the place
+//	term = path                      there, and not empty
+//	     | "!" path                  not there, or empty
+//	     | path "=" text             a string that is text
+//	     | "milli(" path ")"         no quantity in it is finer than thousandths
+//	     | name " within " name      a map, each key of which is a key of the other map
+//	     | name " is " name          two strings, both not there or both the same
+//	     | name " is " name "[0]"    the second is a list of strings that begins with the first, or neither is there
+//	     | name " is " name "[0]." name    the same for a list of structs and their field
+//
+// A path is made of names as JSON has them, separated by dots. name[key] is an entry of a map. In a place, name[] stands for the
+// elements of a list. A place where nothing is needs nothing. A pointer is empty only if it is nil. A negative number proves
+// nothing, because some functions replace it. milli, within and is stand alone.
+type Need struct {
+	Place []Step
+	Terms []Term
+}
+
+// Term is a part of a Need.
+type Term struct {
+	Op   Op
+	Path []Step
+	Text string // of NeedEqual
+	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of NeedFirst, if it has one.
+	Other string
+}
+
+// Op says what a Term is about.
+type Op uint8
+
+// The ops, in the order of the grammar.
+const (
+	NeedThere Op = iota
+	NeedAbsent
+	NeedEqual
+	NeedMilli
+	NeedWithin
+	NeedSame
+	NeedFirst
+)
+
+// Step is a part of a path: a member of a struct, an entry of a map, or with neither name each element of a list.
+type Step struct{ Name, Key string }
+
+// ParseNeed parses a need of values of the struct type t.
+func ParseNeed(t *Type, text string) (Need, error) {
+	var n Need
+	at, terms, placed := t, text, false
+	if place, rest, ok := strings.Cut(text, ": "); ok {
+		terms, placed = rest, true
+		var err error
+		if n.Place, at, err = parsePath(t, place, true); err != nil {
+			return n, fmt.Errorf("need %q of %s: %w", text, t.Go, err)
+		}
+	}
+	if placed && at.Kind != Struct {
+		return n, fmt.Errorf("need %q of %s: there is no struct at the place", text, t.Go)
+	}
+	parts := strings.Split(terms, " | ")
+	for _, part := range parts {
+		term, err := parseTerm(at, part)
+		if err == nil && term.Op >= NeedMilli && len(parts) > 1 {
+			err = fmt.Errorf("%q stands alone", part)
+		}
+		if err != nil {
+			return n, fmt.Errorf("need %q of %s: %w", text, t.Go, err)
+		}
+		n.Terms = append(n.Terms, term)
+	}
+	return n, nil
+}
+
+func parseTerm(t *Type, text string) (Term, error) {
+	if inside, ok := strings.CutPrefix(text, "milli("); ok {
+		path, end, err := parsePath(t, strings.TrimSuffix(inside, ")"), false)
+		if err == nil && (end.Kind != Map || end.ElemPointer || !isQuantity(end.Elem)) {
+			err = fmt.Errorf("%q is no map of quantities", text)
+		}
+		return Term{Op: NeedMilli, Path: path}, err
+	}
+	if a, b, ok := strings.Cut(text, " within "); ok {
+		return relation(t, Term{Op: NeedWithin, Other: b}, a)
+	}
+	if a, b, ok := strings.Cut(text, " is "); ok {
+		if list, field, ok := strings.Cut(b, "[0]"); ok {
+			return relation(t, Term{Op: NeedFirst, Other: list, Text: strings.TrimPrefix(field, ".")}, a)
+		}
+		return relation(t, Term{Op: NeedSame, Other: b}, a)
+	}
+	term := Term{Op: NeedThere}
+	rest, negated := strings.CutPrefix(text, "!")
+	name, value, equal := strings.Cut(rest, "=")
+	switch {
+	case negated:
+		term.Op = NeedAbsent
+	case equal:
+		term.Op, term.Text = NeedEqual, value
+		rest = name
+	}
+	var end *Type
+	var err error
+	if term.Path, end, err = parsePath(t, rest, false); err != nil {
+		return term, err
+	}
+	if term.Op == NeedEqual && end.Kind != String {
+		return term, fmt.Errorf("%s is no string", rest)
+	}
+	return term, nil
+}
+
+func isQuantity(t *Type) bool { return t.Kind == Custom && t.Go.Name() == "Quantity" }
+
+// relation checks the members that a relation is about.
+func relation(t *Type, term Term, a string) (Term, error) {
+	one, other := t.Field(a), t.Field(term.Other)
+	switch {
+	case one == nil || other == nil || one.Pointer || other.Pointer:
+		return term, fmt.Errorf("%s and %s are no such members", a, term.Other)
+	case term.Op == NeedWithin && (one.Type.Kind != Map || other.Type.Kind != Map),
+		term.Op == NeedSame && (one.Type.Kind != String || other.Type.Kind != String),
+		term.Op == NeedFirst && (one.Type.Kind != String || other.Type.Kind != List || !firstIs(other.Type, term.Text)):
+		return term, fmt.Errorf("%s and %s cannot be compared so", a, term.Other)
+	}
+	term.Path = []Step{{Name: a}}
+	return term, nil
+}
+
+// firstIs reports whether elements of a list are strings, or structs with the string field called name.
+func firstIs(list *Type, name string) bool {
+	if name == "" {
+		return list.Elem.Kind == String && !list.ElemPointer
+	}
+	f := list.Elem.Field(name)
+	return f != nil && !f.Pointer && f.Type.Kind == String && !list.ElemPointer
+}
+
+// parsePath returns the steps of a path and the type that it ends at. each allows elements of lists.
+func parsePath(t *Type, text string, each bool) ([]Step, *Type, error) {
+	var steps []Step
+	for rest := text; ; {
+		end := strings.IndexAny(rest, ".[")
+		if end < 0 {
+			end = len(rest)
+		}
+		f := t.Field(rest[:end])
+		if t.Kind != Struct || f == nil {
+			return nil, nil, fmt.Errorf("%s has no member %q", t.Go, rest[:end])
+		}
+		steps, t, rest = append(steps, Step{Name: rest[:end]}), f.Type, rest[end:]
+		if strings.HasPrefix(rest, "[") {
+			key, after, ok := strings.Cut(rest[1:], "]")
+			switch {
+			case ok && key == "" && each && t.Kind == List, ok && key != "" && t.Kind == Map && t.Elem.Kind == String:
+				steps, t, rest = append(steps, Step{Key: key}), t.Elem, after
+			default:
+				return nil, nil, fmt.Errorf("%s cannot be followed by %s", t.Go, rest)
+			}
+		}
+		if rest == "" {
+			return steps, t, nil
+		}
+		if rest[0] != '.' {
+			return nil, nil, fmt.Errorf("no dot before %q", rest)
+		}
+		rest = rest[1:]
+	}
+}
+
+// DefaultNeeds are the needs of the defaults that t itself declares; see DefaultAction.
+func DefaultNeeds(t *Type) []Need {
+	var needs []Need
+	for _, f := range t.Members {
+		if _, ok := ownDefault(f); ok {
+			needs = append(needs, Need{Terms: []Term{{Op: NeedThere, Path: []Step{{Name: f.Name}}}}})
+		}
+	}
+	return needs
+}
