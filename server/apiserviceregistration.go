@@ -13,8 +13,8 @@ func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
-	local := &localVersions{table: s.table, hidden: s.definitions.unread.inGroup}
-	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Log: s.log.Named("apiservice-registration")}
+	local := &localVersions{table: s.table, declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
+	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.peers.foreign.Load, Log: s.log.Named("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
 		local.settle()
@@ -37,11 +37,12 @@ func (s *Server) addAPIServiceRegistration() error {
 	}})
 }
 
-// localVersions are the group versions of a table. Those of the aggregator itself are not registered.
+// localVersions are the group versions of a table, and those that definitions declare. Those of the aggregator itself are not registered.
 type localVersions struct {
-	table  *table
-	hidden func(group string) bool
-	stay   map[meta.GroupVersion]bool
+	table    *table
+	declared *declared
+	hidden   func(group string) bool
+	stay     map[meta.GroupVersion]bool
 }
 
 // settle has the versions stay that have more than custom resources.
@@ -59,26 +60,25 @@ func (l *localVersions) settle() {
 // All implements controller.LocalVersions.
 func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 	all := map[meta.GroupVersion]controller.LocalVersion{}
+	for gv := range l.declared.all() {
+		all[gv] = controller.LocalVersion{GroupPriority: customPriority, VersionPriority: customVersionPriority}
+	}
 	for _, o := range l.table.now.Load().offers {
 		for i := range o.versions {
 			gv := o.versions[i].GroupVersion
-			v, known := all[gv]
-			switch {
-			case gv.Group == apiServices.Group:
+			if gv.Group == apiServices.Group || o.isCustom() {
 				continue
-			case !o.isCustom():
-				v = controller.LocalVersion{GroupPriority: groupPriority(o.priority), VersionPriority: registeredPriority(gv), Stays: l.stay[gv]}
-			case !known:
-				v = controller.LocalVersion{GroupPriority: customPriority, VersionPriority: customVersionPriority}
 			}
-			all[gv] = v
+			all[gv] = controller.LocalVersion{GroupPriority: groupPriority(o.priority), VersionPriority: registeredPriority(gv), Stays: l.stay[gv]}
 		}
 	}
 	return all
 }
 
 // Changed implements controller.LocalVersions.
-func (l *localVersions) Changed() <-chan struct{} { return l.table.now.Load().replaced }
+func (l *localVersions) Changed() (own, custom <-chan struct{}) {
+	return l.table.now.Load().replaced, l.declared.next()
+}
 
 // Hidden implements controller.LocalVersions.
 func (l *localVersions) Hidden(group string) bool { return l.hidden(group) }

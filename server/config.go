@@ -80,6 +80,8 @@ type WithoutConfig struct {
 	WatchLists bool
 	// Compression of large answers. (--feature-gates=APIResponseCompression=false)
 	Compression bool
+	// IdentityLease is the Lease by which servers that share a store see that this one lives. (--feature-gates=APIServerIdentity=false)
+	IdentityLease bool
 }
 
 // ServicesConfig says what services are given.

@@ -29,12 +29,13 @@ import (
 )
 
 // surroundings are what some of Kubernetes' own resources work with: others that they read and write, which they find in
-// stores, the node ports, and who may do what.
+// stores, the node ports, who may do what, and the other servers.
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
 	access    *access
 	tokens    core.TokenConfig
+	peers     *peers
 }
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
@@ -44,6 +45,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
 	legacy := core.Config{
 		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
+		HeadStart: around.peers.headStart,
 	}
 	groups := []Group{
 		{

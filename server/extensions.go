@@ -38,10 +38,11 @@ type definitions struct {
 
 	converters *converters
 
-	unread  unreadDefinitions
-	seen    *progress
-	writing chan struct{} // as many places as statuses are written at a time
-	known   map[string]*definition
+	unread   unreadDefinitions
+	seen     *progress
+	declared *declared
+	writing  chan struct{} // as many places as statuses are written at a time
+	known    map[string]*definition
 }
 
 // definition is what is known of a definition, without what its resource alone needs. It is owned by the loop.
@@ -68,7 +69,7 @@ func newDefinitions(r *resources, on *GenericServer, resolve callout.Resolver) *
 	return &definitions{
 		resources: r, on: on, log: r.log.Named("extensions"),
 		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, flawed: r.metrics.flaws.webhooks, known: map[string]*sharedClient{}},
-		seen:       newProgress(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
+		seen:       newProgress(), declared: newDeclared(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
 
@@ -138,6 +139,7 @@ func (d *definitions) follow(ctx context.Context) error {
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
 				d.forget(ctx, d.nameOf(e.Object))
+				d.declared.forget(d.nameOf(e.Object))
 			default:
 				if present != nil {
 					present[d.nameOf(e.Object)] = true
@@ -162,6 +164,7 @@ func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
 			d.forget(ctx, name)
 		}
 	}
+	d.declared.retain(present)
 }
 
 // observe decides about a new state of a definition. If that cannot be read, the names that the definition has had stay its own, and
@@ -182,6 +185,7 @@ func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 		d.unread.add(name, err)
 		return
 	}
+	d.declared.learn(def)
 	d.unread.remove(name)
 	if known != nil && known.UID != def.UID {
 		d.forget(ctx, name)

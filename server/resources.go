@@ -58,6 +58,7 @@ type resources struct {
 	longest   time.Duration // that a request and its answer may take, watches apart
 
 	nodePorts *ports.Allocator // nil: there are no services
+	peers     *peers           // the other servers on the store
 }
 
 // Install adds the resources of a group, on one server of the delegation chain: all of them, or, with an error, none.

@@ -191,9 +191,9 @@ type declaration struct {
 func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
-	nodePorts := ports.New(span)
+	nodePorts, others := ports.New(span), new(peers)
 	all := c.groups(surroundings{
-		stores: Stores{t}, nodePorts: nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access),
+		stores: Stores{t}, nodePorts: nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access), peers: others,
 	})
 	for i := range all {
 		all[i].register(d.scheme)
@@ -216,7 +216,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	d.resources = &resources{
-		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace,
+		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace, peers: others,
 	}
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
@@ -283,6 +283,9 @@ func (s *Server) populate(c completed) error {
 		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
+		return err
+	}
+	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
 		return err
 	}
 	if err := s.addAPIServiceRegistration(); err != nil {

@@ -85,6 +85,7 @@ func (o *Options) takeGates() {
 	without, enabled := &o.config.API.Without, o.generic.gates.enabled
 	without.Compression = !enabled("APIResponseCompression")
 	without.WatchLists = !enabled("WatchList")
+	without.IdentityLease = !enabled("APIServerIdentity")
 	o.config.API.Aggregation.NoUIDs = !enabled("RemoteRequestHeaderUID")
 	if plugins := &o.config.Admission; !enabled("PodTopologyLabelsAdmission") {
 		plugins.Disable = append(plugins.Disable, "PodTopologyLabels")

@@ -7,12 +7,14 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 )
 
 // addressPool is where services get addresses from: the ranges of the ServiceCIDRs. Who has one is said by the IPAddress of its
@@ -22,6 +24,8 @@ type addressPool struct {
 	stores registry.Stores
 	cidrs  *registry.Known[*networkingv1.ServiceCIDR]
 	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
+
+	headStart func() time.Duration // nil: services are stored at once
 }
 
 // DefaultServiceCIDR is the name of the ServiceCIDR that has the ranges of the configuration.
@@ -39,7 +43,9 @@ var (
 )
 
 func newAddressPool(c *Config) *addressPool {
-	p := &addressPool{stores: c.Stores, cidrs: registry.KnownOf[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs"))}
+	p := &addressPool{
+		stores: c.Stores, cidrs: registry.KnownOf[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")), headStart: c.HeadStart,
+	}
 	for _, prefix := range c.ServiceRanges {
 		p.first = append(p.first, iprange.New(prefix))
 	}
@@ -165,6 +171,19 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 			Resource: "services", Namespace: namespace, Name: name,
 		}},
 	}
+}
+
+// settle waits between two writes: of IPAddresses and then of their service, or of a service and then the end of its IPAddresses. Another
+// server may follow both by two watches. It would warn of a service whose IPAddress it has not seen yet or sees no more, and make
+// the IPAddress again.
+func (p *addressPool) settle(ctx context.Context) error {
+	if p.headStart == nil {
+		return nil
+	}
+	if d := p.headStart(); d > 0 {
+		return storage.Sleep(ctx, d)
+	}
+	return nil
 }
 
 // held returns the IPAddress that says that a service has an address, nil if somebody else has it, or nobody.

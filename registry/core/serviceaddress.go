@@ -44,6 +44,9 @@ type addressChange struct {
 
 func (c *addressChange) settle(ctx context.Context, stored bool) {
 	if stored {
+		if len(c.given) > 0 {
+			_ = c.pool.settle(ctx) // it fails when ctx ends, which the rest tells, too
+		}
 		for _, a := range c.given {
 			c.pool.giveBack(ctx, a)
 		}
@@ -112,7 +115,10 @@ func (c *addressChange) take(ctx context.Context, from int) error {
 		}
 	}
 	spec.ClusterIP = spec.ClusterIPs[0]
-	return nil
+	if len(c.taken) == 0 {
+		return nil
+	}
+	return c.pool.settle(ctx)
 }
 
 func (c *addressChange) takeOne(ctx context.Context, family corev1.IPFamily, asked string) (netip.Addr, error) {

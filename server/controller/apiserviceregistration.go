@@ -29,10 +29,14 @@ import (
 type APIServiceRegistration struct {
 	Client *client.Client
 	Local  LocalVersions
+	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions. One that knows nothing of a
+	// version yet deletes its APIService: what comes and goes is left to it for learnTime.
+	Yields func() bool
 	Log    *zap.Logger
 
 	stale    map[string]bool      // onstart when the server started, of versions that it does not have for good
 	unserved map[string]time.Time // since when there has been no version for an APIService
+	awaited  map[string]time.Time // since when there has been no APIService for a version
 
 	mu      sync.Mutex
 	missing map[string]bool // of versions that stay, those that have not been seen available
@@ -41,8 +45,8 @@ type APIServiceRegistration struct {
 // LocalVersions are the group versions that a server has itself, as they are at the moment of each call.
 type LocalVersions interface {
 	All() map[meta.GroupVersion]LocalVersion
-	// Changed returns a channel that is closed when versions come or go after the call.
-	Changed() <-chan struct{}
+	// Changed returns channels that are closed when versions come or go after the call.
+	Changed() (own, custom <-chan struct{})
 	// Hidden reports whether a group may have versions that All does not have, because a definition cannot be read.
 	Hidden(group string) bool
 }
@@ -127,7 +131,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 
 // note takes down what there was at the start, and which versions are to be registered.
 func (c *APIServiceRegistration) note(there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion) {
-	c.stale, c.unserved = map[string]bool{}, map[string]time.Time{}
+	c.stale, c.unserved, c.awaited = map[string]bool{}, map[string]time.Time{}, map[string]time.Time{}
 	for name, s := range there {
 		if s.Labels[automanagedLabel] == managedOnStart {
 			c.stale[name] = true
@@ -235,7 +239,7 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 func (c *APIServiceRegistration) changes(ctx context.Context, add func(Name), _ func(error)) {
 	var known map[meta.GroupVersion]LocalVersion
 	for ctx.Err() == nil {
-		changed := c.Local.Changed()
+		own, custom := c.Local.Changed()
 		now := c.Local.All()
 		for gv := range now {
 			if _, ok := known[gv]; !ok {
@@ -249,7 +253,9 @@ func (c *APIServiceRegistration) changes(ctx context.Context, add func(Name), _ 
 		}
 		known = now
 		select {
-		case <-changed:
+		case <-own:
+			pause(ctx, gatherVersions)
+		case <-custom:
 			pause(ctx, gatherVersions)
 		case <-ctx.Done():
 		}
@@ -286,7 +292,12 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	if local {
 		delete(c.unserved, name)
 	}
+	if s != nil || !local {
+		delete(c.awaited, name)
+	}
 	switch {
+	case local && !v.Stays && s == nil && c.Yields() && left(c.awaited, name) > 0:
+		return left(c.awaited, name), nil
 	case local && !v.Stays && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
@@ -306,15 +317,26 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	return 0, ignoreOvertaken(err)
 }
 
+// left returns how much of learnTime is left for a name, which begins to wait if it does not yet.
+func left(since map[string]time.Time, name string) time.Duration {
+	begin, waits := since[name]
+	if !waits {
+		begin = time.Now()
+		since[name] = begin
+	}
+	return learnTime - time.Since(begin)
+}
+
 // isManaged reports whether an APIService is looked after by the servers that have its version.
 func isManaged(s *apiregistrationv1.APIService) bool {
 	label := s.Labels[automanagedLabel]
 	return label == managedOnStart || label == managedAlways
 }
 
-// keeps reports whether an APIService comes and goes with its version.
+// keeps reports whether an APIService comes and goes with its version. A kube-apiserver that lives may have a version for good that this
+// server does not have.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
-	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name])
+	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
 }
 
 // register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's. It returns
@@ -350,12 +372,7 @@ func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVers
 // drop deletes an APIService whose version this server does not have. Another server may have registered it, and this one not know of
 // it yet.
 func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.APIService) (again time.Duration, err error) {
-	since, waits := c.unserved[s.Name]
-	if !waits {
-		since = time.Now()
-		c.unserved[s.Name] = since
-	}
-	if left := learnTime - time.Since(since); left > 0 {
+	if left := left(c.unserved, s.Name); left > 0 {
 		return left, nil
 	}
 	delete(c.unserved, s.Name)

@@ -32,13 +32,15 @@ func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 	return maps.Clone(l.all)
 }
 
-func (l *localVersions) Changed() <-chan struct{} {
+func (l *localVersions) Changed() (own, custom <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.changed
+	return nil, l.changed
 }
 
 func (l *localVersions) Hidden(group string) bool { return group == "hidden.example.com" }
+
+func never() bool { return false }
 
 func (l *localVersions) learn(gv meta.GroupVersion) {
 	l.mu.Lock()
@@ -72,7 +74,7 @@ func TestMissing(t *testing.T) {
 		down("kept", "onstart")
 		down("others", "")
 		down("left", "mine")
-		c := &controller.APIServiceRegistration{Client: w.s.Client(), Local: local, Log: zap.NewNop()}
+		c := &controller.APIServiceRegistration{Client: w.s.Client(), Local: local, Yields: never, Log: zap.NewNop()}
 		want := func(what string) {
 			t.Helper()
 			w.sleep(time.Second)
@@ -150,7 +152,7 @@ func TestRegisteredByAnother(t *testing.T) {
 		return created
 	}
 	local := &localVersions{all: map[meta.GroupVersion]controller.LocalVersion{}, changed: make(chan struct{})}
-	c := &controller.APIServiceRegistration{Client: s.Client(), Local: local, Log: zap.NewNop()}
+	c := &controller.APIServiceRegistration{Client: s.Client(), Local: local, Yields: never, Log: zap.NewNop()}
 	c.Begin(t.Context())
 	(&world{t, s}).run(c.Run)
 	begun := time.Now()
@@ -170,4 +172,42 @@ func TestRegisteredByAnother(t *testing.T) {
 	if s, err := services.Get(t.Context(), soon.Name, meta.GetOptions{}); err != nil || s.ResourceVersion != soon.ResourceVersion {
 		t.Errorf("got %+v, %v, want it as it was registered", s, err)
 	}
+}
+
+// TestRegisteredBeside: a server leaves versions that come and go to a kube-apiserver beside it for a while, and leaves alone what that
+// has for good.
+func TestRegisteredBeside(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		services := client.For[*apiregistrationv1.APIService](w.s.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
+		register := func(group, label string) {
+			makeOf(w, services, &apiregistrationv1.APIService{
+				ObjectMeta: meta.ObjectMeta{Name: "v1." + group, Labels: map[string]string{"kube-aggregator.kubernetes.io/automanaged": label}},
+				Spec:       apiregistrationv1.APIServiceSpec{Group: group, Version: "v1", GroupPriorityMinimum: 1000, VersionPriority: 100},
+			}, nil)
+		}
+		there := func(when, group string, want bool) {
+			t.Helper()
+			_, err := services.Get(t.Context(), "v1."+group, meta.GetOptions{})
+			if (err == nil) != want || err != nil && !meta.IsNotFound(err) {
+				t.Errorf("%s: the APIService of %s: got %v, want it: %v", when, group, err, want)
+			}
+		}
+		register("theirs.example.com", "onstart")
+		register("gone.example.com", "true")
+		local := &localVersions{all: map[meta.GroupVersion]controller.LocalVersion{}, changed: make(chan struct{})}
+		c := &controller.APIServiceRegistration{Client: w.s.Client(), Local: local, Yields: func() bool { return true }, Log: zap.NewNop()}
+		c.Begin(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.Run(ctx) }()
+		defer func() { stop(); <-ended }()
+		w.sleep(10 * time.Millisecond)
+		local.learn(meta.GroupVersion{Group: "new.example.com", Version: "v1"})
+		w.sleep(500 * time.Millisecond)
+		there("at once", "new.example.com", false)
+		w.sleep(time.Second)
+		there("later", "new.example.com", true)
+		there("later", "theirs.example.com", true)
+		there("later", "gone.example.com", false)
+	})
 }
