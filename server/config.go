@@ -138,6 +138,9 @@ type StorageConfig struct {
 	EncryptionReload bool
 	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
 	Protobuf bool
+	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored, "1.33" to "1.36"; default "1.35".
+	// Kubernetes' own kinds are stored in the most preferred version that the release knows. (--min-compatibility-version)
+	MinCompatibility string
 }
 
 // EtcdConfig is how to reach an etcd cluster.
