@@ -209,8 +209,8 @@ func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 	}
 }
 
-// checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the versions that they are written and stored in,
-// so such a default would never have an effect.
+// checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the versions that they are written and
+// stored in, so such a default would never have an effect.
 func (s *Scheme) checkHubDefaults() {
 	inVersions := map[*typeinfo.Type]bool{}
 	for gvk, t := range s.types {

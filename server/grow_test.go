@@ -252,8 +252,8 @@ func TestWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestDroppedVersion: what is stored in a version that the program has forgotten is unreadable, and the error names the version. Other objects
-// are served.
+// TestDroppedVersion: what is stored in a version that the program has forgotten is unreadable, and the error names the version. Other
+// objects are served.
 func TestDroppedVersion(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
