@@ -116,13 +116,21 @@ func yachtsNow(dropped bool, change ...func(*registry.ResourceOf[*yacht])) serve
 // askYachts asks a server of one generation, which ends after that. The store stays.
 func askYachts(t *testing.T, store storage.Store, protobuf bool, g server.Group, ask func(p *inProcess)) {
 	t.Helper()
-	s, err := servertest.New(t, server.Config{
-		DataDir:       t.TempDir(),
-		API:           server.APIConfig{Groups: []server.Group{g}},
-		Storage:       server.StorageConfig{Store: staying{store}, Protobuf: protobuf},
-		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
-	})
+	cfg := server.Config{
+		API:     server.APIConfig{Groups: []server.Group{g}},
+		Storage: server.StorageConfig{Store: store, Protobuf: protobuf},
+	}
+	askOnce(t, cfg, ask)
+}
+
+// askOnce asks a server on a store, which stays when the server has ended.
+func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
+	t.Helper()
+	cfg.DataDir = t.TempDir()
+	cfg.Storage.Store = staying{cfg.Storage.Store}
+	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
+	cfg.Authorization.Modes = []string{server.AuthorizeAlways}
+	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
