@@ -9,6 +9,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -84,7 +85,7 @@ func storedVersionOf(p *inProcess, store storage.Store, resource string) string 
 // TestMinCompatibility: a release that kube-apiserver would refuse is refused, and /version says which one counts.
 func TestMinCompatibility(t *testing.T) {
 	for _, release := range []string{"1.32", "1.37", "1", "2.35", "x"} {
-		_, err := server.New(t.Context(), server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory, MinCompatibility: release}})
+		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory, MinCompatibility: release}})
 		if err == nil || !strings.Contains(err.Error(), "is not between 1.33 and 1.36") {
 			t.Errorf("%q: got %v, want an error", release, err)
 		}

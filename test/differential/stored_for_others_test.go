@@ -27,6 +27,8 @@ func TestStoredForOthers(t *testing.T) {
 	s := &storedCourt{theirs: startKubernetes(t, etcd), found: map[string][]string{}, counted: map[string]int{}}
 	for _, storage := range []server.StorageConfig{{}, {Protobuf: true}, {MinCompatibility: "1.33"}, {MinCompatibility: "1.33", Protobuf: true}, {MinCompatibility: "1.36"}} {
 		s.ours = startOurs(t, nil, storage)
+		admin := `{"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}}`
+		send(s.ours, http.MethodPatch, "/api/v1/namespaces/"+where, []byte(admin), "application/merge-patch+json", "application/json")
 		for _, r := range storedResources() {
 			row := r.rows[0]
 			example := row.examples(t)[0]
