@@ -28,8 +28,8 @@ import (
 //
 // What others have written, or this process before it was started, may lack what today's declaration adds, or be in a version that
 // nobody is served in. Such an object is restored when it is loaded: decoded, completed by the defaults of the version that it is
-// stored in, converted, completed by Resource.Complete, and encoded as a write would. The cache holds those bytes and everything behind
-// it sees complete objects only. What this process has written is complete.
+// stored in, converted, completed by Resource.Complete, and encoded in the storage version. The cache holds those bytes and everything
+// behind it sees complete objects only. What this process has written is complete.
 type reader struct {
 	kind     kind.Kind
 	stored   *kind.Version         // in which objects are written
@@ -175,7 +175,8 @@ func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
 	return d, err
 }
 
-// restore returns the bytes that a write of a stored object, which changes nothing in it, would store today.
+// restore returns the bytes of a stored object as it is read today, in the storage version. Defaults of the storage version do not complete
+// an object of another version before it is written.
 func (r *reader) restore(value []byte) ([]byte, error) {
 	decoded, err := r.kind.Decode(storedAs(value))
 	if err != nil {
@@ -194,7 +195,8 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	if r.fill != nil {
 		r.fill(hub)
 	}
-	complete, _, err := r.encode(context.Background(), hub)
+	const written = false
+	complete, _, err := r.append(context.Background(), hub, written)
 	return complete, err
 }
 
@@ -452,10 +454,18 @@ func storedAs(data []byte) codec.DecodeRequest {
 	return req
 }
 
-// encode makes the bytes to store of an object of the hub: in the storage version, kind and apiVersion first, and
-// without resourceVersion. obj is left as it was. form is the form of the bytes if that is known: clients are to see them as they are. It
-// is 0 if they may lack something that the next reader has to add.
+// encode makes the bytes to store of an object of the hub that is written. The defaults of the storage version complete an object of a Go
+// type: a client may have written in a version without them, and a strategy may have cleared a field. obj may get these defaults, too.
+// form is the form of the bytes if that is known: clients are to see them as they are. It is 0 if they may lack something that the next
+// reader has to add, as in objects without a Go type.
 func (r *reader) encode(ctx context.Context, obj meta.Object) (value []byte, form uint32, err error) {
+	const written = true
+	return r.append(ctx, obj, written)
+}
+
+// append is encode of an object that is written, or only restored: in the storage version, kind and apiVersion first, and without
+// resourceVersion.
+func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (value []byte, form uint32, err error) {
 	m := obj.GetObjectMeta()
 	rv := m.ResourceVersion
 	m.ResourceVersion = ""
@@ -465,6 +475,11 @@ func (r *reader) encode(ctx context.Context, obj meta.Object) (value []byte, for
 		return nil, 0, err
 	}
 	out.GetTypeMeta().SetGroupVersionKind(r.stored.GVK)
+	if written && r.stored.Settled == nil {
+		if err := r.kind.Default(out); err != nil {
+			return nil, 0, err
+		}
+	}
 	if complete := r.stored.Complete; complete != nil && complete(out) {
 		form = r.lookers[0].shownForm
 	}

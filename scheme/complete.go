@@ -24,6 +24,7 @@ func (s *Scheme) Complete() error {
 	s.settleStored()
 	s.joinDefaults()
 	s.checkNeeds()
+	s.checkHubDefaults()
 	s.compile(s.planConversions())
 	s.done = true
 	return errors.Join(s.errs...)
@@ -189,24 +190,67 @@ func (s *Scheme) compile(d *deriver) {
 }
 
 // joinDefaults joins declared defaults and registered functions into one walk.
-func (s *Scheme) joinDefaults() {
-	s.defaulter = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
-		declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
-		switch {
-		case len(registered) == 0:
-			return declared
-		case declared == nil && len(registered) == 1:
-			return registered[0]
+func (s *Scheme) joinDefaults() { s.defaulter = typeinfo.NewVisitor(s.defaultAction) }
+
+// defaultAction returns what completes a struct of a type with its declared defaults and by registered functions, nil if there is neither.
+func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
+	declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
+	switch {
+	case len(registered) == 0:
+		return declared
+	case declared == nil && len(registered) == 1:
+		return registered[0]
+	}
+	return func(p typeinfo.Pointer) {
+		if declared != nil {
+			declared(p)
 		}
-		return func(p typeinfo.Pointer) {
-			if declared != nil {
-				declared(p)
-			}
-			for _, fn := range registered {
-				fn(p)
+		for _, fn := range registered {
+			fn(p)
+		}
+	}
+}
+
+// checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the versions that they are written and
+// stored in, so such a default would never have an effect.
+func (s *Scheme) checkHubDefaults() {
+	inVersions := map[*typeinfo.Type]bool{}
+	for gvk, t := range s.types {
+		if gvk.Version != InternalVersion && !s.IsLazy(gvk.GroupKind()) {
+			structsBelow(typeinfo.Of(t), inVersions)
+		}
+	}
+	for _, only := range s.stored {
+		if !s.IsLazy(only.of) {
+			structsBelow(typeinfo.Of(only.typ), inVersions)
+		}
+	}
+	for _, gk := range sortedHubs(s.hubs) {
+		if s.IsLazy(gk) {
+			continue
+		}
+		inHub := map[*typeinfo.Type]bool{}
+		structsBelow(typeinfo.Of(s.hubs[gk]), inHub)
+		for t := range inHub {
+			if !inVersions[t] && s.defaultAction(t) != nil {
+				s.fail("hub of %s: the defaults of %s have no effect, because no version has that type: objects are completed in their versions", gk, t.Go)
 			}
 		}
-	})
+	}
+}
+
+// structsBelow adds t and the structs that values of t can hold to found.
+func structsBelow(t *typeinfo.Type, found map[*typeinfo.Type]bool) {
+	for t != nil && (t.Kind == typeinfo.List || t.Kind == typeinfo.Map) {
+		t = t.Elem
+	}
+	if t == nil || t.Kind != typeinfo.Struct || found[t] {
+		return
+	}
+	found[t] = true
+	for _, f := range t.Members {
+		structsBelow(f.Type, found)
+	}
 }
 
 // Needs returns what values of a struct type need to have so that Default leaves the value itself as it is. known is false if that is

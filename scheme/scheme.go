@@ -129,7 +129,8 @@ func (s *Scheme) AddUnversionedTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 	}
 }
 
-// AddHub makes the type of obj the hub of a kind. Without it the hub is the type of the kind's preferred version.
+// AddHub makes the type of obj the hub of a kind. Without it the hub is the type of the kind's preferred version. A hub that is no version
+// has no defaults of its own: Complete refuses defaults of structs that only hubs have.
 func (s *Scheme) AddHub(gk meta.GroupKind, obj meta.Typed) {
 	t, ok := s.structOf("hub of "+gk.String(), obj)
 	if !ok {
@@ -224,7 +225,8 @@ func (s *Scheme) SetVersionPriority(gvs ...meta.GroupVersion) {
 
 // AddDefaulting registers a function that completes values of type T, which may be a kind or a struct below one. It
 // runs for each such value in an object, after the defaults declared in T's tags; parents before what they hold;
-// several functions for one type in order of registration.
+// several functions for one type in order of registration. It also runs for objects that were stored before it was added, and again when an
+// object is stored: it must do nothing to what it has completed.
 //
 // needs say what fn has to find in a T so that it changes nothing (typeinfo.Need has the grammar): "replicas", "!hostNetwork",
 // "apiGroup | kind=ServiceAccount". A server looks for it in the bytes of objects that it loads from the store, and leaves those as they

@@ -80,6 +80,7 @@ func (c StorageConfig) complete() StorageConfig {
 	setDefault(&c.ReadyTimeout, healthTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
+	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", defaultCompatible))
 	return c
 }
 
@@ -172,6 +173,9 @@ func (c *StorageConfig) validate() error {
 		return errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
 	}
 	if err := c.validateOverrides(); err != nil {
+		return err
+	}
+	if _, err := c.compatible(); err != nil {
 		return err
 	}
 	switch c.Engine {

@@ -126,9 +126,7 @@ type StorageConfig struct {
 	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a minute.
 	// (--storage-initialization-timeout)
 	InitTimeout time.Duration
-	// HealthTimeout and ReadyTimeout bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
-	// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
-	HealthTimeout, ReadyTimeout time.Duration
+	CheckTimeouts
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
 	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)
@@ -140,7 +138,14 @@ type StorageConfig struct {
 	EncryptionReload bool
 	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
 	Protobuf bool
+	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored, "1.33" to "1.36"; default "1.35".
+	// Kubernetes' own kinds are stored in the most preferred version that the release knows. (--min-compatibility-version)
+	MinCompatibility string
 }
+
+// CheckTimeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
+// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
+type CheckTimeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
 // EtcdConfig is how to reach an etcd cluster.
 type EtcdConfig struct {

@@ -36,7 +36,8 @@ func (d *definitions) endChain(core *GenericServer, shared bool) {
 // ServeHTTP implements http.Handler.
 func (l *lastResort) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if l.ask != nil && info != nil && info.IsResource && strings.Contains(info.Group, ".") && l.defined(r.Context(), info) {
+	looks := l.ask != nil && l.store != nil // without a store there are no definitions
+	if looks && info != nil && info.IsResource && strings.Contains(info.Group, ".") && l.defined(r.Context(), info) {
 		l.again.ServeHTTP(w, r)
 		return
 	}

@@ -46,7 +46,7 @@ func TestStorageOverrides(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	writeEncryption(t, file, gcmKey("a"))
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{
-		Store: main, EncryptionConfigFile: file, HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour,
+		Store: main, EncryptionConfigFile: file, CheckTimeouts: server.CheckTimeouts{HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour},
 		Overrides: []server.StorageOverride{
 			{Resource: meta.GroupResource{Resource: "configmaps"}, Store: maps},
 			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // of two the last counts

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +25,7 @@ const KubernetesVersion = "v1.36.3"
 var Version = "dev"
 
 // installPaths serves what is no API resource: version, index, metrics, schemas. Health and profiles have files of their own.
-func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version string) error {
+func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version meta.VersionInfo) error {
 	versions, index := produces("application/json", versionHandler(version)), indexHandler(core)
 	return errors.Join(
 		core.Paths.Handle("/version", versions),
@@ -86,11 +87,12 @@ func onlyAt(path string, h http.Handler) http.Handler {
 	})
 }
 
-// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version.
+// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version, unless StorageConfig.MinCompatibility is
+// another than the default.
 func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
 		Major: "1", Minor: "36",
-		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
+		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: strconv.Itoa(defaultCompatible),
 		GitVersion: version, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
@@ -108,8 +110,8 @@ func VersionInfo(version string) meta.VersionInfo {
 }
 
 // versionHandler answers with the version, made once.
-func versionHandler(version string) http.Handler {
-	body, err := json.MarshalIndent(VersionInfo(version), "", "  ")
+func versionHandler(version meta.VersionInfo) http.Handler {
+	body, err := json.MarshalIndent(version, "", "  ")
 	if err != nil { // a struct of strings cannot fail
 		panic(err)
 	}

@@ -57,6 +57,8 @@ type resources struct {
 	work      *background   // waits for the last requests for what was removed
 	longest   time.Duration // that a request and its answer may take, watches apart
 
+	compatible int // the oldest minor release of Kubernetes whose servers can read what is stored
+
 	nodePorts *ports.Allocator // nil: there are no services
 	peers     *peers           // the other servers on the store
 }
@@ -254,6 +256,9 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 	for _, res := range g.Resources {
 		if res.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
+		}
+		if g.builtIn {
+			res.StorageVersion = storedVersion(s.backend.registry.Kinds, &res, s.compatible)
 		}
 		e, err := s.newEntry(s.home(res.GroupResource, res.Custom), res)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -215,8 +216,10 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
 	d.resources = &resources{
 		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace, peers: others,
+		compatible: minor,
 	}
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
@@ -231,7 +234,9 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
 	d.schemas.AskRemote = d.aggregator.docs.askV2
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, c.API.Version))
+	version := VersionInfo(c.API.Version)
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
 	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
 		return d, err
 	}

@@ -36,6 +36,7 @@ var effects = map[string]struct{ value, effect string }{
 	"feature-gates":                           {"WatchList=false", "API.Without.WatchLists=true"},
 	"max-mutating-requests-inflight":          {"7", "Limits.MaxWrites=7"},
 	"max-requests-inflight":                   {"0", "Limits.MaxReads=-1"},
+	"min-compatibility-version":               {"1.33", "Storage.MinCompatibility=1.33"},
 	"min-request-timeout":                     {"60", "Limits.MinWatch=1m0s"},
 	"request-timeout":                         {"30s", "Limits.RequestTimeout=30s"},
 	"shutdown-delay-duration":                 {"3s", "Shutdown.Delay=3s"},
@@ -54,8 +55,8 @@ var effects = map[string]struct{ value, effect string }{
 	"enable-aggregator-routing":                   {"true", "API.Aggregation.ByEndpoints=true"},
 	"aggregator-reject-forwarding-redirect":       {"false", "API.Aggregation.ForwardRedirects=true"},
 	"delete-collection-workers":                   {"3", "Limits.DeleteWorkers=3"},
-	"etcd-healthcheck-timeout":                    {"1s", "Storage.HealthTimeout=1s"},
-	"etcd-readycheck-timeout":                     {"1s", "Storage.ReadyTimeout=1s"},
+	"etcd-healthcheck-timeout":                    {"1s", "Storage.CheckTimeouts.HealthTimeout=1s"},
+	"etcd-readycheck-timeout":                     {"1s", "Storage.CheckTimeouts.ReadyTimeout=1s"},
 	"etcd-servers-overrides":                      {"/events#http://a:1;http://b:2", "Storage.Overrides=[{events [http://a:1 http://b:2] <nil>}]"},
 	"etcd-cafile":                                 {"f", "Storage.Etcd.CAFile=f"},
 	"etcd-certfile":                               {"f", "Storage.Etcd.CertFile=f"},
@@ -164,7 +165,6 @@ var effects = map[string]struct{ value, effect string }{
 // checked are flags whose values are judged, and that there is but one right value of: what is said of a wrong one.
 var checked = map[string]struct{ value, err string }{
 	"emulated-version":                            {"1.37", "[emulation version 1.37 is not between [1.33, 1.36.0]]"},
-	"min-compatibility-version":                   {"1.37", "[minCompatibilityVersion version 1.37 is not between [1.33, 1.36]]"},
 	"emulation-forward-compatible":                {"true", "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
 	"runtime-config-emulation-forward-compatible": {"true", "ServerRunOptions.RuntimeConfigEmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
 	"storage-backend":                             {"etcd2", "--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"},

@@ -65,7 +65,10 @@ func (o *Options) finishGeneric() error {
 		m.addErr(checkOrigins(pattern))
 	}
 	m.addErr(o.generic.versions.check())
-	o.refusals = append(o.refusals, o.generic.versions.refusals()...)
+	if err := o.generic.versions.refusal(); err != nil {
+		o.refusals = append(o.refusals, err)
+	}
+	c.Storage.MinCompatibility = o.generic.versions.worksWith.String()
 	noneAtZero(&c.Limits.MaxReads, -1)
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second

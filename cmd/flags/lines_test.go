@@ -104,7 +104,10 @@ func TestValueLines(t *testing.T) {
 		{"--feature-gates=ManifestBasedAdmissionControlConfig=true", "", "--feature-gates ManifestBasedAdmissionControlConfig=true is refused: no policies or webhooks are read from files"},
 		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: this server behaves as 1.36 alone"},
 		{"--emulated-version=kube=1.36 --min-compatibility-version=1.35", "", ""},
-		{"--min-compatibility-version=1.34", "", "--min-compatibility-version 1.34 is refused: this server has the features of one that works with 1.35"},
+		{"--min-compatibility-version=1.33", "", ""},
+		{"--min-compatibility-version=1.36", "", ""},
+		{"--min-compatibility-version=1.32", "", "minCompatibilityVersion version 1.32 is not between [1.33, 1.36]"},
+		{"--min-compatibility-version=1.37", "", "minCompatibilityVersion version 1.37 is not between [1.33, 1.36]"},
 	} {
 		lines, err := outcome(strings.Fields(tt.args))
 		if got := strings.Join(lines, "\n"); got != tt.line || text(err) != tt.err {

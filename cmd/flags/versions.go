@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// versions is which release the server is asked to behave as, and which releases it is to work with.
+// versions is which release the server is asked to behave as, and the oldest release that is to read what it stores.
 type versions struct {
 	emulated, compatible []string
 	forward, runtime     bool
@@ -24,7 +24,7 @@ func (r release) before(other release) bool {
 	return r.major < other.major || r.major == other.major && r.minor < other.minor
 }
 
-// The releases that kube-apiserver can emulate, and that by default all servers of a cluster are of.
+// The releases that kube-apiserver can emulate or be compatible with, and the one that it is compatible with by default.
 var (
 	thisRelease   = release{1, 36}
 	oldestRelease = release{1, 33}
@@ -34,7 +34,7 @@ var (
 func (o *Options) bindVersions(s *section) {
 	v := &o.generic.versions
 	s.StringSliceVar(&v.emulated, "emulated-version", nil, "release of Kubernetes to behave as, as 1.36 or kube=1.36: there is no other")
-	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil, "oldest release of other API servers on the same store, as 1.35 or kube=1.35: there is no other")
+	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil, "oldest release of kube-apiserver that can read what is stored, from 1.33 to 1.36, as 1.35 or kube=1.35, which is the default")
 	s.BoolVar(&v.forward, "emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer versions of its APIs as well")
 	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer APIs that --runtime-config names")
 }
@@ -82,15 +82,12 @@ func (v *versions) check() error {
 	return m.err()
 }
 
-// refusals are the errors of versions that kube-apiserver would take.
-func (v *versions) refusals() (errs []error) {
+// refusal is the error of an emulated version that kube-apiserver would take; nil if there is none.
+func (v *versions) refusal() error {
 	if v.emulates != thisRelease {
-		errs = append(errs, fmt.Errorf("--emulated-version %s is refused: this server behaves as %s alone", v.emulates, thisRelease))
+		return fmt.Errorf("--emulated-version %s is refused: this server behaves as %s alone", v.emulates, thisRelease)
 	}
-	if v.emulates == thisRelease && v.worksWith != otherRelease {
-		errs = append(errs, fmt.Errorf("--min-compatibility-version %s is refused: this server has the features of one that works with %s", v.worksWith, otherRelease))
-	}
-	return errs
+	return nil
 }
 
 // versionText is a version: numbers, and anything behind them.

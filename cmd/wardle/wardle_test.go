@@ -101,12 +101,13 @@ func TestVersions(t *testing.T) {
 		name, in, spec, out string
 		want                map[string]any
 	}{
-		{"alpha-default", alpha, `"reference":"x"`, beta, map[string]any{"flunderReference": "x", "referenceType": "Flunder"}},
-		{"alpha-fischer", alpha, `"reference":"x","referenceType":"Fischer"`, beta, map[string]any{"fischerReference": "x", "referenceType": "Fischer"}},
-		{"alpha-none", alpha, ``, beta, map[string]any{}},
-		{"beta-flunder", beta, `"flunderReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Flunder"}},
-		{"beta-fischer", beta, `"fischerReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Fischer"}},
-		{"beta-none", beta, ``, alpha, map[string]any{}},
+		{"alpha-default", alpha, `"reference":"x"`, beta, map[string]any{"flunderReference": "x", "referenceType": "Flunder", "priority": "low"}},
+		{"alpha-fischer", alpha, `"reference":"x","referenceType":"Fischer"`, beta, map[string]any{"fischerReference": "x", "referenceType": "Fischer", "priority": "low"}},
+		{"alpha-none", alpha, ``, beta, map[string]any{"priority": "low"}},
+		{"beta-flunder", beta, `"flunderReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Flunder", "priority": "low"}},
+		{"beta-fischer", beta, `"fischerReference":"x"`, alpha, map[string]any{"reference": "x", "referenceType": "Fischer", "priority": "low"}},
+		{"beta-high", beta, `"priority":"high"`, alpha, map[string]any{"priority": "high"}},
+		{"beta-none", beta, ``, alpha, map[string]any{"priority": "low"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := "/namespaces/default/flunders"

@@ -41,7 +41,7 @@ var flagValues = map[string][]string{
 		"1.36", "kube=1.36", "1.36.0", "1.36.1", "1.37", "1.30", "2.0", "x", "1", "01.36", "wardle=1.2", "kube=1.36,1.36", "v1.36", "",
 		"kube=",
 	},
-	"min-compatibility-version":                   {"1.35", "kube=1.35", "1.37", "1.31", "1.x", "1.35.2", "kube=1.35,kube=1.35", "other=1.35", ""},
+	"min-compatibility-version":                   {"1.35", "kube=1.35", "1.33", "1.34", "1.36", "1.32", "1.37", "1.31", "1.x", "1.35.2", "kube=1.35,kube=1.35", "other=1.35", ""},
 	"emulation-forward-compatible":                {"true", "false", "x", ""},
 	"runtime-config-emulation-forward-compatible": {"true", "false"},
 	"external-hostname":                           {"a.example", ""},

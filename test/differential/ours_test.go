@@ -22,12 +22,12 @@ type ours struct {
 	server  *server.Server
 }
 
-func newOurs(t *testing.T) *ours { return startOurs(t, nil) }
+func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig{}) }
 
 // newUntended is newOurs without anybody who looks after API services, which would change what a test has stored: they come when the server
 // has been made without.
 func newUntended(t *testing.T) *ours {
-	o := startOurs(t, map[string]string{"apiregistration.k8s.io/v1": "false"})
+	o := startOurs(t, map[string]string{"apiregistration.k8s.io/v1": "false"}, server.StorageConfig{})
 	group := server.Group{Name: "apiregistration.k8s.io", Resources: aggregation.Resources()}
 	if err := o.server.Install(o.server.Aggregator, group); err != nil {
 		t.Fatal(err)
@@ -35,10 +35,12 @@ func newUntended(t *testing.T) *ours {
 	return o
 }
 
-func startOurs(t *testing.T, runtime map[string]string) *ours {
+// startOurs starts a server on a store of its own, in which it stores objects as storage says.
+func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
 	store := memory.New(memory.Config{})
+	storage.Store = store
 	s := servertest.Start(madeUp{t}, server.Config{
-		Storage: server.StorageConfig{Store: store},
+		Storage: storage,
 		API: server.APIConfig{
 			AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}, Runtime: runtime,
 		},

@@ -28,6 +28,7 @@ type FlunderSpec struct {
 	FlunderReference string        `json:"flunderReference,omitempty"`
 	FischerReference string        `json:"fischerReference,omitempty"`
 	ReferenceType    ReferenceType `json:"referenceType,omitempty" enum:"Flunder,Fischer" check:"enum"`
+	Priority         string        `json:"priority,omitempty" enum:"low,high" check:"enum,immutable"`
 }
 
 // FlunderStatus is the state found.

@@ -46,6 +46,7 @@ func toHub(in *FlunderSpec, out *hub.FlunderSpec) error {
 	} else {
 		out.FlunderReference = in.Reference
 	}
+	out.Priority = in.Priority
 	return nil
 }
 
@@ -58,5 +59,6 @@ func fromHub(in *hub.FlunderSpec, out *FlunderSpec) error {
 		t := ReferenceType(in.ReferenceType)
 		out.ReferenceType = &t
 	}
+	out.Priority = in.Priority
 	return nil
 }

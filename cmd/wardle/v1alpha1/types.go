@@ -28,6 +28,8 @@ type FlunderSpec struct {
 	Reference string `json:"reference,omitempty" pb:"1"`
 	// Kind of what is referred to, Flunder if not given.
 	ReferenceType *ReferenceType `json:"referenceType,omitempty" pb:"2" enum:"Flunder,Fischer"`
+	// How soon somebody has a look at the Flunder. Cannot be changed.
+	Priority string `json:"priority,omitempty" pb:"3" enum:"low,high" default:"low"`
 }
 
 // FlunderStatus is the state of a Flunder.

@@ -36,6 +36,8 @@ type FlunderSpec struct {
 	FischerReference string `json:"fischerReference,omitempty" pb:"2"`
 	// Kind of what is referred to; follows from the reference if not given.
 	ReferenceType ReferenceType `json:"referenceType,omitempty" pb:"3" enum:"Flunder,Fischer"`
+	// How soon somebody has a look at the Flunder. Cannot be changed.
+	Priority string `json:"priority,omitempty" pb:"4" enum:"low,high" default:"low"`
 }
 
 // FlunderStatus is the state of a Flunder.

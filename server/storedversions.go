@@ -1,0 +1,61 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// The minor releases of Kubernetes 1 that StorageConfig.MinCompatibility may name.
+const (
+	oldestCompatible  = 33
+	defaultCompatible = 35
+	newestCompatible  = 36
+)
+
+// introduced has the minor release of Kubernetes that was the first to know a version of a kind. It lists the versions that
+// oldestCompatible does not know; a server older than the release cannot read objects in them.
+var introduced = map[meta.GroupVersionKind]int{
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:             36,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicyBinding"}:      36,
+	{Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "MutatingAdmissionPolicy"}:        34,
+	{Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "MutatingAdmissionPolicyBinding"}: 34,
+	{Group: "resource.k8s.io", Version: "v1", Kind: "DeviceClass"}:                                      34,
+	{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}:                                    34,
+	{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"}:                            34,
+	{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceSlice"}:                                    34,
+	{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttributesClass"}:                             34,
+}
+
+// compatible returns the minor release that a StorageConfig names.
+func (c *StorageConfig) compatible() (minor int, err error) {
+	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
+	minor, err = strconv.Atoi(number)
+	if !of1 || err != nil || minor < oldestCompatible || minor > newestCompatible {
+		return 0, fmt.Errorf("minimum compatibility version %q is not between 1.%d and 1.%d", c.MinCompatibility, oldestCompatible, newestCompatible)
+	}
+	return minor, nil
+}
+
+// storedVersion returns the version in which a resource of Kubernetes is stored, so that servers of a minor release can read it: the most
+// preferred version that the release knows. If it knows none, it does not know the resource, and any version will do.
+func storedVersion(kinds kind.Finder, res *registry.Resource, minor int) string {
+	k := kinds.Kind(meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind})
+	if k == nil || res.StorageVersion != "" {
+		return res.StorageVersion
+	}
+	versions := slices.Clone(k.Stored())
+	slices.SortFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
+	for _, v := range slices.Concat(k.Versions(), versions) {
+		if v.GVK.GroupKind() == k.GroupKind() && introduced[v.GVK] <= minor {
+			return v.GVK.Version
+		}
+	}
+	return ""
+}
