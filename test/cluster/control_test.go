@@ -28,6 +28,8 @@ type plane struct {
 	dir  string
 	etcd string // URL
 	port int    // of all servers, each on an address of its own, as in a cluster of several machines
+	// emulated are arguments for the controllers of a server that emulates an older one: they may use what that one serves.
+	emulated []string
 }
 
 func newPlane(t *testing.T) *plane {
@@ -141,6 +143,9 @@ func (p *plane) control(servers ...*server) (stop func()) {
 			},
 			"kwok": {"--kubeconfig=" + config, "--manage-all-nodes=true"},
 		}[program]
+		if program != "kwok" {
+			args = append(args, p.emulated...)
+		}
 		running = append(running, p.run(program, args...))
 	}
 	return func() {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,12 +48,16 @@ func fill(t *testing.T, s *server) {
 		todo = later
 	}
 	for _, err := range errs {
-		t.Logf("not filled: %v", err)
-	}
-	if len(errs) > 6 {
-		t.Errorf("%d examples are missing", len(errs))
+		if errors.Is(err, errNotServed) { // an older server does not know the kind
+			t.Logf("not filled: %v", err)
+		} else {
+			t.Errorf("not filled: %v", err)
+		}
 	}
 }
+
+// errNotServed is about a kind that a server does not serve.
+var errNotServed = errors.New("is not served")
 
 // documents reads the objects in a file. Nobody outside of this machine is asked as a webhook.
 func documents(t *testing.T, file string) []object {
@@ -119,7 +124,7 @@ func (s *server) install(kinds struct{ resources, status map[string]resource }, 
 	key := text(o, "apiVersion") + " " + text(o, "kind")
 	r, ok := kinds.resources[key]
 	if !ok {
-		return fmt.Errorf("%s is not served", key)
+		return fmt.Errorf("%s %w", key, errNotServed)
 	}
 	namespace := text(o, "metadata", "namespace")
 	if namespace == "" {
