@@ -29,7 +29,6 @@ func TestBoth(t *testing.T) {
 	encrypted := "--encryption-provider-config=" + p.path("encryption.yaml")
 	pair := []*server{p.serve(kube136, 0, encrypted), p.serve(coracle, 1, encrypted)}
 	stop := p.control(pair[1], pair[0])
-	defer stop()
 	fill(t, pair[0])
 	eventually(t, 90*time.Second, pair[1].settled)
 	watcher := watchKept(t, pair)
@@ -50,8 +49,9 @@ func TestBoth(t *testing.T) {
 	}
 	l.check()
 	watcher.check(t)
-	checkWarnings(t, pair[0])
-	compare(t, pair[0].read(t), pair[1].read(t), []excuse{{`/leases/|/nodes/|/events/`, ``, "changes all the time"}})
+	stop()
+	checkWarnings(t, pair[0], l.madeServices.Load())
+	compare(t, pair[0].read(t), pair[1].read(t), []excuse{{`/leases/`, ``, "both servers live"}})
 	for _, s := range pair {
 		if err := s.ready(); err != nil {
 			t.Error(err)
@@ -287,13 +287,15 @@ func watchKept(t *testing.T, pair []*server) *keeper {
 		revision := text(list, "metadata", "resourceVersion")
 		wg.Go(func() {
 			for ended := false; !ended; {
-				err := s.watch(path+"?timeoutSeconds=10&resourceVersion="+revision, func(event object) error {
+				err := s.watch(path+"?timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion="+revision, func(event object) error {
 					o, _ := event["object"].(object)
 					if event["type"] == "ERROR" {
 						return fmt.Errorf("%v", o)
 					}
 					revision = text(o, "metadata", "resourceVersion")
-					k.see(path, text(event, "type"), o)
+					if event["type"] != "BOOKMARK" {
+						k.see(path, text(event, "type"), o)
+					}
 					return nil
 				})
 				if err != nil {
@@ -371,19 +373,27 @@ func (k *keeper) check(t *testing.T) {
 	t.Logf("definitions and their APIServices changed at most %d times from creation to end", most)
 }
 
-// checkWarnings wants no warning about addresses and ports, and none that comes of a server.
-func checkWarnings(t *testing.T, s *server) {
+// servicesPerWarning is the number of services made for which one warning about an address or a port is let pass. The repair loops of both servers
+// look at services and addresses by informers of their own, so one of a service that is deleted at once may look as if its address
+// lacked. Two kube-apiservers warn of 35 in 645 under this load, kube-apiserver and Coracle of 0 to 6 in 2,096.
+const servicesPerWarning = 100
+
+// checkWarnings wants next to no warnings about addresses and ports.
+func checkWarnings(t *testing.T, s *server, services int64) {
 	t.Helper()
 	list, err := s.get("/api/v1/events?fieldSelector=type=Warning")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons := map[string]int{}
+	reasons, repairs := map[string]int{}, []string{}
 	for _, o := range items(list) {
-		what := text(o, "reason") + " of " + text(o, "source", "component") + text(o, "reportingComponent")
-		if reasons[what]++; strings.Contains(what, "allocator") || strings.Contains(what, "repair") {
-			t.Errorf("%s: %s %s", what, text(o, "involvedObject", "name"), text(o, "message"))
+		what := text(o, "reason")
+		if reasons[what]++; strings.Contains(text(o, "source", "component")+text(o, "reportingComponent"), "allocator-repair") {
+			repairs = append(repairs, fmt.Sprintf("%s %s: %s", what, text(o, "involvedObject", "name"), text(o, "message")))
 		}
 	}
 	t.Logf("warnings: %v", reasons)
+	if int64(len(repairs)) > services/servicesPerWarning {
+		t.Errorf("%d services were made, and %d warnings about addresses and ports:\n\t%s", services, len(repairs), strings.Join(repairs, "\n\t"))
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// programs is the folder of all programs. There, Coracle is called coracle/kube-apiserver.
+// programs is the folder of all programs. There, Coracle is called coracle/kube-apiserver, and coracle/coracle.
 var programs string
 
 // coracle and kube136 are the programs that serve; both take the flags of kube-apiserver.
@@ -80,5 +80,5 @@ func buildAll() error {
 			return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 		}
 	}
-	return nil
+	return os.Symlink("kube-apiserver", filepath.Join(programs, "coracle", "coracle"))
 }

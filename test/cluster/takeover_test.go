@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +43,7 @@ func TestTakeover(t *testing.T) {
 			was := s.read(t)
 			s.stop()
 
+			p.fsck(t)
 			s = p.serve(coracle, 0, append(encrypted, fills.ours...)...)
 			compare(t, was, s.read(t), whenTaken)
 			s.resume(t, watches)
@@ -63,6 +66,18 @@ func TestTakeover(t *testing.T) {
 			s.rewrite(t)
 		})
 	}
+}
+
+// fsck wants Coracle to be able to read everything, before it serves.
+func (p *plane) fsck(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programs, "coracle/coracle"), "fsck", "--etcd-servers="+p.etcd,
+		"--encryption-provider-config="+p.path("encryption.yaml"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("fsck: %v\n%s", err, out)
+	}
+	t.Logf("fsck: %s", out)
 }
 
 // own are the objects in which each server says that it lives, or for how long.
