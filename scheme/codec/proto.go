@@ -208,9 +208,15 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 		return out, err
 	}
 	obj.GetTypeMeta().SetGroupVersionKind(gvk)
+	if n, ok := obj.(nester); ok {
+		n.NameNested()
+	}
 	out.Object = obj
 	return out, nil
 }
+
+// nester is an object that has other objects in its fields. Protobuf does not name their kinds. NameNested sets them.
+type nester interface{ NameNested() }
 
 // ProtoBody returns the message inside an enveloped object, which is what stands in a protobuf list. It is part of data.
 func ProtoBody(data []byte) ([]byte, error) {

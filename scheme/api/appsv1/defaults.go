@@ -70,6 +70,13 @@ func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, RetainPersistentVolumeClaimRetentionPolicyType)
 	scheme.SetPointer(&spec.Replicas, defaultReplicas)
 	scheme.SetPointer(&spec.RevisionHistoryLimit, defaultHistory)
+	nameTemplates(spec)
+}
+
+// NameNested names the kind of the claim templates, which protobuf leaves out.
+func (s *StatefulSet) NameNested() { nameTemplates(&s.Spec) }
+
+func nameTemplates(spec *StatefulSetSpec) {
 	for i := range spec.VolumeClaimTemplates {
 		spec.VolumeClaimTemplates[i].SetGroupVersionKind(corev1.GroupVersion.WithKind("PersistentVolumeClaim"))
 	}
