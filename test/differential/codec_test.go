@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/sample"
 )
@@ -32,11 +35,22 @@ func judgeTheirObjects(t *testing.T, k bothKind) {
 		}
 		obj = k.read(t, theirProto, k.write(t, theirProto, obj)) // nor protobuf
 		message := k.write(t, theirProto, obj)
+		nameNested(obj)
 		mine := k.ourRead(t, codec.Protobuf, message)
 		same(t, "protobuf", message, k.ourWrite(t, codec.Protobuf, mine))
 		same(t, "JSON of protobuf", k.write(t, theirJSON, obj), k.ourWrite(t, codec.JSON, mine))
 		if t.Failed() {
 			return
+		}
+	}
+}
+
+// nameNested names the kinds of objects inside of an object. Protobuf leaves them out. Kubernetes names them when it converts the object
+// from its internal version, Coracle when it decodes.
+func nameNested(obj any) {
+	if set, ok := obj.(*appsv1.StatefulSet); ok {
+		for i := range set.Spec.VolumeClaimTemplates {
+			set.Spec.VolumeClaimTemplates[i].SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 		}
 	}
 }
