@@ -138,7 +138,7 @@ func ourRegistration(t *testing.T) *registration {
 	front := httptest.NewServer(s.Handler())
 	t.Cleanup(front.Close)
 	local := &madeUpVersions{versions: map[meta.GroupVersion]controller.LocalVersion{}, changed: make(chan struct{})}
-	register := &controller.APIServiceRegistration{Client: s.Client(), Local: local, Log: zap.NewNop()}
+	register := &controller.APIServiceRegistration{Client: s.Client(), Local: local, Yields: func() bool { return false }, Log: zap.NewNop()}
 	return &registration{
 		client: aggregator.NewForConfigOrDie(&rest.Config{Host: front.URL, QPS: -1}),
 		want:   local.want,
@@ -173,11 +173,13 @@ func (v *madeUpVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 	return maps.Clone(v.versions)
 }
 
-func (v *madeUpVersions) Changed() <-chan struct{} {
+func (v *madeUpVersions) Changed() (own, custom <-chan struct{}) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.changed
+	return v.changed, v.changed
 }
+
+func (v *madeUpVersions) Hidden(string) bool { return false }
 
 func (v *madeUpVersions) want(group, label string) {
 	v.mu.Lock()
