@@ -42,7 +42,13 @@ type reader struct {
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
-func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) *reader {
+// newReader returns a reader. The needs of a lazy kind are parsed when the first object is loaded, and have a test.
+func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) (*reader, error) {
+	if stored.Needs != nil && !stored.Lazy {
+		if _, err := parseNeeds(stored.Type(), res.CompleteNeeds); err != nil {
+			return nil, fmt.Errorf("registry: CompleteNeeds of %s: %w", res.GroupResource, err)
+		}
+	}
 	r := &reader{kind: k, stored: stored, home: stored, fill: res.Complete, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
 	if kind.In(k, stored.GVK.Version) != stored {
 		r.home = k.Versions()[0]
@@ -61,7 +67,7 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 		gvk.Version = ""
 		r.lost = newLooker(&kind.Version{GVK: gvk, Settled: stored.Settled}, nil, f)
 	}
-	return r
+	return r, nil
 }
 
 // looker looks into objects that are stored in one version.
@@ -119,7 +125,13 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) 
 	if v.Needs == nil {
 		return l
 	}
-	more := sync.OnceValue(func() []typeinfo.Need { return mustParse(v.Type(), needs) })
+	more := sync.OnceValue(func() []typeinfo.Need {
+		parsed, err := parseNeeds(v.Type(), needs)
+		if err != nil {
+			panic(err)
+		}
+		return parsed
+	})
 	l.loaded.json = v.Needs.Peeker(v.Type, more, paths...)
 	if v.Protobuf {
 		l.loaded.proto = v.Needs.ProtoPeeker(v.Type, more, paths...)
@@ -127,17 +139,13 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) 
 	return l
 }
 
-// mustParse parses the needs of a resource. It panics if there is a mistake in them, when the first object is loaded.
-func mustParse(t *typeinfo.Type, texts []string) []typeinfo.Need {
-	var needs []typeinfo.Need
+// parseNeeds parses the needs of a resource.
+func parseNeeds(t *typeinfo.Type, texts []string) (needs []typeinfo.Need, err error) {
 	for _, text := range texts {
-		need, err := typeinfo.ParseNeed(t, text)
-		if err != nil {
-			panic(err)
-		}
-		needs = append(needs, need)
+		need, wrong := typeinfo.ParseNeed(t, text)
+		needs, err = append(needs, need), errors.Join(err, wrong)
 	}
-	return needs
+	return needs, err
 }
 
 // peekers are those for objects that are loaded, or written.

@@ -19,19 +19,24 @@ type ancientWidget struct {
 	Paint           string `json:"paint,omitempty" pb:"7"`
 }
 
+// addAncient adds the versions that nobody is served in.
+func addAncient(s *scheme.Scheme) {
+	gk := meta.GroupKind{Group: v1.Group, Kind: "Widget"}
+	s.AddStored(meta.GroupVersion{Group: v1.Group, Version: "v1alpha1"}.WithKind("Widget"), gk, &ancientWidget{})
+	s.AddStored(meta.GroupVersion{Group: "before.example.com", Version: "v1"}.WithKind("Widget"), gk, &ancientWidget{})
+	scheme.AddConversion(s, func(in *ancientWidget, out *widget) error {
+		out.ObjectMeta, out.Spec.Color = *scheme.DeepCopy(&in.ObjectMeta), in.Paint
+		return nil
+	})
+}
+
 // grownWidgets have got defaults and a completion since some of them were stored: a color, which each version defaults in its own way and
 // which cannot be changed, and a size.
 func grownWidgets(entries ...storage.Entry) options {
 	return options{
 		entries: entries,
 		types: func(s *scheme.Scheme) {
-			gk := meta.GroupKind{Group: v1.Group, Kind: "Widget"}
-			s.AddStored(meta.GroupVersion{Group: v1.Group, Version: "v1alpha1"}.WithKind("Widget"), gk, &ancientWidget{})
-			s.AddStored(meta.GroupVersion{Group: "before.example.com", Version: "v1"}.WithKind("Widget"), gk, &ancientWidget{})
-			scheme.AddConversion(s, func(in *ancientWidget, out *widget) error {
-				out.ObjectMeta, out.Spec.Color = *scheme.DeepCopy(&in.ObjectMeta), in.Paint
-				return nil
-			})
+			addAncient(s)
 			scheme.AddDefaulting(s, func(w *widget) { scheme.SetDefault(&w.Spec.Color, "white") })
 			scheme.AddDefaulting(s, func(w *oldWidget) { scheme.SetDefault(&w.Colour, "grey") })
 			scheme.AddDefaulting(s, func(w *ancientWidget) { scheme.SetDefault(&w.Paint, "black") })
@@ -150,5 +155,63 @@ func TestRestoreFails(t *testing.T) {
 		if _, err := k.Get(k.ctx, "ns", name, ""); !errors.As(err, &status) || status.Status.Code != 500 || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: got %v, want an error that names %s", name, err, why)
 		}
+	}
+}
+
+// TestCompleteIsNotDecoded: what is loaded is decoded only if it may lack something. Complete is called for what is decoded.
+func TestCompleteIsNotDecoded(t *testing.T) {
+	const (
+		head     = `{"kind":"Widget","apiVersion":"test.example.com/v1","metadata":{"name":"a","namespace":"ns","uid":"u"}`
+		older    = `{"kind":"Widget","apiVersion":"test.example.com/v1beta1","metadata":{"name":"a","namespace":"ns","uid":"u"}`
+		stored   = `{"kind":"Widget","apiVersion":"test.example.com/v1alpha1","metadata":{"name":"a","namespace":"ns","uid":"u"}`
+		complete = head + `,"spec":{"color":"red","size":3}}`
+	)
+	for _, tt := range []struct {
+		name, value string
+		decoded     int
+	}{
+		{"complete", complete, 0},
+		{"lacks a default", head + `,"spec":{"size":3}}`, 1},
+		{"lacks what Complete adds", head + `,"spec":{"color":"red"}}`, 1},
+		{"lacks all", head + `}`, 1},
+		{"of another version", older + `,"colour":"red"}`, 1},
+		{"of a version that is only stored", stored + `,"paint":"red"}`, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, decoded := grownWidgets(entry("a", tt.value)), 0
+			declare := o.resource
+			o.types = func(s *scheme.Scheme) {
+				addAncient(s)
+				scheme.AddDefaulting(s, func(w *widget) { scheme.SetDefault(&w.Spec.Color, "white") }, "spec.color")
+			}
+			o.resource = func(r *registry.ResourceOf[*widget]) {
+				declare(r)
+				fill := r.Complete
+				r.Complete = func(w *widget) {
+					decoded++
+					fill(w)
+				}
+				r.CompleteNeeds = []string{"spec.size"}
+			}
+			k := newKit(t, o)
+			wantNames(t, "list", k.names(selectors(t, "ns", "", "")), "a")
+			w := k.get("a")
+			if decoded != tt.decoded {
+				t.Errorf("decoded %d times, want %d", decoded, tt.decoded)
+			}
+			if w.Spec.Color == "" || w.Spec.Size == 0 {
+				t.Errorf("got %s, want a color and a size", text(w))
+			}
+		})
+	}
+}
+
+// TestWrongCompleteNeeds: a mistake in the needs of a resource is an error before there is an object.
+func TestWrongCompleteNeeds(t *testing.T) {
+	res := declaration()
+	res.Complete, res.CompleteNeeds = func(*widget) {}, []string{"spec.size", "spec.sise"}
+	_, err := newKit(t, options{}).Redeclare(registry.Typed(res))
+	if err == nil || !strings.Contains(err.Error(), `CompleteNeeds of widgets.test.example.com: need "spec.sise" of registry_test.widget`) {
+		t.Errorf("got %v", err)
 	}
 }

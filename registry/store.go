@@ -181,7 +181,10 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
 	}
 	s.kind, s.strategy = k, &s.res.Strategy
-	s.reader = newReader(k, stored, cfg, &s.res, f)
+	var err error
+	if s.reader, err = newReader(k, stored, cfg, &s.res, f); err != nil {
+		return nil, err
+	}
 	if s.batch = k.Batch(); s.batch != nil {
 		s.conversions = &conversions{running: map[conversion]*converting{}}
 	}

@@ -201,7 +201,8 @@ type ResourceOf[T meta.Object] struct {
 	// nil: defaults say everything.
 	Complete func(obj T)
 	// CompleteNeeds say what Complete has to find in an object in the storage version so that it changes nothing, as the needs of
-	// scheme.AddDefaulting do. Without them each object that is loaded is decoded.
+	// scheme.AddDefaulting do. Without them each object that is loaded is decoded. A mistake in them is an error of New; of a lazy kind, which
+	// New does not look into, it is a panic when the first object is loaded.
 	CompleteNeeds []string
 
 	Strategy StrategyOf[T]

@@ -9,7 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // newQuiet makes a server of some groups, with a memory store.
@@ -49,6 +51,35 @@ func TestBuiltInKindsAreLazy(t *testing.T) {
 		if got := s.Scheme.IsLazy(gk); got != want {
 			t.Errorf("IsLazy(%s): got %v, want %v", gk, got, want)
 		}
+	}
+}
+
+// TestNeedsOfBuiltInResources parses what the completion of stored objects needs. Built-in kinds are lazy, so a server does that when it
+// loads the first object.
+func TestNeedsOfBuiltInResources(t *testing.T) {
+	s, err := newQuiet(t, APIConfig{Core: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for e := range s.table.now.Load().stored {
+		res, k := e.store.Resource(), e.store.Kind()
+		stored := k.Versions()[0]
+		if res.StorageVersion != "" {
+			stored = kind.StoredIn(k, meta.GroupVersion{Group: res.GroupResource.Group, Version: res.StorageVersion}.String())
+		}
+		if res.Complete != nil && len(res.CompleteNeeds) == 0 {
+			t.Errorf("%s: nobody says what its completion needs, so each object that is loaded is decoded", res.GroupResource)
+		}
+		for _, text := range res.CompleteNeeds {
+			found++
+			if _, err := typeinfo.ParseNeed(stored.Type(), text); err != nil {
+				t.Errorf("%s: %v", res.GroupResource, err)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("found %d needs", found)
 	}
 }
 

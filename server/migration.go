@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // Migration stores all objects of a resource of a server again, so that all are in the version that is stored now. Then the definition
@@ -26,6 +27,9 @@ import (
 // Each object is patched with nothing. The server writes nothing if there is nothing to store anew, so a migration can be run again at
 // any time. One that was cut short goes on from the last object that it told of. Other servers of the same store need not be asked:
 // they follow the definition at about the same time, and have a while for that.
+//
+// An object that cannot be read is left as it is, and the others are stored again. The definition does not change then, because nobody
+// knows in which version the object is stored.
 type Migration struct {
 	// Kubeconfig is the file that says where the server is.
 	Kubeconfig string
@@ -35,19 +39,23 @@ type Migration struct {
 	After string
 	// Progress is told after each page of objects.
 	Progress func(Progress)
+	// Unreadable is told of each object that cannot be read, with its name as Progress.Last has it, and the reason.
+	Unreadable func(name, why string)
 }
 
 // Progress is how far a Migration has come.
 type Progress struct {
-	Objects int    // looked at
-	Stored  int    // of these, again
-	Last    string // namespace and name of the last, with a slash between them, or just the name
+	Objects int // looked at
+	Stored  int // of these, again
+	// Unreadable is how many objects cannot be read. They are not among Objects.
+	Unreadable int
+	Last       string // namespace and name of the last, with a slash between them, or just the name
 }
 
 // Migrated is what came of a Migration.
 type Migrated struct {
 	Progress
-	// StoredVersions are those that the definition has now; none of a resource without one.
+	// StoredVersions are those that the definition has now; none of a resource without one, or with objects that cannot be read.
 	StoredVersions []string
 }
 
@@ -90,6 +98,7 @@ type migration struct {
 	Migration
 	client      *client.Client
 	definitions client.Resource[*apiextensionsv1.CustomResourceDefinition]
+	namespaced  bool
 	done        Progress
 }
 
@@ -112,7 +121,16 @@ func (m *migration) run(ctx context.Context) (Migrated, error) {
 			return Migrated{}, err
 		}
 	}
-	if err := m.objects(ctx, client.For[*meta.PartialObjectMetadata](m.client, gvr)); err != nil || def == nil {
+	found, err := m.client.APIResource(ctx, gvr)
+	switch {
+	case meta.IsNotFound(err), err == nil && found.Name == "":
+		return Migrated{}, m.noResource()
+	case err != nil:
+		return Migrated{}, err
+	}
+	m.namespaced = found.Namespaced
+	all := client.For[*meta.PartialObjectMetadata](m.client, gvr)
+	if err := m.objects(ctx, all); err != nil || def == nil || m.done.Unreadable > 0 {
 		return Migrated{Progress: m.done}, err
 	}
 	stored, err := m.shrink(ctx, def)
@@ -178,11 +196,11 @@ func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionRe
 		want = router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: stored, Kind: def.Status.AcceptedNames.Kind})
 	}
 	for {
-		hash, err := m.client.StorageVersionHash(looking, gvr)
+		found, err := m.client.APIResource(looking, gvr)
 		if err != nil && !meta.IsNotFound(err) {
 			return err
 		}
-		if err == nil && hash == want {
+		if err == nil && found.StorageVersionHash == want {
 			break
 		}
 		if err := pause(looking, lookAgain); err != nil {
@@ -215,19 +233,28 @@ func storageVersion(def *apiextensionsv1.CustomResourceDefinition) string {
 	return "" // which no definition has
 }
 
-// objects stores all objects again, page by page.
+// pageSize is how many objects are listed at a time.
+const pageSize = 500
+
+// objects stores all objects again, page by page. A page with an object that cannot be read is listed in smaller pages, until that object
+// is alone on one.
 func (m *migration) objects(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata]) error {
-	opts := meta.ListOptions{Limit: 500}
+	opts, searching := meta.ListOptions{Limit: pageSize}, false
 	for {
 		page, err := all.List(ctx, opts)
 		switch {
-		case meta.IsNotFound(err):
-			return m.noResource()
 		case meta.IsResourceExpired(err) && meta.StatusOf(err).Continue != "": // the state that was listed is gone; the present one does as well
 			opts.Continue = meta.StatusOf(err).Continue
 			continue
+		case meta.IsUnreadable(err) && opts.Limit > 1:
+			opts.Limit, searching = opts.Limit/2, true
+			continue
 		case meta.IsUnreadable(err):
-			return fmt.Errorf("%w; coracle fsck lists these objects: mend or delete them first", err)
+			if opts.Continue, err = m.skip(err); err != nil {
+				return err
+			}
+			searching = false
+			continue
 		case err != nil:
 			return err
 		}
@@ -237,6 +264,32 @@ func (m *migration) objects(ctx context.Context, all client.Resource[*meta.Parti
 		if opts.Continue = page.Continue; opts.Continue == "" {
 			return nil
 		}
+		if !searching {
+			opts.Limit = min(2*opts.Limit, pageSize)
+		}
+	}
+}
+
+// skip tells of the one object that a list could not read, and returns where the list goes on after it.
+func (m *migration) skip(err error) (next string, _ error) {
+	key, why := meta.UnreadableKey(err)
+	parts := strings.Split(key, "/")
+	n := 1
+	if m.namespaced {
+		n = 2
+	}
+	if len(parts) <= n {
+		return "", fmt.Errorf("the server does not say which object it cannot read: %w", err)
+	}
+	name := strings.Join(parts[len(parts)-n:], "/")
+	m.unreadable(name, why)
+	return cache.EncodeContinue(0, name), nil
+}
+
+func (m *migration) unreadable(name, why string) {
+	m.done.Unreadable++
+	if m.Unreadable != nil {
+		m.Unreadable(name, why)
 	}
 }
 
@@ -252,8 +305,8 @@ func place(o *meta.PartialObjectMetadata) string {
 func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata], items []*meta.PartialObjectMetadata) error {
 	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return place(o) <= m.After })
 	var wg sync.WaitGroup
-	var mu sync.Mutex // of stored and failed
-	stored, failed := 0, error(nil)
+	var mu sync.Mutex // of stored, unread and failed, and of what is told
+	stored, unread, failed := 0, 0, error(nil)
 	next := make(chan *meta.PartialObjectMetadata)
 	for range min(migrators, len(items)) {
 		wg.Go(func() {
@@ -263,7 +316,10 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 				if again {
 					stored++
 				}
-				if failed == nil && err != nil {
+				if meta.IsUnreadable(err) {
+					unread++
+					m.unreadable(place(o), meta.StatusOf(err).Message)
+				} else if failed == nil && err != nil {
 					failed = fmt.Errorf("%s: %w", place(o), err)
 				}
 				mu.Unlock()
@@ -279,7 +335,7 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 	if failed != nil || len(items) == 0 {
 		return failed
 	}
-	m.done.Objects += len(items)
+	m.done.Objects += len(items) - unread
 	m.done.Last = place(items[len(items)-1])
 	if m.Progress != nil {
 		m.Progress(m.done)

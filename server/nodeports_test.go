@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/storage"
 )
 
 // portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record made.
@@ -346,6 +347,30 @@ func TestNodePortRepair(t *testing.T) {
 	p.wantTaken(30001, 30002, 30008)
 	p.wantEvents("PortAlreadyAllocated: Port 30002 was assigned to multiple services; please recreate service",
 		"PortNotAllocated: Port 30001 is not allocated; repairing")
+}
+
+// TestNodePortsOfUnreadableServices: while a service cannot be read, no port is released that nobody else has.
+func TestNodePortsOfUnreadableServices(t *testing.T) {
+	p := newPortServer(t)
+	p.create(service("hidden", corev1.ServiceTypeNodePort, 30001))
+	p.create(service("kept", corev1.ServiceTypeNodePort, 30002))
+	const key = "/registry/services/specs/ns/hidden"
+	if _, err := p.resources.backend.Put(t.Context(), key, []byte(`{"kind":"Strange","apiVersion":"v7"}`), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	p.change(func(s *ports.Set) error { s.Release(30002); return nil })
+	for range 2 * leakRounds {
+		p.repair()
+	}
+	p.wantTaken(30001, 30002)
+	if _, err := p.resources.backend.Delete(t.Context(), key, storage.Pre{}); err != nil {
+		t.Fatal(err)
+	}
+	for range leakRounds {
+		p.wantTaken(30001, 30002)
+		p.repair()
+	}
+	p.wantTaken(30002)
 }
 
 // wantEvents compares the events there are, sorted.

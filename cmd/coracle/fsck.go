@@ -10,10 +10,10 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// The codes that fsck exits with.
+// The codes that fsck and migrate exit with.
 const (
 	exitUnreadable = 1 // there are objects that cannot be read
-	exitFailed     = 2 // nobody knows whether there are
+	exitFailed     = 2 // nobody knows whether there are, or something else has failed
 )
 
 // exitError is an error with the code that the program exits with.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
+	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
+	"github.com/coracle-project/coracle/storage/etcd"
 	"github.com/coracle-project/coracle/storage/file"
 )
 
@@ -92,6 +95,77 @@ func TestFsck(t *testing.T) {
 	fsck(t, exitFailed, nil, "--data-dir", t.TempDir())
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere")
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere", "--data-dir", "x")
+}
+
+// TestFsckEncrypted checks an etcd with secrets that two keys have sealed. A secret is listed if its key is not in the configuration, or is
+// another one of that name.
+func TestFsckEncrypted(t *testing.T) {
+	t.Parallel()
+	url := etcdproc.Start(t)
+	configured := func(keys ...string) (file string) {
+		t.Helper()
+		file = filepath.Join(t.TempDir(), "encryption.yaml")
+		text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n"
+		for _, key := range keys {
+			name, secret, _ := strings.Cut(key, "=")
+			text += fmt.Sprintf("  - aesgcm: {keys: [{name: %s, secret: %s}]}\n", name, base64.StdEncoding.EncodeToString([]byte(strings.Repeat(secret, 32))))
+		}
+		if err := os.WriteFile(file, []byte(text+"  - identity: {}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for _, keys := range [][]string{{"old=a"}, {"new=b", "old=a"}} {
+		secret, _, _ := strings.Cut(keys[0], "=")
+		l := &loft{servertest.Start(t, server.Config{Storage: server.StorageConfig{
+			Etcd: server.EtcdConfig{Servers: []string{url}}, EncryptionConfigFile: configured(keys...),
+		}}), t}
+		l.call(201, "POST", "/api/v1/namespaces/default/secrets", "application/json", fmt.Sprintf(`{"metadata":{"name":%q},"stringData":{"k":"v"}}`, secret))
+		l.call(201, "POST", "/api/v1/namespaces/default/configmaps", "application/json", fmt.Sprintf(`{"metadata":{"name":%q}}`, secret))
+		if err := l.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	store, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	before, err := store.Revision(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const oldSecret, newSecret = "/registry/secrets/default/old\t?\t", "/registry/secrets/default/new\t?\t"
+	for _, tt := range []struct {
+		keys []string // nil: no configuration
+		want []string // beginnings of lines
+	}{
+		{[]string{"new=b", "old=a"}, nil},
+		{[]string{"new=b"}, []string{oldSecret + "no provider has the key that the value was encrypted with"}},
+		{[]string{"new=b", "old=c"}, []string{oldSecret + "k8s:enc:aesgcm:v1:old: the value cannot be decrypted: "}},
+		{nil, []string{newSecret, oldSecret}},
+	} {
+		args := []string{"--etcd-servers", url}
+		if tt.keys != nil {
+			args = append(args, "--encryption-provider-config", configured(tt.keys...))
+		}
+		code := 0
+		if len(tt.want) > 0 {
+			code = exitUnreadable
+		}
+		fsck(t, code, func(text string) {
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			for i, want := range tt.want {
+				if len(lines) != len(tt.want) || !strings.HasPrefix(lines[i], want) {
+					t.Errorf("with the keys %q: got\n%swant %q", tt.keys, text, tt.want)
+				}
+			}
+		}, args...)
+	}
+	if after, err := store.Revision(t.Context()); err != nil || after != before {
+		t.Errorf("fsck has written: the revision was %d and is %d, %v", before, after, err)
+	}
+	fsck(t, exitFailed, nil, "--etcd-servers", url, "--encryption-provider-config", "/nowhere")
 }
 
 // fsck runs the command and wants its exit code; said is told what it prints.

@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 const (
@@ -122,5 +126,87 @@ func TestMigrate(t *testing.T) {
 	}
 	if err := run(t.Context(), io.Discard, "migrate", "sails.loft.example.com", "--kubeconfig", "/nowhere"); err == nil {
 		t.Error("without a kubeconfig: got no error")
+	}
+}
+
+// TestMigrateUnreadable migrates resources with objects that cannot be read: it tells of each, and stores the others again. The definition
+// changes when they are gone.
+func TestMigrateUnreadable(t *testing.T) {
+	t.Parallel()
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	l := &loft{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}}), t}
+	const json, merge = "application/json", "application/merge-patch+json"
+	l.call(201, "POST", strings.TrimSuffix(sailsDef, "/sails.loft.example.com"), json, fmt.Sprintf(`{"metadata":{"name":"sails.loft.example.com"},"spec":{
+		"group":"loft.example.com","scope":"Namespaced","names":{"plural":"sails","kind":"Sail"},"versions":[%s]}}`, versions("v1", "v1", "v2")))
+	for !strings.Contains(l.call(200, "GET", sailsDef, "", ""), `"InitialNamesAccepted"`) {
+	}
+	const key, objects = "/registry/loft.example.com/sails/default/", 20
+	put := func(key, value string) {
+		t.Helper()
+		if _, err := store.Put(t.Context(), key, []byte(value), storage.Pre{}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range objects {
+		l.call(201, "POST", sails, json, fmt.Sprintf(`{"apiVersion":"loft.example.com/v1","kind":"Sail","metadata":{"name":"s%02d"}}`, n))
+	}
+	bad := []string{"s00a", "s07", "s07a", "s99"}
+	for _, name := range bad {
+		put(key+name, "}{")
+	}
+	l.call(200, "PATCH", sailsDef, merge, fmt.Sprintf(`{"spec":{"versions":[%s]}}`, versions("v2", "v1", "v2")))
+	migrate := func(code int, resource string) (out, told string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		cmd := newCommand()
+		cmd.SetOut(&stdout)
+		cmd.SetErr(&stderr)
+		cmd.SetArgs([]string{"migrate", "--kubeconfig", l.Kubeconfig, resource})
+		got, err := 0, cmd.ExecuteContext(t.Context())
+		if err != nil {
+			got = exitCode(err)
+		}
+		if got != code {
+			t.Errorf("migrate %s: got code %d, %v, want %d", resource, got, err, code)
+		}
+		return stdout.String(), stderr.String()
+	}
+	out, told := migrate(exitUnreadable, "sails.loft.example.com")
+	if out != "sails.loft.example.com: 19 objects, 19 stored again\n" || strings.Count(told, " cannot be read: ") != len(bad) {
+		t.Errorf("got %q and told\n%s", out, told)
+	}
+	for _, name := range bad {
+		if want := "sails.loft.example.com: default/" + name + " cannot be read: "; !strings.Contains(told, want) {
+			t.Errorf("told\n%swant %s", told, want)
+		}
+	}
+	kept, err := store.Range(t.Context(), storage.RangeRequest{Prefix: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range kept.Entries {
+		if isBad := slices.Contains(bad, strings.TrimPrefix(e.Key, key)); strings.Contains(string(e.Value), `"loft.example.com/v2"`) == isBad {
+			t.Errorf("%s: stored as %s", e.Key, e.Value)
+		}
+	}
+	if def := l.call(200, "GET", sailsDef, "", ""); !strings.Contains(def, `"storedVersions":["v1","v2"]`) {
+		t.Errorf("there are objects of which nobody knows the version, and the definition is %s", def)
+	}
+	for _, name := range bad {
+		if _, err := store.Delete(t.Context(), key+name, storage.Pre{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, told := migrate(0, "sails.loft.example.com"); out != "sails.loft.example.com: 19 objects, 0 stored again; all are stored as v2\n" {
+		t.Errorf("after they have gone: got %q and told\n%s", out, told)
+	}
+
+	put("/registry/configmaps/default/typed", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed","namespace":"default"},"data":5}`)
+	put("/registry/namespaces/strange", `{"kind":"Namespace","apiVersion":"v99","metadata":{"name":"strange"}}`)
+	for resource, want := range map[string]string{"configmaps": "configmaps: default/typed cannot be read: ", "namespaces": "namespaces: strange cannot be read: "} {
+		if _, told := migrate(exitUnreadable, resource); strings.Count(told, want) != 1 || strings.Count(told, " cannot be read: ") != 1 {
+			t.Errorf("told\n%swant one %s", told, want)
+		}
 	}
 }

@@ -89,6 +89,8 @@ type Version struct {
 	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge. Of a lazy kind
 	// it is compiled by the first who asks.
 	Type func() *typeinfo.Type
+	// Lazy says that nobody needs to have asked for Type yet. Who can wait asks for it with the first object.
+	Lazy bool
 	// Protobuf says that objects of the version have a protobuf form: the fields of the Go type are numbered.
 	Protobuf bool
 	// Settled reports of JSON that is stored in the version whether it is what decoding and completing it gives. nil: it is,

@@ -82,6 +82,7 @@ func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 	return &Version{
 		GVK:      gvk,
 		Type:     typ,
+		Lazy:     t.scheme.IsLazy(gvk.GroupKind()),
 		Protobuf: t.numbered(gvk),
 		Schema:   sync.OnceValue(func() *schema.Schema { return t.schema(typ()) }),
 		Needs:    t.needs,

@@ -69,3 +69,17 @@ func IsUnreadable(err error) bool {
 	text := StatusOf(err).Message
 	return strings.Contains(text, CorruptObject) || strings.Contains(text, StrangeObject)
 }
+
+// UnreadableKey returns the key in the store of the first object that an error of IsUnreadable names, and why that cannot be read. The key
+// is "" if the error names none.
+func UnreadableKey(err error) (key, why string) {
+	status := StatusOf(err)
+	why = status.Message
+	if d := status.Details; d != nil && len(d.Causes) > 0 {
+		why = d.Causes[0].Message
+	}
+	if _, rest, ok := strings.Cut(why, ", Key: "); ok {
+		key, _, _ = strings.Cut(rest, ", ")
+	}
+	return key, why
+}

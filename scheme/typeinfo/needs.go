@@ -81,7 +81,11 @@ func ParseNeed(t *Type, text string) (Need, error) {
 
 func parseTerm(t *Type, text string) (Term, error) {
 	if inside, ok := strings.CutPrefix(text, "milli("); ok {
-		path, end, err := parsePath(t, strings.TrimSuffix(inside, ")"), false)
+		inside, closed := strings.CutSuffix(inside, ")")
+		if !closed {
+			return Term{}, fmt.Errorf("%q has no closing parenthesis", text)
+		}
+		path, end, err := parsePath(t, inside, false)
 		if err == nil && (end.Kind != Map || end.ElemPointer || !isQuantity(end.Elem)) {
 			err = fmt.Errorf("%q is no map of quantities", text)
 		}
@@ -91,8 +95,12 @@ func parseTerm(t *Type, text string) (Term, error) {
 		return relation(t, Term{Op: NeedWithin, Other: b}, a)
 	}
 	if a, b, ok := strings.Cut(text, " is "); ok {
-		if list, field, ok := strings.Cut(b, "[0]"); ok {
-			return relation(t, Term{Op: NeedFirst, Other: list, Text: strings.TrimPrefix(field, ".")}, a)
+		if list, rest, ok := strings.Cut(b, "[0]"); ok {
+			field, dotted := strings.CutPrefix(rest, ".")
+			if dotted == (field == "") {
+				return Term{}, fmt.Errorf("%q is no field of the first element", rest)
+			}
+			return relation(t, Term{Op: NeedFirst, Other: list, Text: field}, a)
 		}
 		return relation(t, Term{Op: NeedSame, Other: b}, a)
 	}

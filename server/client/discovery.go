@@ -24,20 +24,22 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 	return found.PreferredVersion.Version, err
 }
 
-// StorageVersionHash returns what stands for the version in which the server stores a resource; "" if it does not say, or has no such
-// resource.
-func (c *Client) StorageVersionHash(ctx context.Context, gvr meta.GroupVersionResource) (string, error) {
+// APIResource returns what discovery says of a resource; nothing if the server has no such resource in that version.
+func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource) (meta.APIResource, error) {
 	var found struct {
 		Resources []meta.APIResource `json:"resources"`
 	}
 	path := "/apis/" + url.PathEscape(gvr.Group) + "/" + url.PathEscape(gvr.Version)
+	if gvr.Group == "" {
+		path = "/api/" + url.PathEscape(gvr.Version)
+	}
 	err := c.do(ctx, &call{method: http.MethodGet, path: path, accept: codec.JSONType}, func(data []byte) error {
 		return json.Unmarshal(data, &found)
 	})
 	for i := range found.Resources {
 		if found.Resources[i].Name == gvr.Resource {
-			return found.Resources[i].StorageVersionHash, err
+			return found.Resources[i], err
 		}
 	}
-	return "", err
+	return meta.APIResource{}, err
 }

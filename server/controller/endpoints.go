@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -125,7 +126,7 @@ func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, er
 	}
 	pods := c.pods.of(name, s)
 	trigger := c.pods.triggers.next(name, s, pods)
-	want := s.subsets(name, pods)
+	want := repack(append(s.subsets(name, pods), c.held(name, have)...))
 	over := truncate(want)
 	want = repack(want) // without what is empty now
 	if have.ResourceVersion != "" && c.right(have, s, want, over) {
@@ -139,6 +140,18 @@ func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, er
 	}
 	setAnnotation(&have.ObjectMeta, annotationOverCapacity, mark)
 	return 0, c.write(ctx, name, have)
+}
+
+// held are the addresses of pods that are hidden, as they are in Endpoints.
+func (c *Endpoints) held(name Name, have *corev1.Endpoints) []corev1.EndpointSubset {
+	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hides(name, a.TargetRef) }
+	var list []corev1.EndpointSubset
+	for _, s := range have.Subsets {
+		s.Addresses = slices.DeleteFunc(slices.Clone(s.Addresses), gone)
+		s.NotReadyAddresses = slices.DeleteFunc(slices.Clone(s.NotReadyAddresses), gone)
+		list = append(list, s)
+	}
+	return list
 }
 
 // present reads the Endpoints of a service; without a revision if there are none.

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -95,11 +96,6 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 	for _, family := range s.Families {
 		plans.add(discoveryv1.AddressType(family), sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress})
 	}
-	for i := range pods {
-		if err := c.place(name, s, &pods[i], plans); err != nil && missing == nil {
-			missing = err
-		}
-	}
 	var own, foreign []*discoveryv1.EndpointSlice // of a service that is gone
 	for _, slice := range existing {
 		if ownedBy(slice, s.UID) {
@@ -108,6 +104,12 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 			foreign = append(foreign, slice)
 		}
 	}
+	for i := range pods {
+		if err := c.place(name, s, &pods[i], own, plans); err != nil && missing == nil {
+			missing = err
+		}
+	}
+	c.hold(name, own, plans)
 	all = plans.changes(own)
 	all.drop = append(all.drop, foreign...)
 	if s.Deleting { // the garbage collector may be at it
@@ -116,12 +118,40 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 	return all, missing
 }
 
+// hold adds the endpoints of pods that are hidden to the plans, as they are in the slices.
+func (c *EndpointSlices) hold(name Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
+	for _, slice := range own {
+		plan := plans[slice.AddressType]
+		for i := range slice.Endpoints {
+			if e := slice.Endpoints[i]; plan != nil && c.pods.hides(name, e.TargetRef) {
+				plan.group(slice.Ports).add(&e)
+			}
+		}
+	}
+}
+
+// node returns what is known of the node of a pod. Of a node that is hidden, that is what the slices say.
+func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *nodeView {
+	name := Name{"", pod.Node}
+	if !c.nodes.Hidden(name) {
+		return c.nodes.Get(name)
+	}
+	for _, slice := range own {
+		for i := range slice.Endpoints {
+			if e := &slice.Endpoints[i]; e.Zone != nil && scheme.OrZero(e.NodeName) == pod.Node {
+				return &nodeView{Zone: *e.Zone}
+			}
+		}
+	}
+	return &nodeView{}
+}
+
 // place adds a pod to the plans for the addresses that it has.
-func (c *EndpointSlices) place(name Name, s *serviceView, pod *selected, plans slicePlans) error {
+func (c *EndpointSlices) place(name Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans) error {
 	if !pod.backs() {
 		return nil
 	}
-	node := c.nodes.Get(Name{"", pod.Node})
+	node := c.node(pod, own)
 	if node == nil && !s.PublishNotReady {
 		return fmt.Errorf("skipping Pod %s for Service %s/%s: Node %s Not Found", pod.name, name.Namespace, name.Name, pod.Node)
 	}

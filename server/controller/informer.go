@@ -92,7 +92,8 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 }
 
 // Source is the Source of the names that the changes concern: names returns those for each object that is there, and for each
-// that changes. before is nil of an object that is new, now of one that is gone. names must return soon, and stand several calls at
+// that changes. before is nil of an object that is new, now of one that is gone. Both are nil when an object ceases to be hidden,
+// whether it is gone or can be read; if it can be read, names is called for it as a new object after that. names must return soon, and stand several calls at
 // once, in any order; what it finds in other Informers may be older or newer, so each that counts needs a Source of its own.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
@@ -152,7 +153,12 @@ func (i *Informer[V]) set(name Name, v *V) {
 		return // what has changed is nothing to anybody here
 	}
 	for _, r := range readers {
-		r.changed(name, before, v)
+		if wasHidden {
+			r.changed(name, nil, nil)
+		}
+		if before != nil || v != nil {
+			r.changed(name, before, v)
+		}
 	}
 }
 

@@ -173,7 +173,7 @@ func newServicePods(in *Informers) *servicePods {
 }
 
 // source has the services that change, but for those whose endpoints are left to others, and of each pod that changes those that it
-// was or is one of.
+// was or is one of. Endpoints of a pod that was hidden may be with any service of its namespace.
 func (sp *servicePods) source() Source {
 	changed := sp.services.Source(func(name Name, _, now *serviceView) []Name {
 		if now != nil && !now.managed() {
@@ -184,7 +184,8 @@ func (sp *servicePods) source() Source {
 	return Join(changed, sp.pods.Source(func(pod Name, before, now *podView) []Name {
 		var list []Name
 		sp.services.Each(pod.Namespace, func(name Name, s *serviceView) {
-			if before != nil && s.selects(before.Labels) || now != nil && s.selects(now.Labels) {
+			wasHidden := before == nil && now == nil && s.managed()
+			if wasHidden || before != nil && s.selects(before.Labels) || now != nil && s.selects(now.Labels) {
 				list = append(list, name)
 			}
 		})
@@ -202,4 +203,10 @@ func (sp *servicePods) of(service Name, s *serviceView) []selected {
 	})
 	slices.SortFunc(list, func(a, b selected) int { return strings.Compare(a.name, b.name) })
 	return list
+}
+
+// hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has become of the pod, so the endpoint stays
+// as it is.
+func (sp *servicePods) hides(service Name, ref *corev1.ObjectReference) bool {
+	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(Name{service.Namespace, ref.Name})
 }
