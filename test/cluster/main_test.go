@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"log"
 	"os"
@@ -73,7 +72,10 @@ func buildAll() error {
 			}
 			continue
 		}
-		flags := "-s -w -X k8s.io/component-base/version.gitVersion=" + cmp.Or(p.version, "none")
+		flags := "-s -w"
+		if p.version != "" {
+			flags += " -X k8s.io/component-base/version.gitVersion=" + p.version
+		}
 		cmd := exec.Command("go", "build", "-ldflags="+flags, "-o", out, p.pkg)
 		cmd.Dir = p.module
 		if out, err := cmd.CombinedOutput(); err != nil {
