@@ -455,9 +455,11 @@ var intOrString = typeinfo.For[meta.IntOrString]()
 
 // nameTable finds fields by name.
 type nameTable struct {
-	seed  uint64
-	shift uint8
-	slots []nameSlot // each name has its own; none: there are no names
+	// filter has a bit for the length and the first character of each name. A name without its bit is none of them.
+	filter uint64
+	seed   uint64
+	shift  uint8
+	slots  []nameSlot // each name has its own; none: there are no names
 }
 
 // nameSlot is a place in a nameTable, empty without a field.
@@ -506,6 +508,7 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 func (t *nameTable) place(fields []needField) bool {
 	clear(t.slots)
 	for i := range fields {
+		t.filter |= filterBit(fields[i].name)
 		hash := hashName(fields[i].name)
 		slot := t.slot(hash)
 		if slot.field != nil {
@@ -523,13 +526,21 @@ func (t *nameTable) slot(h nameHash) *nameSlot {
 
 // find returns the field with a name, nil if there is none.
 func (t *nameTable) find(name string) *needField {
-	if len(t.slots) == 0 {
+	if t.filter&filterBit(name) == 0 {
 		return nil
 	}
 	hash := hashName(name)
 	slot := t.slot(hash)
-	if slot.hash.first != hash.first || slot.hash.last != hash.last || slot.hash.length != hash.length || slot.field == nil || len(name) > 16 && slot.field.name != name {
+	if slot.hash != hash || slot.field == nil || len(name) > 16 && slot.field.name != name {
 		return nil
 	}
 	return slot.field
+}
+
+// filterBit is the bit of a name in a filter.
+func filterBit(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((uint(name[0])*7 + uint(len(name))) % 64)
 }

@@ -62,9 +62,7 @@ func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 // more than two digits, and the values of types with a JSON form of their own, floats, byte strings and map entries.
 func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0]}
-	for range p.count {
-		out.Fields = append(out.Fields, "")
-	}
+	out.reserve(p.count)
 	e, err := parseEnvelope(data)
 	if err != nil {
 		return err
