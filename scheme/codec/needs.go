@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -92,6 +94,9 @@ type needField struct {
 	tests  []needTest
 	// simple says that all there is to do is the one test whether the value is full, for this object.
 	simple bool
+	// into says that all there is to do is to look into it: a struct, or a list of structs.
+	into bool
+	wire uint64 // how protobuf has a number or string, for simple fields; no wire type for others
 }
 
 // needTest finds a fact about a value.
@@ -414,6 +419,8 @@ func (f *needFrame) finish(proto bool) {
 		field := &n.fields[i]
 		field.seen = 1 << (i % maxFacts)
 		field.simple = field.below == nil && !field.opaque && len(field.tests) == 1 && field.tests[0].op == testFull && field.tests[0].up == 0
+		field.into = field.below != nil && !field.opaque && len(field.tests) == 0 && field.kind != typeinfo.Map
+		field.wire = wireOf(field.kind)
 		if number := int(field.number); proto && number > 0 && number < smallNumbers {
 			n.numbers = append(n.numbers, make([]*needField, max(0, number+1-len(n.numbers)))...)
 			n.numbers[number] = field
@@ -428,6 +435,17 @@ func (f *needFrame) finish(proto bool) {
 	if n.names, ok = makeNameTable(n.fields); !ok {
 		n.lacking, n.zeroLacks = true, true
 	}
+}
+
+// wireOf returns the wire type of a number or string, and of all else what is none.
+func wireOf(k typeinfo.Kind) uint64 {
+	switch k {
+	case typeinfo.String:
+		return uint64(protowire.BytesType)
+	case typeinfo.Bool, typeinfo.Int32, typeinfo.Int64:
+		return uint64(protowire.VarintType)
+	}
+	return 8
 }
 
 // kindOf says when a field is empty.

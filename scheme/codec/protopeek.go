@@ -124,7 +124,7 @@ func (l *protoLook) enter(m *peekMessage) {
 // message walks a message, which may be one of several that are to be merged.
 func (l *protoLook) message(m *peekMessage, data []byte) error {
 	for len(data) > 0 {
-		number, typ, n := protowire.ConsumeTag(data)
+		number, typ, n := consumeTag(data)
 		if n < 0 {
 			return wireError(n)
 		}
@@ -160,7 +160,7 @@ func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data
 	if typ != protowire.BytesType || f.wire() != typ {
 		return 0, f.wrongType(typ)
 	}
-	v, n := protowire.ConsumeBytes(data)
+	v, n := consumeBytes(data)
 	if n < 0 {
 		return 0, wireError(n)
 	}
