@@ -165,12 +165,28 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// consumeTag is protowire.ConsumeTag, quick for fields up to 15.
+// consumeTag is protowire.ConsumeTag, quick for tags of one and two bytes.
 func consumeTag(data []byte) (protowire.Number, protowire.Type, int) {
 	if len(data) > 0 && 1<<3 <= data[0] && data[0] < 0x80 {
 		return protowire.Number(data[0] >> 3), protowire.Type(data[0] & 7), 1
 	}
+	if len(data) > 1 && data[0] >= 0x80 && 0 < data[1] && data[1] < 0x80 {
+		return protowire.Number(data[1])<<4 | protowire.Number(data[0]&0x7F>>3), protowire.Type(data[0] & 7), 2
+	}
 	return protowire.ConsumeTag(data)
+}
+
+// consumeValue is protowire.ConsumeFieldValue, quick for numbers and lengths below 128.
+func consumeValue(number protowire.Number, typ protowire.Type, data []byte) int {
+	if len(data) > 0 && data[0] < 0x80 {
+		switch {
+		case typ == protowire.VarintType:
+			return 1
+		case typ == protowire.BytesType && int(data[0]) < len(data):
+			return 1 + int(data[0])
+		}
+	}
+	return protowire.ConsumeFieldValue(number, typ, data)
 }
 
 // consumeBytes is protowire.ConsumeBytes, quick for less than 128 bytes.

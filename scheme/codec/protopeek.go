@@ -134,7 +134,7 @@ func (l *protoLook) message(m *peekMessage, data []byte) error {
 			if n, err = l.field(m, f, typ, data); err != nil {
 				return err
 			}
-		} else if n = protowire.ConsumeFieldValue(number, typ, data); n < 0 {
+		} else if n = consumeValue(number, typ, data); n < 0 {
 			return wireError(n)
 		}
 		data = data[n:]
