@@ -97,8 +97,9 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 		switch {
 		case f != nil:
 			start := l.Pos
-			err = l.member(paths, f, key)
-			l.found(&look, f, start)
+			if err = l.member(paths, f, key); err == nil {
+				l.found(&look, f, start)
+			}
 		case len(paths.children) > 0:
 			err = l.visit(paths, key)
 		default:
