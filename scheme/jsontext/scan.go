@@ -207,33 +207,10 @@ func (s *Scanner) Key() (string, error) {
 
 // Member is called where a member of an object may stand, or its end: first says that none came before. It consumes the comma before the
 // member, its key, which begins at at, and the colon, or the closing bracket, in which case it returns false.
-//
-// It reads a key as servers write it at once: one of plain characters, without white space around it.
 func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) {
-	data, i := s.Data, s.Pos
-	if !first && i < len(data) && data[i] == ',' {
-		i++
+	if start, end, ok := s.closeKey(first); ok {
+		return s.Text[start:end], start - 1, true, nil
 	}
-	if i >= len(data) || data[i] != '"' || (i == s.Pos) != first || s.meter != nil {
-		return s.member(first)
-	}
-	for end := i + 1; end+8 <= len(data); end += 8 {
-		marks := special(binary.LittleEndian.Uint64(data[end:]))
-		if marks == 0 {
-			continue
-		}
-		end += bits.TrailingZeros64(marks) / 8
-		if end+1 >= len(data) || data[end] != '"' || data[end+1] != ':' {
-			break
-		}
-		s.Pos = end + 2
-		return s.Text[i+1 : end], i, true, nil
-	}
-	return s.member(first)
-}
-
-// member is Member for everything.
-func (s *Scanner) member(first bool) (key string, at int, more bool, err error) {
 	if more, err = s.More('}', first); err != nil || !more {
 		return "", 0, false, err
 	}
@@ -241,6 +218,36 @@ func (s *Scanner) member(first bool) (key string, at int, more bool, err error) 
 	at = s.Pos
 	key, err = s.Key()
 	return key, at, true, err
+}
+
+// closeKey is Member for a key as servers write it: of plain characters, and without white space around it. Of any other it consumes
+// nothing and returns false.
+func (s *Scanner) closeKey(first bool) (start, end int, ok bool) {
+	data, i := s.Data, s.Pos
+	if s.meter != nil {
+		return 0, 0, false
+	}
+	if !first {
+		if i >= len(data) || data[i] != ',' {
+			return 0, 0, false
+		}
+		i++
+	}
+	if i >= len(data) || data[i] != '"' {
+		return 0, 0, false
+	}
+	i++
+	for start = i; i+8 <= len(data); i += 8 {
+		if marks := special(binary.LittleEndian.Uint64(data[i:])); marks != 0 {
+			end = i + bits.TrailingZeros64(marks)/8
+			if end+2 >= len(data) || data[end] != '"' || data[end+1] != ':' {
+				return 0, 0, false
+			}
+			s.Pos = end + 2
+			return start, end, true
+		}
+	}
+	return 0, 0, false
 }
 
 // Colon consumes the colon behind a key.
@@ -296,9 +303,20 @@ func (s *Scanner) skipObject() error {
 		return err
 	}
 	for first := true; ; first = false {
-		_, _, more, err := s.Member(first)
-		if err != nil || !more {
-			return err
+		if _, _, ok := s.closeKey(first); !ok {
+			more, err := s.More('}', first)
+			if err != nil || !more {
+				return err
+			}
+			if s.Next() != '"' {
+				return errSyntax
+			}
+			if _, _, _, err := s.Quoted(); err != nil {
+				return err
+			}
+			if err := s.Colon(); err != nil {
+				return err
+			}
 		}
 		if err := s.Skip(); err != nil {
 			return err
