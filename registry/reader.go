@@ -217,10 +217,14 @@ func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool,
 	return r.lookJSON(value, load)
 }
 
+// peeks are Peeks that nobody uses. A Peek has room for labels and fields, which is not made anew for each object.
+var peeks = sync.Pool{New: func() any { return new(codec.Peek) }}
+
 func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
-	var peek codec.Peek
+	peek := peeks.Get().(*codec.Peek)
+	defer done(peek)
 	l := r.lookers[0]
-	if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+	if err := l.peekers(load).json.Peek(value, peek); err != nil {
 		return cache.Decoded{}, false, err
 	}
 	if peek.APIVersion != l.apiVersion {
@@ -228,14 +232,14 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
 			return cache.Decoded{}, false, err
 		}
-		if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+		if err := l.peekers(load).json.Peek(value, peek); err != nil {
 			return cache.Decoded{}, false, err
 		}
 	}
 	// A revision that is stored as well is of another time or store: bytes may have been copied from an answer.
 	for peek.Version != (codec.Span{}) {
 		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
-		if err := l.peekers(load).json.Peek(value, &peek); err != nil {
+		if err := l.peekers(load).json.Peek(value, peek); err != nil {
 			return cache.Decoded{}, false, err
 		}
 	}
@@ -245,20 +249,21 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 	if peek.Kind != l.version.GVK.Kind {
 		return cache.Decoded{}, false, otherKind(peek.Kind)
 	}
-	d := l.decoded(value, &peek)
+	d := l.decoded(value, peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
 	return d, load && (peek.Lacks || l.suspect), nil
 }
 
 func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
-	var peek codec.Peek
+	peek := peeks.Get().(*codec.Peek)
+	defer done(peek)
 	i := slices.IndexFunc(r.lookers, func(l *looker) bool { return l.written.proto != nil })
 	if i < 0 {
 		return cache.Decoded{}, false, errNoProtobuf
 	}
 	l := r.lookers[i]
-	err = l.peekers(load).proto.Peek(value, &peek)
+	err = l.peekers(load).proto.Peek(value, peek)
 	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" { // its fields are not those of the message that was read
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
 			return cache.Decoded{}, false, err
@@ -266,7 +271,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 		if l.written.proto == nil {
 			return cache.Decoded{}, false, errNoProtobuf
 		}
-		err = l.peekers(load).proto.Peek(value, &peek)
+		err = l.peekers(load).proto.Peek(value, peek)
 	}
 	switch {
 	case err != nil:
@@ -276,7 +281,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	case peek.Kind != l.version.GVK.Kind:
 		return cache.Decoded{}, false, otherKind(peek.Kind)
 	}
-	d := l.decoded(value, &peek)
+	d := l.decoded(value, peek)
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
 	return d, load && (peek.Lacks || l.suspect), nil
@@ -334,18 +339,29 @@ var (
 	errNoProtobuf = errors.New("stored as protobuf, which the kind does not have")
 )
 
-func (l *looker) decoded(value []byte, peek *codec.Peek) cache.Decoded {
-	return cache.Decoded{Data: value, Labels: labelPairs(peek.Labels), Fields: l.fieldPairs(peek)}
+// done gives a Peek back, without the strings of the object that it was used for.
+func done(peek *codec.Peek) {
+	const most = 64 // few objects have more labels; what one of them needs is not kept
+	if cap(peek.Labels) > most {
+		peek.Labels = nil
+	}
+	clear(peek.Labels[:cap(peek.Labels)])
+	clear(peek.Fields[:cap(peek.Fields)])
+	*peek = codec.Peek{Labels: peek.Labels[:0], Fields: peek.Fields[:0]}
+	peeks.Put(peek)
 }
 
-// labelPairs sorts labels for lookups. Encoded maps are sorted already, but not every writer is us.
-func labelPairs(labels []codec.Label) cache.Pairs {
-	if len(labels) == 0 {
-		return nil
-	}
-	pairs := make(cache.Pairs, len(labels))
-	for i, l := range labels {
-		pairs[i] = cache.Pair{Key: l.Key, Value: l.Value}
+// decoded returns what the cache keeps of an object. Labels and fields are parts of one slice.
+func (l *looker) decoded(value []byte, peek *codec.Peek) cache.Decoded {
+	labels := len(peek.Labels)
+	pairs := l.fieldPairs(labelPairs(make(cache.Pairs, 0, labels+len(l.fields)+2), peek.Labels), peek)
+	return cache.Decoded{Data: value, Labels: pairs[:labels:labels], Fields: pairs[labels:]}
+}
+
+// labelPairs appends labels, sorted for lookups. Encoded maps are sorted already, but not every writer is us.
+func labelPairs(pairs cache.Pairs, labels []codec.Label) cache.Pairs {
+	for _, l := range labels {
+		pairs = append(pairs, cache.Pair{Key: l.Key, Value: l.Value})
 	}
 	byKey := func(a, b cache.Pair) int { return strings.Compare(a.Key, b.Key) }
 	if !slices.IsSortedFunc(pairs, byKey) {
@@ -354,9 +370,8 @@ func labelPairs(labels []codec.Label) cache.Pairs {
 	return pairs
 }
 
-// fieldPairs returns the selectable fields, sorted by label.
-func (l *looker) fieldPairs(peek *codec.Peek) cache.Pairs {
-	pairs := make(cache.Pairs, 0, len(l.fields)+2)
+// fieldPairs appends the selectable fields, sorted by label.
+func (l *looker) fieldPairs(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	named := false
 	for i := range l.fields {
 		if !named && l.fields[i].Label > "metadata.name" {

@@ -228,7 +228,7 @@ func (j *judge) looks(o *cache.Object) bool {
 		j.err = j.s.namedError(j.ctx, o, err)
 		return true
 	}
-	fields := j.looker.fieldPairs(&peek)
+	fields := j.looker.fieldPairs(nil, &peek)
 	return j.fields.Matches(&fields)
 }
 

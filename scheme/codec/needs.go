@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -92,6 +94,9 @@ type needField struct {
 	tests  []needTest
 	// simple says that all there is to do is the one test whether the value is full, for this object.
 	simple bool
+	// into says that all there is to do is to look into it: a struct, or a list of structs.
+	into bool
+	wire uint64 // how protobuf has a number or string, for simple fields; no wire type for others
 }
 
 // needTest finds a fact about a value.
@@ -414,6 +419,8 @@ func (f *needFrame) finish(proto bool) {
 		field := &n.fields[i]
 		field.seen = 1 << (i % maxFacts)
 		field.simple = field.below == nil && !field.opaque && len(field.tests) == 1 && field.tests[0].op == testFull && field.tests[0].up == 0
+		field.into = field.below != nil && !field.opaque && len(field.tests) == 0 && field.kind != typeinfo.Map
+		field.wire = wireOf(field.kind)
 		if number := int(field.number); proto && number > 0 && number < smallNumbers {
 			n.numbers = append(n.numbers, make([]*needField, max(0, number+1-len(n.numbers)))...)
 			n.numbers[number] = field
@@ -428,6 +435,17 @@ func (f *needFrame) finish(proto bool) {
 	if n.names, ok = makeNameTable(n.fields); !ok {
 		n.lacking, n.zeroLacks = true, true
 	}
+}
+
+// wireOf returns the wire type of a number or string, and of all else what is none.
+func wireOf(k typeinfo.Kind) uint64 {
+	switch k {
+	case typeinfo.String:
+		return uint64(protowire.BytesType)
+	case typeinfo.Bool, typeinfo.Int32, typeinfo.Int64:
+		return uint64(protowire.VarintType)
+	}
+	return 8
 }
 
 // kindOf says when a field is empty.
@@ -455,9 +473,11 @@ var intOrString = typeinfo.For[meta.IntOrString]()
 
 // nameTable finds fields by name.
 type nameTable struct {
-	seed  uint64
-	shift uint8
-	slots []nameSlot // each name has its own; none: there are no names
+	// filter has a bit for the length and the first character of each name. A name without its bit is none of them.
+	filter uint64
+	seed   uint64
+	shift  uint8
+	slots  []nameSlot // each name has its own; none: there are no names
 }
 
 // nameSlot is a place in a nameTable, empty without a field.
@@ -506,6 +526,7 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 func (t *nameTable) place(fields []needField) bool {
 	clear(t.slots)
 	for i := range fields {
+		t.filter |= filterBit(fields[i].name)
 		hash := hashName(fields[i].name)
 		slot := t.slot(hash)
 		if slot.field != nil {
@@ -523,13 +544,21 @@ func (t *nameTable) slot(h nameHash) *nameSlot {
 
 // find returns the field with a name, nil if there is none.
 func (t *nameTable) find(name string) *needField {
-	if len(t.slots) == 0 {
+	if t.filter&filterBit(name) == 0 {
 		return nil
 	}
 	hash := hashName(name)
 	slot := t.slot(hash)
-	if slot.hash.first != hash.first || slot.hash.last != hash.last || slot.hash.length != hash.length || slot.field == nil || len(name) > 16 && slot.field.name != name {
+	if slot.hash != hash || slot.field == nil || len(name) > 16 && slot.field.name != name {
 		return nil
 	}
 	return slot.field
+}
+
+// filterBit is the bit of a name in a filter.
+func filterBit(name string) uint64 {
+	if name == "" {
+		return 1
+	}
+	return 1 << ((uint(name[0])*7 + uint(len(name))) % 64)
 }

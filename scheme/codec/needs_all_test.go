@@ -268,6 +268,26 @@ func TestTypicalProofs(t *testing.T) {
 	}
 }
 
+// TestCutShort cuts what is complete at each byte: there is an error, or a suspicion, or the rest lacks nothing.
+func TestCutShort(t *testing.T) {
+	p := newProver(t)
+	for name, text := range typical {
+		gvk := kindOf(name)
+		decoded, err := p.codecs.Decode(codec.DecodeRequest{Data: []byte(text), Default: gvk})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		p.Default(decoded.Object)
+		complete, _ := codec.AppendJSON(nil, decoded.Object)
+		data, _ := codec.AppendProto(nil, decoded.Object)
+		for _, whole := range [][]byte{complete, data} {
+			for n := range whole {
+				p.check(t, gvk, whole[:n:n])
+			}
+		}
+	}
+}
+
 // eachWithout calls f with an object without one of its members, for each member at any depth.
 func eachWithout(t testing.TB, text []byte, f func([]byte)) {
 	var tree any

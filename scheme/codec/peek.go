@@ -2,6 +2,7 @@ package codec
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
@@ -124,9 +125,7 @@ type peeker struct {
 // for data that is no well-formed JSON object. data must not change while out is in use.
 func (p *Peeker) Peek(data []byte, out *Peek) error {
 	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0], Head: 1}
-	for range p.count {
-		out.Fields = append(out.Fields, "")
-	}
+	out.reserve(p.count)
 	l := peeker{Scanner: jsontext.NewScanner(data, true, nil), out: out}
 	if l.Next() != '{' {
 		return errNoObject
@@ -142,6 +141,12 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 		return errNoObject
 	}
 	return nil
+}
+
+// reserve makes room for n fields, which are empty.
+func (p *Peek) reserve(n int) {
+	p.Fields = slices.Grow(p.Fields, n)[:n]
+	clear(p.Fields)
 }
 
 func (l *peeker) top(node *pathNode, need *needNode) error {

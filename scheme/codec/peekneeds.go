@@ -91,15 +91,19 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 			return nil
 		}
 		f := look.find(key)
-		switch c := l.Next(); {
-		case f == nil:
-			err = l.visit(paths, key)
-		case f.simple && l.simple(&look, f, c):
+		if c := l.Next(); f != nil && f.simple && l.simple(&look, f, c) {
+			f = nil // all is found
+		}
+		switch {
+		case f != nil:
+			start := l.Pos
+			if err = l.member(paths, f, key); err == nil {
+				l.found(&look, f, start)
+			}
+		case len(paths.children) > 0:
 			err = l.visit(paths, key)
 		default:
-			start := l.Pos
-			err = l.member(paths, f, key)
-			l.found(&look, f, start)
+			err = l.Skip()
 		}
 		if err != nil {
 			return err

@@ -141,7 +141,7 @@ func parseEnvelope(data []byte) (envelope, error) {
 // eachField calls f with each length-delimited field of a message and skips the others.
 func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	for len(data) > 0 {
-		num, typ, n := protowire.ConsumeTag(data)
+		num, typ, n := consumeTag(data)
 		if n < 0 {
 			return wireError(n)
 		}
@@ -153,7 +153,7 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 			data = data[n:]
 			continue
 		}
-		value, n := protowire.ConsumeBytes(data)
+		value, n := consumeBytes(data)
 		if n < 0 {
 			return wireError(n)
 		}
@@ -163,6 +163,39 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 		data = data[n:]
 	}
 	return nil
+}
+
+// consumeTag is protowire.ConsumeTag, quick for tags of one and two bytes.
+func consumeTag(data []byte) (protowire.Number, protowire.Type, int) {
+	if len(data) > 0 && 1<<3 <= data[0] && data[0] < 0x80 {
+		return protowire.Number(data[0] >> 3), protowire.Type(data[0] & 7), 1
+	}
+	if len(data) > 1 && data[0] >= 0x80 && 0 < data[1] && data[1] < 0x80 {
+		return protowire.Number(data[1])<<4 | protowire.Number(data[0]&0x7F>>3), protowire.Type(data[0] & 7), 2
+	}
+	return protowire.ConsumeTag(data)
+}
+
+// consumeValue is protowire.ConsumeFieldValue, quick for numbers and lengths below 128.
+func consumeValue(number protowire.Number, typ protowire.Type, data []byte) int {
+	if len(data) > 0 && data[0] < 0x80 {
+		switch {
+		case typ == protowire.VarintType:
+			return 1
+		case typ == protowire.BytesType && int(data[0]) < len(data):
+			return 1 + int(data[0])
+		}
+	}
+	return protowire.ConsumeFieldValue(number, typ, data)
+}
+
+// consumeBytes is protowire.ConsumeBytes, quick for less than 128 bytes.
+func consumeBytes(data []byte) ([]byte, int) {
+	if len(data) > 0 && data[0] < 0x80 && int(data[0]) < len(data) {
+		n := 1 + int(data[0])
+		return data[1:n], n
+	}
+	return protowire.ConsumeBytes(data)
 }
 
 // wireError words a protowire error as Kubernetes does.

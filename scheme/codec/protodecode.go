@@ -40,7 +40,7 @@ func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) erro
 		if err := r.meter.Step(stepsPerField); err != nil {
 			return err
 		}
-		number, typ, n := protowire.ConsumeTag(data)
+		number, typ, n := consumeTag(data)
 		if n < 0 {
 			return wireError(n)
 		}
@@ -69,7 +69,7 @@ func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at t
 		if typ != protowire.BytesType {
 			return 0, f.wrongType(typ)
 		}
-		entry, n := protowire.ConsumeBytes(data)
+		entry, n := consumeBytes(data)
 		if n < 0 {
 			return 0, wireError(n)
 		}
@@ -96,7 +96,7 @@ func (f *protoField) wrongType(typ protowire.Type) error {
 // element appends one element to a list, or several if scalars are packed.
 func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ == protowire.BytesType && f.wire() != protowire.BytesType {
-		packed, n := protowire.ConsumeBytes(data)
+		packed, n := consumeBytes(data)
 		if n < 0 {
 			return 0, wireError(n)
 		}
@@ -171,7 +171,7 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at t
 		*typeinfo.As[float64](at) = math.Float64frombits(v)
 		return n, nil
 	}
-	v, n := protowire.ConsumeBytes(data)
+	v, n := consumeBytes(data)
 	if n < 0 {
 		return 0, wireError(n)
 	}
@@ -220,14 +220,14 @@ func (r *protoReader) entry(f *protoField, data []byte, at typeinfo.Pointer) err
 		to.Value(f.typ.Go).Set(reflect.MakeSlice(f.typ.Go, 0, 0))
 	}
 	for len(data) > 0 {
-		number, typ, n := protowire.ConsumeTag(data)
+		number, typ, n := consumeTag(data)
 		if n < 0 {
 			return wireError(n)
 		}
 		data = data[n:]
 		switch {
 		case number == 1 && typ == protowire.BytesType:
-			b, l := protowire.ConsumeBytes(data)
+			b, l := consumeBytes(data)
 			if l < 0 {
 				return wireError(l)
 			}
@@ -264,7 +264,7 @@ func (r *protoReader) stringEntry(data []byte, at *map[string]string) error {
 // parseStringEntry returns the key and the value of an entry of a map of strings. They are parts of data.
 func parseStringEntry(data []byte) (k, v []byte, err error) {
 	for len(data) > 0 {
-		number, typ, n := protowire.ConsumeTag(data)
+		number, typ, n := consumeTag(data)
 		if n < 0 {
 			return nil, nil, wireError(n)
 		}
@@ -276,7 +276,7 @@ func parseStringEntry(data []byte) (k, v []byte, err error) {
 			data = data[n:]
 			continue
 		}
-		b, n := protowire.ConsumeBytes(data)
+		b, n := consumeBytes(data)
 		if n < 0 {
 			return nil, nil, wireError(n)
 		}

@@ -62,9 +62,7 @@ func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 // more than two digits, and the values of types with a JSON form of their own, floats, byte strings and map entries.
 func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0]}
-	for range p.count {
-		out.Fields = append(out.Fields, "")
-	}
+	out.reserve(p.count)
 	e, err := parseEnvelope(data)
 	if err != nil {
 		return err
@@ -126,7 +124,7 @@ func (l *protoLook) enter(m *peekMessage) {
 // message walks a message, which may be one of several that are to be merged.
 func (l *protoLook) message(m *peekMessage, data []byte) error {
 	for len(data) > 0 {
-		number, typ, n := protowire.ConsumeTag(data)
+		number, typ, n := consumeTag(data)
 		if n < 0 {
 			return wireError(n)
 		}
@@ -136,7 +134,7 @@ func (l *protoLook) message(m *peekMessage, data []byte) error {
 			if n, err = l.field(m, f, typ, data); err != nil {
 				return err
 			}
-		} else if n = protowire.ConsumeFieldValue(number, typ, data); n < 0 {
+		} else if n = consumeValue(number, typ, data); n < 0 {
 			return wireError(n)
 		}
 		data = data[n:]
@@ -162,7 +160,7 @@ func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data
 	if typ != protowire.BytesType || f.wire() != typ {
 		return 0, f.wrongType(typ)
 	}
-	v, n := protowire.ConsumeBytes(data)
+	v, n := consumeBytes(data)
 	if n < 0 {
 		return 0, wireError(n)
 	}
