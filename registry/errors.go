@@ -52,8 +52,8 @@ func (s *Store) apiError(err error, name string) error {
 	}
 }
 
-// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what can be deleted unread. An object of a
-// version that is not known is not called corrupt.
+// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what
+// can be deleted unread. An object of a version that is not known is not called corrupt.
 func corruptStorage(e *storage.Error) string {
 	what := meta.CorruptObject
 	if e.Err != nil && strings.HasSuffix(e.Err.Error(), notKnown) {

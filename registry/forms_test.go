@@ -300,8 +300,9 @@ func TestSettledOnce(t *testing.T) {
 	}
 }
 
-// TestEmptiedStatusHasDefaults: the status of a new object is taken out before the object is stored, and its default is shown from the
-// answer of the create on, to whoever reads or selects. The store has the object without it.
+// TestEmptiedStatusHasDefaults: the status of a new object is taken out before the object is
+// stored, and its default is shown from the answer of the create on, to whoever reads or selects.
+// The store has the object without it.
 func TestEmptiedStatusHasDefaults(t *testing.T) {
 	text := strings.Replace(gizmoV1, `"status":{`, `"status":{"default":{"phase":"Pending"},`, 1)
 	res := gizmos(gizmoKind(t, func(d *kind.Dynamic) {

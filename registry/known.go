@@ -29,8 +29,9 @@ func KnownOf[T meta.Object](stores Stores, resource meta.GroupResource) *Known[T
 	return &Known[T]{stores: stores, resource: resource}
 }
 
-// List returns all objects that can be read, none if there is no such resource: as the cache has them, or, if consistent, with all that
-// was written before. They are shared and not to be changed. The error is a *meta.StatusError.
+// List returns all objects that can be read, none if there is no such resource: as the cache has
+// them, or, if consistent, with all that was written before. They are shared and not to be changed.
+// The error is a *meta.StatusError.
 func (k *Known[T]) List(ctx context.Context, consistent bool) ([]T, error) {
 	now, err := k.load(ctx, consistent)
 	if err != nil {
@@ -39,8 +40,8 @@ func (k *Known[T]) List(ctx context.Context, consistent bool) ([]T, error) {
 	return now.objects, nil
 }
 
-// Hidden returns why there is an object of a name, outside of namespaces, that List does not return: it cannot be read. It is nil if there
-// is no such object as the cache has it.
+// Hidden returns why there is an object of a name, outside of namespaces, that List does not
+// return: it cannot be read. It is nil if there is no such object as the cache has it.
 func (k *Known[T]) Hidden(ctx context.Context, name string) error {
 	now, err := k.load(ctx, false)
 	if err != nil {

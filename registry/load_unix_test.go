@@ -126,8 +126,8 @@ func loadPods(tb testing.TB, kinds *kind.Types, codecs *codec.Factory, engine *m
 	return store, c.Close
 }
 
-// BenchmarkLoad loads pods that lack nothing, and pods that each lack one default. ns/op is wall-clock time, cpu-ms/op what it takes
-// of all processors.
+// BenchmarkLoad loads pods that lack nothing, and pods that each lack one default. ns/op is
+// wall-clock time, cpu-ms/op what it takes of all processors.
 func BenchmarkLoad(b *testing.B) {
 	kinds, codecs := podKind(b)
 	for _, protobuf := range []bool{false, true} {

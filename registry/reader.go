@@ -23,13 +23,15 @@ import (
 // reader finds in stored bytes what the cache wants to know, turns them into objects, and objects into bytes. It is
 // immutable.
 //
-// Bytes are read as they were written, JSON or protobuf, in whatever version that clients are served in. A conversion to another such
-// version may fail, or take its time, and that concerns only those who want the result: it is not done on the way into the cache.
+// Bytes are read as they were written, JSON or protobuf, in whatever version that clients are
+// served in. A conversion to another such version may fail, or take its time, and that concerns
+// only those who want the result: it is not done on the way into the cache.
 //
-// What others have written, or this process before it was started, may lack what today's declaration adds, or be in a version that
-// nobody is served in. Such an object is restored when it is loaded: decoded, completed by the defaults of the version that it is
-// stored in, converted, completed by Resource.Complete, and encoded in the storage version. The cache holds those bytes and everything
-// behind it sees complete objects only. What this process has written is complete.
+// What others have written, or this process before it was started, may lack what today's
+// declaration adds, or be in a version that nobody is served in. Such an object is restored when it
+// is loaded: decoded, completed by the defaults of the version that it is stored in, converted,
+// completed by Resource.Complete, and encoded in the storage version. The cache holds those bytes
+// and everything behind it sees complete objects only. What this process has written is complete.
 type reader struct {
 	kind     kind.Kind
 	stored   *kind.Version         // in which objects are written
@@ -42,7 +44,8 @@ type reader struct {
 	failed   func(*storage.Error) // told of objects that do not decode; may be nil
 }
 
-// newReader returns a reader. The needs of a lazy kind are parsed when the first object is loaded, and have a test.
+// newReader returns a reader. The needs of a lazy kind are parsed when the first object is loaded,
+// and have a test.
 func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) (*reader, error) {
 	if stored.Needs != nil && !stored.Lazy {
 		if _, err := parseNeeds(stored.Type(), res.CompleteNeeds); err != nil {
@@ -90,7 +93,8 @@ type peekers struct {
 	proto *codec.ProtoPeeker // nil: the version has no protobuf form
 }
 
-// newLooker returns a looker. An object that is loaded is complete only if it has what needs say, beside what its defaults need.
+// newLooker returns a looker. An object that is loaded is complete only if it has what needs say,
+// beside what its defaults need.
 func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) *looker {
 	l := &looker{
 		version: v, apiVersion: v.GVK.GroupVersion().String(),
@@ -162,7 +166,8 @@ func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
 	return d, err
 }
 
-// load is the cache's Decode: it looks at an object that may lack something, and restores one that does.
+// load is the cache's Decode: it looks at an object that may lack something, and restores one that
+// does.
 func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
 	d, lacks, err := r.lookInto(value, true)
 	switch older := (*olderVersion)(nil); {
@@ -183,8 +188,9 @@ func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
 	return d, err
 }
 
-// restore returns the bytes of a stored object as it is read today, in the storage version. Defaults of the storage version do not complete
-// an object of another version before it is written.
+// restore returns the bytes of a stored object as it is read today, in the storage version.
+// Defaults of the storage version do not complete an object of another version before it is
+// written.
 func (r *reader) restore(value []byte) ([]byte, error) {
 	decoded, err := r.kind.Decode(storedAs(value))
 	if err != nil {
@@ -208,8 +214,9 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	return complete, err
 }
 
-// lookInto returns what it finds in the bytes of an object, and if they are loaded whether they may lack something. The error is an
-// *olderVersion for an object in a version that only stored objects are in.
+// lookInto returns what it finds in the bytes of an object, and if they are loaded whether they may
+// lack something. The error is an *olderVersion for an object in a version that only stored objects
+// are in.
 func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool, err error) {
 	if codec.IsProtobuf(value) {
 		return r.lookProto(value, load)
@@ -217,7 +224,8 @@ func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool,
 	return r.lookJSON(value, load)
 }
 
-// peeks are Peeks that nobody uses. A Peek has room for labels and fields, which is not made anew for each object.
+// peeks are Peeks that nobody uses. A Peek has room for labels and fields, which is not made anew
+// for each object.
 var peeks = sync.Pool{New: func() any { return new(codec.Peek) }}
 
 func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
@@ -317,8 +325,8 @@ func (r *reader) looker(apiVersion string) *looker {
 	return nil
 }
 
-// olderVersion says that an object is in a version that nobody is served in, and has to be restored. Only load meets it: nothing is
-// written in such a version.
+// olderVersion says that an object is in a version that nobody is served in, and has to be
+// restored. Only load meets it: nothing is written in such a version.
 type olderVersion struct{ apiVersion string }
 
 func (e *olderVersion) Error() string { return fmt.Sprintf("stored in version %q", e.apiVersion) }
@@ -358,7 +366,8 @@ func (l *looker) decoded(value []byte, peek *codec.Peek) cache.Decoded {
 	return cache.Decoded{Data: value, Labels: pairs[:labels:labels], Fields: pairs[labels:]}
 }
 
-// labelPairs appends labels, sorted for lookups. Encoded maps are sorted already, but not every writer is us.
+// labelPairs appends labels, sorted for lookups. Encoded maps are sorted already, but not every
+// writer is us.
 func labelPairs(pairs cache.Pairs, labels []codec.Label) cache.Pairs {
 	for _, l := range labels {
 		pairs = append(pairs, cache.Pair{Key: l.Key, Value: l.Value})
@@ -477,17 +486,18 @@ func storedAs(data []byte) codec.DecodeRequest {
 	return req
 }
 
-// encode makes the bytes to store of an object of the hub that is written. The defaults of the storage version complete an object of a Go
-// type: a client may have written in a version without them, and a strategy may have cleared a field. obj may get these defaults, too.
-// form is the form of the bytes if that is known: clients are to see them as they are. It is 0 if they may lack something that the next
-// reader has to add, as in objects without a Go type.
+// encode makes the bytes to store of an object of the hub that is written. The defaults of the
+// storage version complete an object of a Go type: a client may have written in a version without
+// them, and a strategy may have cleared a field. obj may get these defaults, too. form is the form
+// of the bytes if that is known: clients are to see them as they are. It is 0 if they may lack
+// something that the next reader has to add, as in objects without a Go type.
 func (r *reader) encode(ctx context.Context, obj meta.Object) (value []byte, form uint32, err error) {
 	const written = true
 	return r.append(ctx, obj, written)
 }
 
-// append is encode of an object that is written, or only restored: in the storage version, kind and apiVersion first, and without
-// resourceVersion.
+// append is encode of an object that is written, or only restored: in the storage version, kind and
+// apiVersion first, and without resourceVersion.
 func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (value []byte, form uint32, err error) {
 	m := obj.GetObjectMeta()
 	rv := m.ResourceVersion

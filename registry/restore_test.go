@@ -30,8 +30,8 @@ func addAncient(s *scheme.Scheme) {
 	})
 }
 
-// grownWidgets have got defaults and a completion since some of them were stored: a color, which each version defaults in its own way and
-// which cannot be changed, and a size.
+// grownWidgets have got defaults and a completion since some of them were stored: a color, which
+// each version defaults in its own way and which cannot be changed, and a size.
 func grownWidgets(entries ...storage.Entry) options {
 	return options{
 		entries: entries,
@@ -57,8 +57,9 @@ func grownWidgets(entries ...storage.Entry) options {
 	}
 }
 
-// TestRestored reads what older servers have stored: completed by the defaults of the version that it is stored in, converted, completed
-// by the resource. Everything sees that object, and the next write stores it.
+// TestRestored reads what older servers have stored: completed by the defaults of the version that
+// it is stored in, converted, completed by the resource. Everything sees that object, and the next
+// write stores it.
 func TestRestored(t *testing.T) {
 	const other = `"metadata":{"name":"a","namespace":"ns","uid":"u","labels":{"a":"1"}}`
 	for _, tt := range []struct{ name, value, color string }{
@@ -118,7 +119,8 @@ func TestRestoredWatch(t *testing.T) {
 	}
 }
 
-// TestWrittenIsComplete: what this process writes is not looked at again, so Complete is not called for it.
+// TestWrittenIsComplete: what this process writes is not looked at again, so Complete is not called
+// for it.
 func TestWrittenIsComplete(t *testing.T) {
 	o, calls := grownWidgets(), 0
 	declare := o.resource
@@ -158,7 +160,8 @@ func TestRestoreFails(t *testing.T) {
 	}
 }
 
-// TestCompleteIsNotDecoded: what is loaded is decoded only if it may lack something. Complete is called for what is decoded.
+// TestCompleteIsNotDecoded: what is loaded is decoded only if it may lack something. Complete is
+// called for what is decoded.
 func TestCompleteIsNotDecoded(t *testing.T) {
 	const (
 		head     = `{"kind":"Widget","apiVersion":"test.example.com/v1","metadata":{"name":"a","namespace":"ns","uid":"u"}`

@@ -196,13 +196,14 @@ type ResourceOf[T meta.Object] struct {
 	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
 	StoredAsJSON bool
 
-	// Complete fills in what an object that an older server stored may lack and defaults cannot say, after the object was completed
-	// with defaults and converted to the hub. It is pure and idempotent, and called for what is loaded, never for what is written here.
-	// nil: defaults say everything.
+	// Complete fills in what an object that an older server stored may lack and defaults cannot say,
+	// after the object was completed with defaults and converted to the hub. It is pure and idempotent,
+	// and called for what is loaded, never for what is written here. nil: defaults say everything.
 	Complete func(obj T)
-	// CompleteNeeds say what Complete has to find in an object in the storage version so that it changes nothing, as the needs of
-	// scheme.AddDefaulting do. Without them each object that is loaded is decoded. A mistake in them is an error of New; of a lazy kind, which
-	// New does not look into, it is a panic when the first object is loaded.
+	// CompleteNeeds say what Complete has to find in an object in the storage version so that it
+	// changes nothing, as the needs of scheme.AddDefaulting do. Without them each object that is loaded
+	// is decoded. A mistake in them is an error of New; of a lazy kind, which New does not look into,
+	// it is a panic when the first object is loaded.
 	CompleteNeeds []string
 
 	Strategy StrategyOf[T]

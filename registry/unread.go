@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// lenient is an object for a reader who wants to see the others, if this one cannot be read (meta.WithUnread): then it has a
-// meta.Unread in each form.
+// lenient is an object for a reader who wants to see the others, if this one cannot be read
+// (meta.WithUnread): then it has a meta.Unread in each form.
 type lenient struct {
 	*cache.Object
 	s       *Store
@@ -64,7 +64,8 @@ func (s *Store) unread(o *cache.Object, rev storage.Revision, version string, er
 	return &unread{key: o.Key, data: u.AppendJSON(nil, head), head: len(head), form: s.FormOf(version, codec.Media{}), rev: rev, err: err}
 }
 
-// lenient returns an object as those see it whose context is of meta.WithUnread. rev is the revision that it is shown at.
+// lenient returns an object as those see it whose context is of meta.WithUnread. rev is the
+// revision that it is shown at.
 func (s *Store) lenient(o *cache.Object, rev storage.Revision, version string) request.Encoded {
 	if err := o.Err(); err != nil {
 		return s.unread(o, rev, version, s.apiError(err, ""))
@@ -83,7 +84,8 @@ func (s *Store) lenientItems(objects []*cache.Object, version string) iter.Seq[r
 	}
 }
 
-// Unreadable returns why an item of a list cannot be read, whose context is of meta.WithUnread; nil if it can be.
+// Unreadable returns why an item of a list cannot be read, whose context is of meta.WithUnread; nil
+// if it can be.
 func Unreadable(item request.Encoded) error {
 	if u, ok := item.(*unread); ok {
 		return u.err
@@ -139,8 +141,9 @@ func (r *reader) explaining(decode cache.DecodeFunc) cache.DecodeFunc {
 	}
 }
 
-// Check reads an entry of the store as the Store would, and returns why it cannot be read, nil if it can be. version is the apiVersion that
-// it is stored in, "" if that cannot be made out. Custom resources are not converted: a webhook is not asked.
+// Check reads an entry of the store as the Store would, and returns why it cannot be read, nil if
+// it can be. version is the apiVersion that it is stored in, "" if that cannot be made out. Custom
+// resources are not converted: a webhook is not asked.
 func (s *Store) Check(ctx context.Context, e *storage.Entry) (version string, err error) {
 	if e.Err != nil {
 		return "", e.Err

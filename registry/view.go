@@ -75,8 +75,8 @@ func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.Lab
 	}
 }
 
-// Each is All, but an object that cannot be read does not end it: an error of its own, which meta.IsUnreadable knows, is yielded in its
-// place.
+// Each is All, but an object that cannot be read does not end it: an error of its own, which
+// meta.IsUnreadable knows, is yielded in its place.
 func (v View[T]) Each(ctx context.Context, namespace string) iter.Seq2[T, error] {
 	return v.All(meta.WithUnread(ctx), namespace)
 }

@@ -174,7 +174,8 @@ func (s *Scheme) compile(d *deriver) {
 			s.converters[typePair{hub, spoke}]()
 		}
 	}
-	// A stored version that nobody writes needs no conversion from the hub: one that cannot be derived is an error of those who ask.
+	// A stored version that nobody writes needs no conversion from the hub: one that cannot be derived
+	// is an error of those who ask.
 	for _, gvk := range s.sortedStored() {
 		only := s.stored[gvk]
 		hub := s.hubs[only.of]
@@ -192,7 +193,8 @@ func (s *Scheme) compile(d *deriver) {
 // joinDefaults joins declared defaults and registered functions into one walk.
 func (s *Scheme) joinDefaults() { s.defaulter = typeinfo.NewVisitor(s.defaultAction) }
 
-// defaultAction returns what completes a struct of a type with its declared defaults and by registered functions, nil if there is neither.
+// defaultAction returns what completes a struct of a type with its declared defaults and by
+// registered functions, nil if there is neither.
 func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 	declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
 	switch {
@@ -211,8 +213,8 @@ func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 	}
 }
 
-// checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the versions that they are written and
-// stored in, so such a default would never have an effect.
+// checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the
+// versions that they are written and stored in, so such a default would never have an effect.
 func (s *Scheme) checkHubDefaults() {
 	inVersions := map[*typeinfo.Type]bool{}
 	for gvk, t := range s.types {
@@ -253,8 +255,8 @@ func structsBelow(t *typeinfo.Type, found map[*typeinfo.Type]bool) {
 	}
 }
 
-// Needs returns what values of a struct type need to have so that Default leaves the value itself as it is. known is false if that is
-// not known, because a function was registered without needs.
+// Needs returns what values of a struct type need to have so that Default leaves the value itself
+// as it is. known is false if that is not known, because a function was registered without needs.
 func (s *Scheme) Needs(t *typeinfo.Type) (needs []typeinfo.Need, known bool) {
 	needs, known, _ = s.parseNeeds(t)
 	return needs, known

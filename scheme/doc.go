@@ -31,21 +31,25 @@
 //   - A version is not served any more. Register it by AddStored instead of AddKnownTypes, with its type, its defaults and its conversion
 //     to the hub, for as long as something may be stored in it. A conversion from the hub is needed only if StorageVersion names it.
 //
-// These changes lose data or make objects unreadable: another type or protobuf number for a field of a version; a field that is taken out
-// of a version in which it is stored; a check that stored objects do not pass (they are read, and their next update is refused). An
-// object in a version that is not registered at all is unreadable: reading it fails with an error that names the version, and other
-// objects are served.
+// These changes lose data or make objects unreadable: another type or protobuf number for a field
+// of a version; a field that is taken out of a version in which it is stored; a check that stored
+// objects do not pass (they are read, and their next update is refused). An object in a version
+// that is not registered at all is unreadable: reading it fails with an error that names the
+// version, and other objects are served.
 //
-// An object that is read is completed by the defaults of the version that it is stored in, then converted to the hub and to the version
-// that the client asked for. The defaults of those versions do not apply to it. An object that is written is completed by the
-// defaults of the version that the client wrote in and, after all else, by those of the storage version. So a default that only one
-// version declares reaches the objects that are written or stored in that version. A hub that is no version completes nothing:
-// Complete refuses defaults of structs that no version has.
+// An object that is read is completed by the defaults of the version that it is stored in, then
+// converted to the hub and to the version that the client asked for. The defaults of those versions
+// do not apply to it. An object that is written is completed by the defaults of the version that
+// the client wrote in and, after all else, by those of the storage version. So a default that only
+// one version declares reaches the objects that are written or stored in that version. A hub that
+// is no version completes nothing: Complete refuses defaults of structs that no version has.
 //
-// Reading stores nothing. The next write of an object stores all of it in the storage version, even a write that changes nothing else.
-// The command "coracle migrate" writes all objects of a resource in that way, through any server of this library: run it before
-// a version is forgotten. Package schemetest finds the fields that a conversion loses. cmd/wardle keeps a folder that earlier builds of it
-// wrote, and a test that opens it; docs/growing.md goes through these changes with examples.
+// Reading stores nothing. The next write of an object stores all of it in the storage version, even
+// a write that changes nothing else. The command "coracle migrate" writes all objects of a resource
+// in that way, through any server of this library: run it before a version is forgotten. Package
+// schemetest finds the fields that a conversion loses. cmd/wardle keeps a folder that earlier
+// builds of it wrote, and a test that opens it; docs/growing.md goes through these changes with
+// examples.
 //
 // Not here: bytes (scheme/codec), schemas (scheme/schema), what makes a change legal (registry), random objects for
 // tests of all this (scheme/sample), tests of one's own conversions (scheme/schemetest).

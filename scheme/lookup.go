@@ -13,7 +13,8 @@ import (
 // Name returns the name that error messages give the scheme.
 func (s *Scheme) Name() string { return s.name }
 
-// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub). Versions of AddStored do not count.
+// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub).
+// Versions of AddStored do not count.
 func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool {
 	_, only := s.stored[gvk]
 	return !only && s.goType(gvk) != nil

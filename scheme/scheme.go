@@ -129,8 +129,9 @@ func (s *Scheme) AddUnversionedTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 	}
 }
 
-// AddHub makes the type of obj the hub of a kind. Without it the hub is the type of the kind's preferred version. A hub that is no version
-// has no defaults of its own: Complete refuses defaults of structs that only hubs have.
+// AddHub makes the type of obj the hub of a kind. Without it the hub is the type of the kind's
+// preferred version. A hub that is no version has no defaults of its own: Complete refuses defaults
+// of structs that only hubs have.
 func (s *Scheme) AddHub(gk meta.GroupKind, obj meta.Typed) {
 	t, ok := s.structOf("hub of "+gk.String(), obj)
 	if !ok {
@@ -223,15 +224,18 @@ func (s *Scheme) SetVersionPriority(gvs ...meta.GroupVersion) {
 	s.priority[group] = order
 }
 
-// AddDefaulting registers a function that completes values of type T, which may be a kind or a struct below one. It
-// runs for each such value in an object, after the defaults declared in T's tags; parents before what they hold;
-// several functions for one type in order of registration. It also runs for objects that were stored before it was added, and again when an
-// object is stored: it must do nothing to what it has completed.
+// AddDefaulting registers a function that completes values of type T, which may be a kind or a
+// struct below one. It runs for each such value in an object, after the defaults declared in T's
+// tags; parents before what they hold; several functions for one type in order of registration. It
+// also runs for objects that were stored before it was added, and again when an object is stored:
+// it must do nothing to what it has completed.
 //
-// needs say what fn has to find in a T so that it changes nothing (typeinfo.Need has the grammar): "replicas", "!hostNetwork",
-// "apiGroup | kind=ServiceAccount". A server looks for it in the bytes of objects that it loads from the store, and leaves those as they
-// are that have it all. To need more than fn does is safe. Without needs each object that may hold a T is decoded when it is loaded, which
-// takes longer and is right, too. schemetest.Needs tests in a test whether fn needs what is said.
+// needs say what fn has to find in a T so that it changes nothing (typeinfo.Need has the grammar):
+// "replicas", "!hostNetwork", "apiGroup | kind=ServiceAccount". A server looks for it in the bytes
+// of objects that it loads from the store, and leaves those as they are that have it all. To need
+// more than fn does is safe. Without needs each object that may hold a T is decoded when it is
+// loaded, which takes longer and is right, too. schemetest.Needs tests in a test whether fn needs
+// what is said.
 func AddDefaulting[T any](s *Scheme, fn func(*T), needs ...string) {
 	if !s.open("AddDefaulting") {
 		return

@@ -14,14 +14,17 @@ type storedType struct {
 	of  meta.GroupKind
 }
 
-// AddStored registers the type of obj for a version that objects in the store may be in, although no client is served in it: an
-// older server wrote them. of is the kind that such objects are read as. It may be of another group than gvk.
+// AddStored registers the type of obj for a version that objects in the store may be in, although
+// no client is served in it: an older server wrote them. of is the kind that such objects are read
+// as. It may be of another group than gvk.
 //
-// Objects of the version are decoded, completed with the defaults of their Go type, and converted to the hub of of. The conversion is
-// derived or registered as that of any spoke. If the version has the fields, protobuf numbers and defaults of a served version,
-// obj may be of the same type. A defined type (type Old v1.New) has the same fields and tags, and defaults of its own.
+// Objects of the version are decoded, completed with the defaults of their Go type, and converted
+// to the hub of of. The conversion is derived or registered as that of any spoke. If the version
+// has the fields, protobuf numbers and defaults of a served version, obj may be of the same type. A
+// defined type (type Old v1.New) has the same fields and tags, and defaults of its own.
 //
-// VersionsOf, KindsOf, AllKinds, ModelKinds and Recognizes do not show the version. StoredVersions does.
+// VersionsOf, KindsOf, AllKinds, ModelKinds and Recognizes do not show the version. StoredVersions
+// does.
 func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj meta.Typed) {
 	t, ok := s.structOf(gvk.String(), obj)
 	if !ok {
@@ -35,8 +38,9 @@ func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj met
 	s.note(of)
 }
 
-// StoredVersions returns the kinds, other than those of the group's own versions, in which objects of a kind may be stored: those of
-// AddStored, and the versions of another group that has the same hub. They are sorted: the group's own first, preferred versions first.
+// StoredVersions returns the kinds, other than those of the group's own versions, in which objects
+// of a kind may be stored: those of AddStored, and the versions of another group that has the same
+// hub. They are sorted: the group's own first, preferred versions first.
 func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
 	var list []meta.GroupVersionKind
 	for gvk, t := range s.stored {
@@ -70,7 +74,8 @@ func (s *Scheme) hubOf(gvk meta.GroupVersionKind) reflect.Type {
 	return s.hubs[gvk.GroupKind()]
 }
 
-// settleStored makes the types of stored versions known by their kinds, and says what is wrong with them.
+// settleStored makes the types of stored versions known by their kinds, and says what is wrong with
+// them.
 func (s *Scheme) settleStored() {
 	for _, gvk := range s.sortedStored() {
 		only := s.stored[gvk]

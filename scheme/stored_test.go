@@ -49,7 +49,8 @@ func gauges(t *testing.T, more func(*scheme.Scheme)) (*scheme.Scheme, error) {
 	return s, s.Complete()
 }
 
-// TestStoredVersions: stored versions are decoded, completed by their own defaults and converted, and no list of versions shows them.
+// TestStoredVersions: stored versions are decoded, completed by their own defaults and converted,
+// and no list of versions shows them.
 func TestStoredVersions(t *testing.T) {
 	s, err := gauges(t, nil)
 	if err != nil {

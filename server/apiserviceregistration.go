@@ -37,7 +37,8 @@ func (s *Server) addAPIServiceRegistration() error {
 	}})
 }
 
-// localVersions are the group versions of a table, and those that definitions declare. Those of the aggregator itself are not registered.
+// localVersions are the group versions of a table, and those that definitions declare. Those of the
+// aggregator itself are not registered.
 type localVersions struct {
 	table    *table
 	declared *declared

@@ -54,8 +54,8 @@ func TestBuiltInKindsAreLazy(t *testing.T) {
 	}
 }
 
-// TestNeedsOfBuiltInResources parses what the completion of stored objects needs. Built-in kinds are lazy, so a server does that when it
-// loads the first object.
+// TestNeedsOfBuiltInResources parses what the completion of stored objects needs. Built-in kinds
+// are lazy, so a server does that when it loads the first object.
 func TestNeedsOfBuiltInResources(t *testing.T) {
 	s, err := newQuiet(t, APIConfig{Core: true})
 	if err != nil {

@@ -80,7 +80,8 @@ type WithoutConfig struct {
 	WatchLists bool
 	// Compression of large answers. (--feature-gates=APIResponseCompression=false)
 	Compression bool
-	// IdentityLease is the Lease by which servers that share a store see that this one lives. (--feature-gates=APIServerIdentity=false)
+	// IdentityLease is the Lease by which servers that share a store see that this one lives.
+	// (--feature-gates=APIServerIdentity=false)
 	IdentityLease bool
 }
 
@@ -138,13 +139,14 @@ type StorageConfig struct {
 	EncryptionReload bool
 	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
 	Protobuf bool
-	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored, "1.33" to "1.36"; default "1.35".
-	// Kubernetes' own kinds are stored in the most preferred version that the release knows. (--min-compatibility-version)
+	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored,
+	// "1.33" to "1.36"; default "1.35". Kubernetes' own kinds are stored in the most preferred version
+	// that the release knows. (--min-compatibility-version)
 	MinCompatibility string
 }
 
-// CheckTimeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default 2 s.
-// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
+// CheckTimeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store,
+// default 2 s. (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
 type CheckTimeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
 // EtcdConfig is how to reach an etcd cluster.

@@ -167,8 +167,8 @@ func (d *definitions) sweep(ctx context.Context, present map[string]bool) {
 	d.declared.retain(present)
 }
 
-// observe decides about a new state of a definition. If that cannot be read, the names that the definition has had stay its own, and
-// requests for its resource are refused (extensionsunread.go).
+// observe decides about a new state of a definition. If that cannot be read, the names that the
+// definition has had stay its own, and requests for its resource are refused (extensionsunread.go).
 func (d *definitions) observe(ctx context.Context, obj *cache.Object) {
 	name := d.nameOf(obj)
 	known := d.known[name]

@@ -77,7 +77,8 @@ func TestBetaDefinitions(t *testing.T) {
 	}
 }
 
-// TestBetaDefinitionsShared writes definitions, once here and once as kube-apiserver does: what they define is served as they say.
+// TestBetaDefinitionsShared writes definitions, once here and once as kube-apiserver does: what
+// they define is served as they say.
 func TestBetaDefinitionsShared(t *testing.T) {
 	t.Parallel() // it waits
 	q, store := betaQuay(t)

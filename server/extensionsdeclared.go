@@ -9,9 +9,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// declared is which versions the definitions say are served. A definition that has not got its names, and so defines nothing yet, counts,
-// too: kube-apiserver registers the versions of that as well. One that can no longer be read has those that it had. The loop that follows
-// the definitions writes it, anybody reads it.
+// declared is which versions the definitions say are served. A definition that has not got its
+// names, and so defines nothing yet, counts, too: kube-apiserver registers the versions of that as
+// well. One that can no longer be read has those that it had. The loop that follows the definitions
+// writes it, anybody reads it.
 type declared struct {
 	mu      sync.Mutex
 	byName  map[string]declaredVersions

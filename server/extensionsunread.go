@@ -17,9 +17,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// A definition whose present state cannot be read is there, and so is what it defines. Nobody knows its schemas: requests for the resource
-// are answered with an error that names the definition, whether an earlier state of it is known or not. Its namespaces are not empty, its
-// instances own and are owned, and its APIServices stay.
+// A definition whose present state cannot be read is there, and so is what it defines. Nobody knows
+// its schemas: requests for the resource are answered with an error that names the definition,
+// whether an earlier state of it is known or not. Its namespaces are not empty, its instances own
+// and are owned, and its APIServices stay.
 
 // unreadDefinitions are the definitions that cannot be read. All methods may be called at once.
 type unreadDefinitions struct {

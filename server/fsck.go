@@ -35,7 +35,8 @@ type Checked struct {
 	Unreadable []UnreadableObject `json:"unreadable"`
 }
 
-// CheckPath is where a running server tells which of its objects cannot be read. It looks at all objects for that.
+// CheckPath is where a running server tells which of its objects cannot be read. It looks at all
+// objects for that.
 const CheckPath = "/debug/unreadable"
 
 // addCheck serves CheckPath.
@@ -50,7 +51,8 @@ func (s *Server) addCheck() error {
 	})))
 }
 
-// check looks at all objects of all resources, and at those of definitions that cannot be read, which nobody else knows.
+// check looks at all objects of all resources, and at those of definitions that cannot be read,
+// which nobody else knows.
 func (r *resources) check(ctx context.Context, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
 	var entries []*entry
@@ -141,8 +143,9 @@ func CheckServer(ctx context.Context, kubeconfig string) (Checked, error) {
 	return c, err
 }
 
-// CheckStore reads a store that no server need be running on, as a server with that configuration would, and writes nothing to it. Of a
-// store in a data folder it reads a copy, which it makes in a temporary folder.
+// CheckStore reads a store that no server need be running on, as a server with that configuration
+// would, and writes nothing to it. Of a store in a data folder it reads a copy, which it makes in a
+// temporary folder.
 func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 	c, err := cfg.complete()
 	if err != nil {
@@ -175,7 +178,8 @@ func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 	return d.resources.check(ctx, unread)
 }
 
-// defineStored adds what the stored definitions define, and returns the names of those that cannot be read, or not be served.
+// defineStored adds what the stored definitions define, and returns the names of those that cannot
+// be read, or not be served.
 func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
 	offer := j.resources.table.find(customResourceDefinitions)
 	if offer == nil {

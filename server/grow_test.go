@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// The tests here have one kind in several generations of a program, which open the same store one after the other.
+// The tests here have one kind in several generations of a program, which open the same store one
+// after the other.
 
 const yachtGroup = "yachts.example.com"
 
@@ -82,7 +83,8 @@ func yachtsThen() server.Group {
 	}
 }
 
-// yachtsNow is the present one: v1alpha1 is not served any more, v1beta1 and v1 have come, and v1 is stored. change may have it otherwise.
+// yachtsNow is the present one: v1alpha1 is not served any more, v1beta1 and v1 have come, and v1
+// is stored. change may have it otherwise.
 func yachtsNow(dropped bool, change ...func(*registry.ResourceOf[*yacht])) server.Group {
 	res := registry.ResourceOf[*yacht]{
 		GroupResource: yachtResource, Kind: "Yacht", Namespaced: true, Status: &registry.StatusOf[*yacht]{},
@@ -182,8 +184,9 @@ func wantYacht(t *testing.T, what string, got map[string]any, want ...string) {
 	}
 }
 
-// TestGrownKind: yachts of the first generation are whole yachts of the present one, however they were stored, until they are written; then
-// they are stored as such. What the present one stores in an older version, as it may be told to, it reads again.
+// TestGrownKind: yachts of the first generation are whole yachts of the present one, however they
+// were stored, until they are written; then they are stored as such. What the present one stores in
+// an older version, as it may be told to, it reads again.
 func TestGrownKind(t *testing.T) {
 	for _, protobuf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("protobuf=%v", protobuf), func(t *testing.T) {
@@ -213,7 +216,8 @@ func TestGrownKind(t *testing.T) {
 func usesOldYachts(t *testing.T, p *inProcess, store storage.Store) {
 	t.Helper()
 	before := storedYacht(t, store, "plain")
-	// The default of v1alpha1 has been there when the yacht was stored, and v1alpha1 has no sail: what it lacks no other version adds.
+	// The default of v1alpha1 has been there when the yacht was stored, and v1alpha1 has no sail: what
+	// it lacks no other version adds.
 	wantYacht(t, "get", p.yacht(http.StatusOK, "GET", "v1", "/plain", ""), "color=tarred", "sail=", "colour=")
 	wantYacht(t, "get v1beta1", p.yacht(http.StatusOK, "GET", "v1beta1", "/red", ""), "color=red", "apiVersion=yachts.example.com/v1beta1")
 	if list := p.yacht(http.StatusOK, "GET", "v1", "?fieldSelector=color=tarred", "")["items"].([]any); len(list) != 1 {
@@ -236,8 +240,9 @@ func usesOldYachts(t *testing.T, p *inProcess, store storage.Store) {
 	p.yacht(http.StatusNotFound, "GET", "v1", "/plain", "")
 }
 
-// TestWrittenWhole: what a client writes in a version without a field, and what a strategy resets, gets the defaults of the storage
-// version when it is stored. It looks the same before a restart and after it.
+// TestWrittenWhole: what a client writes in a version without a field, and what a strategy resets,
+// gets the defaults of the storage version when it is stored. It looks the same before a restart
+// and after it.
 func TestWrittenWhole(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -260,8 +265,8 @@ func TestWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestDroppedVersion: what is stored in a version that the program has forgotten is unreadable, and the error names the version. Other
-// objects are served.
+// TestDroppedVersion: what is stored in a version that the program has forgotten is unreadable, and
+// the error names the version. Other objects are served.
 func TestDroppedVersion(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()

@@ -21,8 +21,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// identityLease says to the other servers on a store that this server lives: a Lease in kube-system, as each kube-apiserver has one.
-// The lease goes when the server stops. A lease that nobody has renewed for its duration is deleted by any server that sees it.
+// identityLease says to the other servers on a store that this server lives: a Lease in
+// kube-system, as each kube-apiserver has one. The lease goes when the server stops. A lease that
+// nobody has renewed for its duration is deleted by any server that sees it.
 type identityLease struct {
 	leases       client.Resource[*coordinationv1.Lease]
 	name, holder string
@@ -50,9 +51,10 @@ const (
 	foreignLife = 4 * identityRenewal
 	// ownMark is in the holder's name where the holder is no kube-apiserver.
 	ownMark = "_coracle-"
-	// addressHeadStart is how much earlier than a service its IPAddresses are stored, and later deleted, while a kube-apiserver lives. That
-	// follows both by watches of their own, and warns of each service that it sees without its IPAddress. On two busy cores 10 ms are too
-	// few, and 20 ms are enough.
+	// addressHeadStart is how much earlier than a service its IPAddresses are stored, and later
+	// deleted, while a kube-apiserver lives. That follows both by watches of their own, and warns of
+	// each service that it sees without its IPAddress. On two busy cores 10 ms are too few, and 20 ms
+	// are enough.
 	addressHeadStart = 200 * time.Millisecond
 )
 
@@ -64,7 +66,8 @@ func (p *peers) headStart() time.Duration {
 	return 0
 }
 
-// addIdentityLease adds the hooks that keep the lease, if one is wanted. A server whose store nobody shares has none.
+// addIdentityLease adds the hooks that keep the lease, if one is wanted. A server whose store
+// nobody shares has none.
 func (s *Server) addIdentityLease(wanted bool) error {
 	if !wanted || s.Store(leases) == nil || s.Store(namespaces) == nil {
 		return nil
@@ -80,7 +83,8 @@ func (s *Server) addIdentityLease(wanted bool) error {
 	return s.AddPreShutdownHook(Hook{Name: "stop-kube-apiserver-identity-lease-controller", Run: l.stop})
 }
 
-// identityName is the name of a server's lease. The address is in it because a kube-apiserver, or another server, may be on the host.
+// identityName is the name of a server's lease. The address is in it because a kube-apiserver, or
+// another server, may be on the host.
 func identityName(host, address string) string {
 	var data []byte
 	for _, part := range []string{host, "coracle", address} {
@@ -90,8 +94,8 @@ func identityName(host, address string) string {
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
 }
 
-// start looks for the other servers once, and goes on in the background: a service that is made when the server is ready has its
-// head start.
+// start looks for the other servers once, and goes on in the background: a service that is made
+// when the server is ready has its head start.
 func (l *identityLease) start(ctx context.Context, s *Server) error {
 	address := ""
 	if a := s.Address(); a != nil {
@@ -191,7 +195,8 @@ func (l *identityLease) look(ctx context.Context) error {
 	return nil
 }
 
-// expired reports whether nobody has renewed a lease of this age for its duration. A lease that does not say so is expired.
+// expired reports whether nobody has renewed a lease of this age for its duration. A lease that
+// does not say so is expired.
 func expired(lease *coordinationv1.Lease, age time.Duration) bool {
 	s := &lease.Spec
 	return s.RenewTime == nil || s.LeaseDurationSeconds == nil || age > time.Duration(*s.LeaseDurationSeconds)*time.Second

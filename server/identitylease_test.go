@@ -54,7 +54,8 @@ func timed(t *testing.T, f func() error) time.Duration {
 	return time.Since(begin)
 }
 
-// TestIdentityLease: each server on a store has a lease while it runs. Leases that have expired are deleted.
+// TestIdentityLease: each server on a store has a lease while it runs. Leases that have expired are
+// deleted.
 func TestIdentityLease(t *testing.T) {
 	store := newSharedStore(t)
 	first := runOn(t, store, "192.0.2.1")
@@ -89,7 +90,8 @@ func TestIdentityLease(t *testing.T) {
 	}
 }
 
-// TestAddressesBeside: while a kube-apiserver lives on the store, IPAddresses are there some time before and after their service.
+// TestAddressesBeside: while a kube-apiserver lives on the store, IPAddresses are there some time
+// before and after their service.
 func TestAddressesBeside(t *testing.T) {
 	const head = 200 * time.Millisecond
 	store := newSharedStore(t)
@@ -111,7 +113,8 @@ func TestAddressesBeside(t *testing.T) {
 	}
 }
 
-// TestRegisteredWithoutNames: the versions of a definition that has not got its names are registered, and go with the definition.
+// TestRegisteredWithoutNames: the versions of a definition that has not got its names are
+// registered, and go with the definition.
 func TestRegisteredWithoutNames(t *testing.T) {
 	q := newQuay(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	define := func(plural, version string) string {

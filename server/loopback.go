@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// newLoopback makes the server's client of itself, which calls the handler in process and shows the server's own token. It tells of
-// objects that cannot be read.
+// newLoopback makes the server's client of itself, which calls the handler in process and shows the
+// server's own token. It tells of objects that cannot be read.
 func newLoopback(handler http.Handler, token string, codecs *codec.Factory, unreadable *unreadables) (*client.Client, error) {
 	return client.New(client.Config{
 		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs, Unread: unreadable.met,

@@ -28,8 +28,8 @@ import (
 // any time. One that was cut short goes on from the last object that it told of. Other servers of the same store need not be asked:
 // they follow the definition at about the same time, and have a while for that.
 //
-// An object that cannot be read is left as it is, and the others are stored again. The definition does not change then, because nobody
-// knows in which version the object is stored.
+// An object that cannot be read is left as it is, and the others are stored again. The definition
+// does not change then, because nobody knows in which version the object is stored.
 type Migration struct {
 	// Kubeconfig is the file that says where the server is.
 	Kubeconfig string
@@ -39,7 +39,8 @@ type Migration struct {
 	After string
 	// Progress is told after each page of objects.
 	Progress func(Progress)
-	// Unreadable is told of each object that cannot be read, with its name as Progress.Last has it, and the reason.
+	// Unreadable is told of each object that cannot be read, with its name as Progress.Last has it, and
+	// the reason.
 	Unreadable func(name, why string)
 }
 
@@ -55,7 +56,8 @@ type Progress struct {
 // Migrated is what came of a Migration.
 type Migrated struct {
 	Progress
-	// StoredVersions are those that the definition has now; none of a resource without one, or with objects that cannot be read.
+	// StoredVersions are those that the definition has now; none of a resource without one, or with
+	// objects that cannot be read.
 	StoredVersions []string
 }
 
@@ -236,8 +238,8 @@ func storageVersion(def *apiextensionsv1.CustomResourceDefinition) string {
 // pageSize is how many objects are listed at a time.
 const pageSize = 500
 
-// objects stores all objects again, page by page. A page with an object that cannot be read is listed in smaller pages, until that object
-// is alone on one.
+// objects stores all objects again, page by page. A page with an object that cannot be read is
+// listed in smaller pages, until that object is alone on one.
 func (m *migration) objects(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata]) error {
 	opts, searching := meta.ListOptions{Limit: pageSize}, false
 	for {

@@ -196,8 +196,8 @@ func allocatedPorts(svc *corev1.Service) []int {
 	return list
 }
 
-// findLeaks counts the ports that nobody has; before is what the last round counted. hidden: there are services that cannot be read, which
-// may have any of them.
+// findLeaks counts the ports that nobody has; before is what the last round counted. hidden: there
+// are services that cannot be read, which may have any of them.
 func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	for port := range r.taken.All() {
 		if r.used.Has(port) || !r.span.Contains(port) {

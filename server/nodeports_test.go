@@ -349,7 +349,8 @@ func TestNodePortRepair(t *testing.T) {
 		"PortNotAllocated: Port 30001 is not allocated; repairing")
 }
 
-// TestNodePortsOfUnreadableServices: while a service cannot be read, no port is released that nobody else has.
+// TestNodePortsOfUnreadableServices: while a service cannot be read, no port is released that
+// nobody else has.
 func TestNodePortsOfUnreadableServices(t *testing.T) {
 	p := newPortServer(t)
 	p.create(service("hidden", corev1.ServiceTypeNodePort, 30001))

@@ -87,8 +87,8 @@ func onlyAt(path string, h http.Handler) http.Handler {
 	})
 }
 
-// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version, unless StorageConfig.MinCompatibility is
-// another than the default.
+// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version,
+// unless StorageConfig.MinCompatibility is another than the default.
 func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
 		Major: "1", Minor: "36",

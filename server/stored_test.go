@@ -21,12 +21,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// storedByKubernetes are contents of etcds that Kubernetes' servers have filled, and how kube-apiserver 1.36.3 reads them. TestRecord of
-// test/cluster makes them.
+// storedByKubernetes are contents of etcds that Kubernetes' servers have filled, and how
+// kube-apiserver 1.36.3 reads them. TestRecord of test/cluster makes them.
 const storedByKubernetes = "testdata/etcd/*.stored.gz"
 
-// TestStoredByKubernetes starts a server on each of these contents: it is ready, and each object in each version that both servers serve
-// reads as kube-apiserver reads it.
+// TestStoredByKubernetes starts a server on each of these contents: it is ready, and each object in
+// each version that both servers serve reads as kube-apiserver reads it.
 func TestStoredByKubernetes(t *testing.T) {
 	files, err := filepath.Glob(storedByKubernetes)
 	if err != nil || len(files) == 0 {

@@ -21,8 +21,8 @@ type storedObject struct {
 	selects                  string // a field selector that selects it because of what it lacks; may be ""
 }
 
-// storedBefore are objects as older servers have stored them, without what defaults have been added for since, or what the next server
-// finds out about them.
+// storedBefore are objects as older servers have stored them, without what defaults have been added
+// for since, or what the next server finds out about them.
 var storedBefore = []storedObject{
 	{
 		apiVersion: "batch/v1", kind: "Job", plural: "jobs", key: "jobs/ns/",
@@ -153,9 +153,10 @@ func (k *storedKit) untouched(name, after string) {
 	}
 }
 
-// TestStoredBefore has a server read, select, patch and update objects that older servers have stored. They have today's defaults for
-// whoever looks. A read writes nothing. The first write, even if it changes nothing, stores the whole object. An object that is to be
-// deleted goes when its finalizer is taken off.
+// TestStoredBefore has a server read, select, patch and update objects that older servers have
+// stored. They have today's defaults for whoever looks. A read writes nothing. The first write,
+// even if it changes nothing, stores the whole object. An object that is to be deleted goes when
+// its finalizer is taken off.
 func TestStoredBefore(t *testing.T) {
 	for i := range storedBefore {
 		t.Run(fmt.Sprintf("%s %d", storedBefore[i].kind, i), func(t *testing.T) {

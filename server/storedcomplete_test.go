@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestStoredIsComplete: what a server stores lacks nothing that the next one would add. A second server on the same bytes shows every
-// object as the first one does, which did not look at what it had written.
+// TestStoredIsComplete: what a server stores lacks nothing that the next one would add. A second
+// server on the same bytes shows every object as the first one does, which did not look at what it
+// had written.
 func TestStoredIsComplete(t *testing.T) {
 	for _, protobuf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("protobuf=%v", protobuf), func(t *testing.T) {

@@ -19,8 +19,9 @@ const (
 	newestCompatible  = 36
 )
 
-// introduced has the minor release of Kubernetes that was the first to know a version of a kind. It lists the versions that
-// oldestCompatible does not know; a server older than the release cannot read objects in them.
+// introduced has the minor release of Kubernetes that was the first to know a version of a kind. It
+// lists the versions that oldestCompatible does not know; a server older than the release cannot
+// read objects in them.
 var introduced = map[meta.GroupVersionKind]int{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:             36,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicyBinding"}:      36,
@@ -43,8 +44,9 @@ func (c *StorageConfig) compatible() (minor int, err error) {
 	return minor, nil
 }
 
-// storedVersion returns the version in which a resource of Kubernetes is stored, so that servers of a minor release can read it: the most
-// preferred version that the release knows. If it knows none, it does not know the resource, and any version will do.
+// storedVersion returns the version in which a resource of Kubernetes is stored, so that servers of
+// a minor release can read it: the most preferred version that the release knows. If it knows none,
+// it does not know the resource, and any version will do.
 func storedVersion(kinds kind.Finder, res *registry.Resource, minor int) string {
 	k := kinds.Kind(meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind})
 	if k == nil || res.StorageVersion != "" {

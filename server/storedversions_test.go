@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// introducedLate are objects of the kinds whose v1 is younger than Kubernetes 1.33, with the version that is to be stored for servers of 1.33,
-// 1.34, 1.35 and 1.36.
+// introducedLate are objects of the kinds whose v1 is younger than Kubernetes 1.33, with the
+// version that is to be stored for servers of 1.33, 1.34, 1.35 and 1.36.
 var introducedLate = []struct {
 	path, object string
 	want         [4]string
@@ -30,7 +30,8 @@ var introducedLate = []struct {
 	{"storage.k8s.io/v1/volumeattributesclasses", `{"metadata":{"name":"a"},"driverName":"d.example.com","parameters":{"a":"b"}}`, [4]string{"v1beta1", "v1", "v1", "v1"}},
 }
 
-// TestStoredVersions writes objects for servers of each release, as JSON or protobuf. What was stored for one release is read for the next.
+// TestStoredVersions writes objects for servers of each release, as JSON or protobuf. What was
+// stored for one release is read for the next.
 func TestStoredVersions(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -82,7 +83,8 @@ func storedVersionOf(p *inProcess, store storage.Store, resource string) string 
 	return version[:strings.IndexAny(version, "\"\x12")] // what follows in JSON and in protobuf
 }
 
-// TestMinCompatibility: a release that kube-apiserver would refuse is refused, and /version says which one counts.
+// TestMinCompatibility: a release that kube-apiserver would refuse is refused, and /version says
+// which one counts.
 func TestMinCompatibility(t *testing.T) {
 	for _, release := range []string{"1.32", "1.37", "1", "2.35", "x"} {
 		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory, MinCompatibility: release}})

@@ -38,9 +38,10 @@ func shows(path, has, hasNot string) step { return step{"GET", path, "", 200, ha
 
 func makes(path, body string) step { return step{"POST", path, body, 201, "", ""} }
 
-// TestUnreadableConclusions: a controller that works on a list concludes nothing from an object in it that cannot be read, and works on the
-// others. A server works on the objects of before; then one of them becomes unreadable and another server starts, which knows nothing of
-// what the object was. When the object is gone, or can be read, the server draws the conclusion.
+// TestUnreadableConclusions: a controller that works on a list concludes nothing from an object in
+// it that cannot be read, and works on the others. A server works on the objects of before; then
+// one of them becomes unreadable and another server starts, which knows nothing of what the object
+// was. When the object is gone, or can be read, the server draws the conclusion.
 func TestUnreadableConclusions(t *testing.T) {
 	t.Parallel()
 	const (

@@ -82,7 +82,8 @@ func (d *damaged) put(key, value string) {
 	}
 }
 
-// resources are the built-in resources, by the prefix of their keys: an object of each, in a version that nobody knows.
+// resources are the built-in resources, by the prefix of their keys: an object of each, in a
+// version that nobody knows.
 func (d *damaged) resources() map[string]string {
 	d.t.Helper()
 	strange := map[string]string{}
@@ -128,8 +129,9 @@ func (d *damaged) resources() map[string]string {
 	return strange
 }
 
-// TestEveryKindUnreadable starts a server on a store that has an object of each resource which cannot be read. It gets ready, its
-// controllers work on the other objects, and the log names each object once.
+// TestEveryKindUnreadable starts a server on a store that has an object of each resource which
+// cannot be read. It gets ready, its controllers work on the other objects, and the log names each
+// object once.
 func TestEveryKindUnreadable(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})
@@ -191,9 +193,9 @@ func TestEveryKindUnreadable(t *testing.T) {
 	}
 }
 
-// TestUnreadableDefinition makes the state of a definition unreadable, while the server runs and before it starts. What it defines is not
-// served by an older schema, its APIService stays, and a namespace with instances stays and says why. When the definition is mended, all
-// goes on.
+// TestUnreadableDefinition makes the state of a definition unreadable, while the server runs and
+// before it starts. What it defines is not served by an older schema, its APIService stays, and a
+// namespace with instances stays and says why. When the definition is mended, all goes on.
 func TestUnreadableDefinition(t *testing.T) {
 	t.Parallel()
 	const (
@@ -244,7 +246,8 @@ func TestUnreadableDefinition(t *testing.T) {
 	}
 }
 
-// TestUnreadableContent: of a namespace that is being deleted everything goes but what cannot be read, and the status names that.
+// TestUnreadableContent: of a namespace that is being deleted everything goes but what cannot be
+// read, and the status names that.
 func TestUnreadableContent(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})

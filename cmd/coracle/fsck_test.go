@@ -40,7 +40,8 @@ var unreadableObjects = []struct{ key, value, says string }{
 	{"/registry/secrets/default/sealed", "k8s:enc:aescbc:v1:lost:0123456789", "\t?\t"},
 }
 
-// TestFsck puts objects that cannot be read into stores, and lists them: through the running server, and at rest.
+// TestFsck puts objects that cannot be read into stores, and lists them: through the running
+// server, and at rest.
 func TestFsck(t *testing.T) {
 	t.Parallel()
 	for engine, open := range map[string]func(dir string) (storage.Store, error){
@@ -97,8 +98,8 @@ func TestFsck(t *testing.T) {
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere", "--data-dir", "x")
 }
 
-// TestFsckEncrypted checks an etcd with secrets that two keys have sealed. A secret is listed if its key is not in the configuration, or is
-// another one of that name.
+// TestFsckEncrypted checks an etcd with secrets that two keys have sealed. A secret is listed if
+// its key is not in the configuration, or is another one of that name.
 func TestFsckEncrypted(t *testing.T) {
 	t.Parallel()
 	url := etcdproc.Start(t)

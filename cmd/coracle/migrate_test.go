@@ -129,8 +129,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateUnreadable migrates resources with objects that cannot be read: it tells of each, and stores the others again. The definition
-// changes when they are gone.
+// TestMigrateUnreadable migrates resources with objects that cannot be read: it tells of each, and
+// stores the others again. The definition changes when they are gone.
 func TestMigrateUnreadable(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// versions is which release the server is asked to behave as, and the oldest release that is to read what it stores.
+// versions is which release the server is asked to behave as, and the oldest release that is to
+// read what it stores.
 type versions struct {
 	emulated, compatible []string
 	forward, runtime     bool
@@ -24,7 +25,8 @@ func (r release) before(other release) bool {
 	return r.major < other.major || r.major == other.major && r.minor < other.minor
 }
 
-// The releases that kube-apiserver can emulate or be compatible with, and the one that it is compatible with by default.
+// The releases that kube-apiserver can emulate or be compatible with, and the one that it is
+// compatible with by default.
 var (
 	thisRelease   = release{1, 36}
 	oldestRelease = release{1, 33}

@@ -54,8 +54,9 @@ func unpack(t *testing.T, file, dir string) {
 	}
 }
 
-// TestEarlierFolder opens what earlier wardles have stored. The first knew v1alpha1 alone and stored it; the second stored v1beta1, in which
-// the field reference has other names. Neither knew priority, which has a default and cannot be changed.
+// TestEarlierFolder opens what earlier wardles have stored. The first knew v1alpha1 alone and
+// stored it; the second stored v1beta1, in which the field reference has other names. Neither knew
+// priority, which has a default and cannot be changed.
 func TestEarlierFolder(t *testing.T) {
 	for _, engine := range []string{server.StorageEmbedded, server.StorageFile} {
 		t.Run(engine, func(t *testing.T) {

@@ -34,7 +34,8 @@ func class(name string, value int32, policy corev1.PreemptionPolicy, isDefault b
 	return c
 }
 
-// TestHiddenPriority: a class that cannot be read is there, which is not to be mistaken for a mistake of the client.
+// TestHiddenPriority: a class that cannot be read is there, which is not to be mistaken for a
+// mistake of the client.
 func TestHiddenPriority(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "hidden"}}
 	if err := admission.NewPriority(classes{}).Mutate(t.Context(), podAttributes(admission.Create, pod, nil)); !meta.IsUnreadable(err) {

@@ -173,9 +173,9 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 	}
 }
 
-// settle waits between two writes: of IPAddresses and then of their service, or of a service and then the end of its IPAddresses. Another
-// server may follow both by two watches. It would warn of a service whose IPAddress it has not seen yet or sees no more, and make
-// the IPAddress again.
+// settle waits between two writes: of IPAddresses and then of their service, or of a service and
+// then the end of its IPAddresses. Another server may follow both by two watches. It would warn of
+// a service whose IPAddress it has not seen yet or sees no more, and make the IPAddress again.
 func (p *addressPool) settle(ctx context.Context) error {
 	if p.headStart == nil {
 		return nil

@@ -34,7 +34,8 @@ type Config struct {
 	ServiceRanges []netip.Prefix
 	// Stores has what some writes change beside their own object.
 	Stores registry.Stores
-	// HeadStart returns how much earlier than a service its IPAddresses are stored, and how much later they are deleted; nil: at once.
+	// HeadStart returns how much earlier than a service its IPAddresses are stored, and how much later
+	// they are deleted; nil: at once.
 	HeadStart func() time.Duration
 	// NodePorts hands out the node ports of services; nil: what clients ask for is taken as it is.
 	NodePorts *ports.Allocator

@@ -167,8 +167,8 @@ func familyOf(is4 bool) corev1.IPFamily {
 	return corev1.IPv6Protocol
 }
 
-// completeStored fills in what a stored service lacks if it was stored before a service had several addresses. It removes the
-// internal traffic policy of an ExternalName, which was once a default.
+// completeStored fills in what a stored service lacks if it was stored before a service had several
+// addresses. It removes the internal traffic policy of an ExternalName, which was once a default.
 func (f families) completeStored(svc *corev1.Service) {
 	completeClusterIPs(svc, nil)
 	dropInternalPolicy(svc)

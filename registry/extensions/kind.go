@@ -62,8 +62,9 @@ func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 	return func(version string) []byte { return texts[version] }, nil
 }
 
-// parse makes the schema of a text; none allows everything. An update may leave one in place that has more than structural schemas
-// have; that says nothing. keepAll says that the definition preserves unknown fields: it may be older than structural schemas.
+// parse makes the schema of a text; none allows everything. An update may leave one in place that
+// has more than structural schemas have; that says nothing. keepAll says that the definition
+// preserves unknown fields: it may be older than structural schemas.
 func parse(text []byte, keepAll bool) *schema.Schema {
 	if text == nil {
 		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true, Unpublished: true}
@@ -76,7 +77,8 @@ func parse(text []byte, keepAll bool) *schema.Schema {
 	return s
 }
 
-// isStructural reports whether a schema, as JSON, is structural. kube-apiserver describes no other schemas in OpenAPI.
+// isStructural reports whether a schema, as JSON, is structural. kube-apiserver describes no other
+// schemas in OpenAPI.
 func isStructural(text []byte) bool {
 	var s v1.JSONSchemaProps
 	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) && len(validateStructural(nil, &s)) == 0

@@ -13,12 +13,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Needs makes Peekers that also report whether an object may lack something that completing it with defaults would change
-// (Peek.Lacks). What a Peeker has to look at is compiled from descriptors when the Peeker is first used, once for each type. Needs is
-// safe for concurrent use.
+// Needs makes Peekers that also report whether an object may lack something that completing it with
+// defaults would change (Peek.Lacks). What a Peeker has to look at is compiled from descriptors
+// when the Peeker is first used, once for each type. Needs is safe for concurrent use.
 //
-// What is compiled is a tree of needNodes, one tree for JSON and one for protobuf. While a Peeker is in an object it keeps a frame, in
-// which it notes facts, one bit for each. At the end of the object the bits say which needs are fulfilled.
+// What is compiled is a tree of needNodes, one tree for JSON and one for protobuf. While a Peeker
+// is in an object it keeps a frame, in which it notes facts, one bit for each. At the end of the
+// object the bits say which needs are fulfilled.
 type Needs struct {
 	// of returns what the defaulting of a struct type needs; known is false if nobody says what it needs.
 	of func(*typeinfo.Type) (needs []typeinfo.Need, known bool)
@@ -27,13 +28,15 @@ type Needs struct {
 	json, proto map[*typeinfo.Type]*needNode
 }
 
-// NewNeeds returns Needs. of returns what the functions that complete a struct of a type need to find in it; known is false if that is
-// not known of one of them. Then all that holds such a struct is taken for lacking something.
+// NewNeeds returns Needs. of returns what the functions that complete a struct of a type need to
+// find in it; known is false if that is not known of one of them. Then all that holds such a struct
+// is taken for lacking something.
 func NewNeeds(of func(*typeinfo.Type) (needs []typeinfo.Need, known bool)) *Needs {
 	return &Needs{of: of, json: map[*typeinfo.Type]*needNode{}, proto: map[*typeinfo.Type]*needNode{}}
 }
 
-// Peeker is NewPeeker for objects of a type, which is not asked for before it is needed. more returns further needs of such objects.
+// Peeker is NewPeeker for objects of a type, which is not asked for before it is needed. more
+// returns further needs of such objects.
 func (n *Needs) Peeker(typ func() *typeinfo.Type, more func() []typeinfo.Need, paths ...string) *Peeker {
 	p := NewPeeker(paths...)
 	p.needs = sync.OnceValue(func() *needNode { return n.node(typ(), more(), false) })
@@ -145,7 +148,8 @@ func (n *needNode) lacks(facts uint64) bool {
 	return false
 }
 
-// maxFacts is how many members and facts of an object are told apart. Of a type with more, nothing is proven.
+// maxFacts is how many members and facts of an object are told apart. Of a type with more, nothing
+// is proven.
 const maxFacts = 64
 
 // needCompiler compiles nodes.
@@ -473,7 +477,8 @@ var intOrString = typeinfo.For[meta.IntOrString]()
 
 // nameTable finds fields by name.
 type nameTable struct {
-	// filter has a bit for the length and the first character of each name. A name without its bit is none of them.
+	// filter has a bit for the length and the first character of each name. A name without its bit is
+	// none of them.
 	filter uint64
 	seed   uint64
 	shift  uint8
@@ -505,8 +510,8 @@ func hashName(name string) nameHash {
 	return nameHash{}
 }
 
-// makeNameTable looks for a seed that gives each field a slot of its own. It reports false for names that differ in nothing that is
-// looked at, which nobody has yet.
+// makeNameTable looks for a seed that gives each field a slot of its own. It reports false for
+// names that differ in nothing that is looked at, which nobody has yet.
 func makeNameTable(fields []needField) (t nameTable, ok bool) {
 	if len(fields) == 0 {
 		return t, true

@@ -60,7 +60,8 @@ func (p *prover) lacks(gvk meta.GroupVersionKind, data []byte) bool {
 	return p.json[gvk].Peek(data, &peek) != nil || peek.Lacks
 }
 
-// check fails the test if data is proven to lack nothing, and completing it changes it. It reports whether there was a proof.
+// check fails the test if data is proven to lack nothing, and completing it changes it. It reports
+// whether there was a proof.
 func (p *prover) check(t testing.TB, gvk meta.GroupVersionKind, data []byte) bool {
 	t.Helper()
 	if p.lacks(gvk, data) {
@@ -135,7 +136,8 @@ func spoil(r *rand.Rand, tree any, chance float64) {
 	}
 }
 
-// TestProofs removes fields from completed objects of every kind and version: what is proven to lack nothing is not changed by completing it.
+// TestProofs removes fields from completed objects of every kind and version: what is proven to
+// lack nothing is not changed by completing it.
 func TestProofs(t *testing.T) {
 	p := newProver(t)
 	proofs := 0
@@ -167,14 +169,15 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// looked are the kinds of which an object with nothing but a name, completed, is not proven to be complete.
+// looked are the kinds of which an object with nothing but a name, completed, is not proven to be
+// complete.
 var looked = []string{
 	"CSIDriver", "CustomResourceDefinition", "FlowSchema", "HorizontalPodAutoscaler", "MutatingAdmissionPolicy", "Namespace", "PriorityClass",
 	"TokenRequest", "ValidatingAdmissionPolicy",
 }
 
-// TestBareKinds lists the kinds for which there is no such proof: nobody has said what their defaults need, or the name is not enough to
-// complete them (CustomResourceDefinition).
+// TestBareKinds lists the kinds for which there is no such proof: nobody has said what their
+// defaults need, or the name is not enough to complete them (CustomResourceDefinition).
 func TestBareKinds(t *testing.T) {
 	p := newProver(t)
 	var got []string
@@ -249,8 +252,8 @@ func kindOf(name string) meta.GroupVersionKind {
 	return gv.WithKind(kind)
 }
 
-// TestTypicalProofs completes what clusters hold many of: it is proven to be complete. Without any one of its members it is proven only
-// if it is.
+// TestTypicalProofs completes what clusters hold many of: it is proven to be complete. Without any
+// one of its members it is proven only if it is.
 func TestTypicalProofs(t *testing.T) {
 	p := newProver(t)
 	for name, text := range typical {
@@ -268,7 +271,8 @@ func TestTypicalProofs(t *testing.T) {
 	}
 }
 
-// TestCutShort cuts what is complete at each byte: there is an error, or a suspicion, or the rest lacks nothing.
+// TestCutShort cuts what is complete at each byte: there is an error, or a suspicion, or the rest
+// lacks nothing.
 func TestCutShort(t *testing.T) {
 	p := newProver(t)
 	for name, text := range typical {

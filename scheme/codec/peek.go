@@ -40,8 +40,8 @@ type Peek struct {
 	// Fields are the values at the Peeker's paths: strings without quotes, numbers and booleans as written, "" for
 	// all else and for what is missing.
 	Fields []string
-	// Lacks says that the object may lack something, or have something unusual, that completing it with defaults changes. It is
-	// false if the Peeker is not one of Needs.
+	// Lacks says that the object may lack something, or have something unusual, that completing it with
+	// defaults changes. It is false if the Peeker is not one of Needs.
 	Lacks bool
 }
 
@@ -116,7 +116,8 @@ var errNoObject = errors.New("codec: encoded object is malformed")
 type peeker struct {
 	jsontext.Scanner
 	out *Peek
-	// frames are the facts that were found in each object that the peeker is in and that something is needed of.
+	// frames are the facts that were found in each object that the peeker is in and that something is
+	// needed of.
 	frames [maxFrames]uint64
 	inside int // how many frames are in use
 }

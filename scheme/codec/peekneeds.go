@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken for lacking something.
+// maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken
+// for lacking something.
 const maxFrames = 24
 
 // needLook is a look at an object. Without a node nothing is looked at.
@@ -59,7 +60,8 @@ func (f *needField) node() *needNode {
 	return f.below
 }
 
-// member reads a member that paths can name, or that something is needed of below it: then f is its field.
+// member reads a member that paths can name, or that something is needed of below it: then f is its
+// field.
 func (l *peeker) member(paths *pathNode, f *needField, key string) error {
 	if f == nil || f.below == nil || l.out.Lacks {
 		return l.visit(paths, key)
@@ -111,7 +113,8 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 	}
 }
 
-// simple is found for a field with one test, before its value is read, which c begins. It reports false if it takes more to tell.
+// simple is found for a field with one test, before its value is read, which c begins. It reports
+// false if it takes more to tell.
 func (l *peeker) simple(look *needLook, f *needField, c byte) bool {
 	is := false
 	switch f.tests[0].kind {
@@ -154,7 +157,8 @@ func (l *peeker) elements(need *needNode) error {
 	}
 }
 
-// found notes what there is to find in the value of a field, which begins at start and has just been read.
+// found notes what there is to find in the value of a field, which begins at start and has just
+// been read.
 func (l *peeker) found(look *needLook, f *needField, start int) {
 	if f == nil {
 		return
@@ -192,7 +196,8 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 	}
 }
 
-// How full a value is: nothing is there, something is there, or what is there is not proven to be either.
+// How full a value is: nothing is there, something is there, or what is there is not proven to be
+// either.
 type fillState uint8
 
 const (
@@ -201,7 +206,8 @@ const (
 	full
 )
 
-// fullness says whether a JSON value is empty. It is empty only as everybody writes it; other ways are doubtful.
+// fullness says whether a JSON value is empty. It is empty only as everybody writes it; other ways
+// are doubtful.
 func fullness(value []byte, kind valueKind) fillState {
 	c := value[0]
 	switch {
@@ -240,7 +246,8 @@ func filled(is bool) fillState {
 	return empty
 }
 
-// milliText reports whether the values of a JSON object are quantities that are no finer than thousandths.
+// milliText reports whether the values of a JSON object are quantities that are no finer than
+// thousandths.
 func milliText(value []byte) bool {
 	s := jsontext.NewScanner(value, true, nil)
 	if s.Next() == 'n' {
@@ -267,7 +274,8 @@ func milliText(value []byte) bool {
 	}
 }
 
-// milli reports whether a quantity is no finer than thousandths, as servers write it: an integer and perhaps a suffix.
+// milli reports whether a quantity is no finer than thousandths, as servers write it: an integer
+// and perhaps a suffix.
 func milli(text []byte) bool {
 	i := 0
 	if i < len(text) && text[i] == '-' {

@@ -248,7 +248,8 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	return out, nil
 }
 
-// nester is an object that has other objects in its fields. Protobuf does not name their kinds. NameNested sets them.
+// nester is an object that has other objects in its fields. Protobuf does not name their kinds.
+// NameNested sets them.
 type nester interface{ NameNested() }
 
 // ProtoBody returns the message inside an enveloped object, which is what stands in a protobuf list. It is part of data.

@@ -9,15 +9,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// protoNeeds is a look at messages for what they need. It walks those of which something is needed, and skips all others by their
-// length, as the ProtoPeeker does that looks for paths, to other places mostly.
+// protoNeeds is a look at messages for what they need. It walks those of which something is needed,
+// and skips all others by their length, as the ProtoPeeker does that looks for paths, to other
+// places mostly.
 type protoNeeds struct {
 	frames [maxFrames]uint64 // the facts that were found in each message that it is in
 	inside int               // how many frames are in use
 	lacks  bool
 }
 
-// protoRelated are the members of the relation of a message. Of a list or map they are all fields, with their tags.
+// protoRelated are the members of the relation of a message. Of a list or map they are all fields,
+// with their tags.
 type protoRelated struct{ one, other []byte }
 
 // lacksProto reports whether a message may lack something that n, which may be nil, says.
@@ -30,8 +32,8 @@ func lacksProto(n *needNode, data []byte) bool {
 	return l.lacks
 }
 
-// message looks at a message. Fields are expected in the order of their numbers, as all servers write them, and one that holds one
-// value is expected once.
+// message looks at a message. Fields are expected in the order of their numbers, as all servers
+// write them, and one that holds one value is expected once.
 func (l *protoNeeds) message(n *needNode, data []byte) {
 	if n.lacking || l.inside == len(l.frames) {
 		l.lacks = true
@@ -86,7 +88,8 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 	}
 }
 
-// afterFixed returns the index behind a number of eight bytes, one beyond the end of data for all other types.
+// afterFixed returns the index behind a number of eight bytes, one beyond the end of data for all
+// other types.
 func afterFixed(data []byte, tag uint64, at int) int {
 	if protowire.Type(tag&7) != protowire.Fixed64Type {
 		return len(data) + 1
@@ -94,7 +97,8 @@ func afterFixed(data []byte, tag uint64, at int) int {
 	return at + 8
 }
 
-// longVarint reads a varint at an index and returns the index behind it, one beyond the end of data if it is malformed.
+// longVarint reads a varint at an index and returns the index behind it, one beyond the end of data
+// if it is malformed.
 func longVarint(data []byte, i int) (v uint64, end int) {
 	v, n := protowire.ConsumeVarint(data[i:])
 	if n < 0 {
@@ -242,7 +246,8 @@ func intOrStringFullness(data []byte) fillState {
 	return is
 }
 
-// joined is a member of a relation: a string without what is around it, or all the fields of a list or map so far and this one.
+// joined is a member of a relation: a string without what is around it, or all the fields of a list
+// or map so far and this one.
 func (v *protoValue) joined(before []byte, kind valueKind) []byte {
 	if kind == stringValue {
 		return v.bytes
@@ -273,7 +278,8 @@ func (f *protoRelated) holds(r *relation) bool {
 	return protoKeysWithin(f.one, f.other)
 }
 
-// protoKeysWithin reports whether each key of the entries of a map is a key of another, in the same order.
+// protoKeysWithin reports whether each key of the entries of a map is a key of another, in the same
+// order.
 func protoKeysWithin(one, other []byte) bool {
 	for len(one) > 0 {
 		key, n := keyOfEntry(one)
@@ -292,7 +298,8 @@ func protoKeysWithin(one, other []byte) bool {
 	return true
 }
 
-// keyOfEntry returns the key of the entry of a map that data begins with, and the length of the entry; 0 if there is none.
+// keyOfEntry returns the key of the entry of a map that data begins with, and the length of the
+// entry; 0 if there is none.
 func keyOfEntry(data []byte) (key []byte, n int) {
 	field, ok := consumeField(data)
 	if !ok {
@@ -304,8 +311,8 @@ func keyOfEntry(data []byte) (key []byte, n int) {
 	return key, len(field.field)
 }
 
-// milliEntry reports whether the value of an entry of a map, which holds a text as its field 1, is a quantity that is no finer than
-// thousandths.
+// milliEntry reports whether the value of an entry of a map, which holds a text as its field 1, is
+// a quantity that is no finer than thousandths.
 func milliEntry(v *protoValue) bool {
 	_, value, ok := splitEntry(v.bytes)
 	if !ok {
@@ -315,7 +322,8 @@ func milliEntry(v *protoValue) bool {
 	return ok && len(rest) == 0 && milli(text)
 }
 
-// splitEntry splits an entry of a map as servers write it: 1 key, 2 value, neither longer than 127 bytes.
+// splitEntry splits an entry of a map as servers write it: 1 key, 2 value, neither longer than 127
+// bytes.
 func splitEntry(entry []byte) (key, value []byte, ok bool) {
 	key, rest, ok := shortField(entry, 1)
 	if !ok {
@@ -325,8 +333,8 @@ func splitEntry(entry []byte) (key, value []byte, ok bool) {
 	return key, value, ok && len(rest) == 0
 }
 
-// shortField returns the bytes of the field that data begins with, and what follows it. ok is false if it has another number or type, or
-// is longer than 127 bytes.
+// shortField returns the bytes of the field that data begins with, and what follows it. ok is false
+// if it has another number or type, or is longer than 127 bytes.
 func shortField(data []byte, number byte) (value, rest []byte, ok bool) {
 	if len(data) < 2 || data[0] != number<<3|byte(protowire.BytesType) || data[1] >= 0x80 || int(data[1]) > len(data)-2 {
 		return nil, nil, false

@@ -205,8 +205,9 @@ func (s *Scanner) Key() (string, error) {
 	return key, s.Colon()
 }
 
-// Member is called where a member of an object may stand, or its end: first says that none came before. It consumes the comma before the
-// member, its key, which begins at at, and the colon, or the closing bracket, in which case it returns false.
+// Member is called where a member of an object may stand, or its end: first says that none came
+// before. It consumes the comma before the member, its key, which begins at at, and the colon, or
+// the closing bracket, in which case it returns false.
 func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) {
 	if start, end, ok := s.closeKey(first); ok {
 		return s.Text[start:end], start - 1, true, nil
@@ -220,8 +221,8 @@ func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) 
 	return key, at, true, err
 }
 
-// closeKey is Member for a key as servers write it: of plain characters, and without white space around it. Of any other it consumes
-// nothing and returns false.
+// closeKey is Member for a key as servers write it: of plain characters, and without white space
+// around it. Of any other it consumes nothing and returns false.
 func (s *Scanner) closeKey(first bool) (start, end int, ok bool) {
 	data, i := s.Data, s.Pos
 	if s.meter != nil {

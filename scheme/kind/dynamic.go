@@ -101,7 +101,8 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	return made
 }
 
-// counted reports whether an object has a generation, as all have but those that very old servers have stored.
+// counted reports whether an object has a generation, as all have but those that very old servers
+// have stored.
 func counted(tree any) bool {
 	object, _ := tree.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)

@@ -42,13 +42,14 @@ type Kind interface {
 	// Versions are those that objects can be in, the preferred one first. The hub is not among them, unless it is one
 	// of them. The slice is shared.
 	Versions() []*Version
-	// Stored are further versions that objects in the store may be in, which nobody is served in. They may be of other groups. The
-	// slice is shared.
+	// Stored are further versions that objects in the store may be in, which nobody is served in. They
+	// may be of other groups. The slice is shared.
 	Stored() []*Version
 	// New returns an empty object of the hub.
 	New() meta.Object
-	// Decode decodes an object of any of the versions, or of those of Stored. What the data leaves open about its kind, req.Default says. See
-	// codec.Factory.Decode; objects that turn out to be of another kind may be returned, too: compare Decoded.GVK.
+	// Decode decodes an object of any of the versions, or of those of Stored. What the data leaves open
+	// about its kind, req.Default says. See codec.Factory.Decode; objects that turn out to be of
+	// another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
 	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
 	// The errors are among those of Decode.
@@ -89,7 +90,8 @@ type Version struct {
 	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge. Of a lazy kind
 	// it is compiled by the first who asks.
 	Type func() *typeinfo.Type
-	// Lazy says that nobody needs to have asked for Type yet. Who can wait asks for it with the first object.
+	// Lazy says that nobody needs to have asked for Type yet. Who can wait asks for it with the first
+	// object.
 	Lazy bool
 	// Protobuf says that objects of the version have a protobuf form: the fields of the Go type are numbered.
 	Protobuf bool
@@ -98,8 +100,8 @@ type Version struct {
 	Settled func(data []byte) bool
 	// Complete is Settled of an object of the version that has not been encoded. nil if Settled is.
 	Complete func(obj meta.Typed) bool
-	// Needs makes what finds out whether stored bytes, JSON or protobuf, may lack something that Default adds. nil: objects of the version
-	// never lack anything, or Settled says so.
+	// Needs makes what finds out whether stored bytes, JSON or protobuf, may lack something that
+	// Default adds. nil: objects of the version never lack anything, or Settled says so.
 	Needs *codec.Needs
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
@@ -120,7 +122,8 @@ func In(k Kind, version string) *Version {
 	return nil
 }
 
-// StoredIn returns the version of Versions or Stored in which objects with an apiVersion are stored, nil if there is none.
+// StoredIn returns the version of Versions or Stored in which objects with an apiVersion are
+// stored, nil if there is none.
 func StoredIn(k Kind, apiVersion string) *Version {
 	for _, list := range [][]*Version{k.Versions(), k.Stored()} {
 		for _, v := range list {

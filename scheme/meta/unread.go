@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Unread stands for a stored object that cannot be read. Lists and watches of a process that asks its own server for them (see
-// WithUnread) have an Unread in the object's place.
+// Unread stands for a stored object that cannot be read. Lists and watches of a process that asks
+// its own server for them (see WithUnread) have an Unread in the object's place.
 type Unread struct {
 	Namespace       string `json:"namespace,omitempty"`
 	Name            string `json:"name"`
@@ -19,9 +19,10 @@ type Unread struct {
 
 type unreadKey struct{}
 
-// WithUnread returns a context whose lists and watches show the objects that can be read, and an Unread for each that cannot be read.
-// Without it one object that cannot be read fails the list, and ends the watch. The context counts only in the process of the server:
-// nothing of it goes over a connection.
+// WithUnread returns a context whose lists and watches show the objects that can be read, and an
+// Unread for each that cannot be read. Without it one object that cannot be read fails the list,
+// and ends the watch. The context counts only in the process of the server: nothing of it goes over
+// a connection.
 func WithUnread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unreadKey{}, true)
 }
@@ -29,10 +30,12 @@ func WithUnread(ctx context.Context) context.Context {
 // ShowsUnread reports whether ctx is one of WithUnread.
 func ShowsUnread(ctx context.Context) bool { return ctx.Value(unreadKey{}) != nil }
 
-// unreadMark begins what is encoded of an Unread. It is another text in each process, so that no client can write it into an object.
+// unreadMark begins what is encoded of an Unread. It is another text in each process, so that no
+// client can write it into an object.
 var unreadMark = []byte(`"` + rand.Text() + `":`)
 
-// AppendJSON appends an object that carries u to dst. head is the beginning of its JSON, `{` or `{"kind":...,"apiVersion":...,`.
+// AppendJSON appends an object that carries u to dst. head is the beginning of its JSON, `{` or
+// `{"kind":...,"apiVersion":...,`.
 func (u Unread) AppendJSON(dst []byte, head string) []byte {
 	dst = append(append(dst, head...), unreadMark...)
 	text, err := json.Marshal(u)
@@ -61,7 +64,8 @@ const (
 	StrangeObject = "StorageError: object of an unknown version, " // its bytes may be sound
 )
 
-// IsUnreadable reports whether err says that the store has an object which cannot be read: it is there, and the store works.
+// IsUnreadable reports whether err says that the store has an object which cannot be read: it is
+// there, and the store works.
 func IsUnreadable(err error) bool {
 	if !IsInternalError(err) {
 		return is(err, StatusReasonStoreReadError, 0)
@@ -70,8 +74,8 @@ func IsUnreadable(err error) bool {
 	return strings.Contains(text, CorruptObject) || strings.Contains(text, StrangeObject)
 }
 
-// UnreadableKey returns the key in the store of the first object that an error of IsUnreadable names, and why that cannot be read. The key
-// is "" if the error names none.
+// UnreadableKey returns the key in the store of the first object that an error of IsUnreadable
+// names, and why that cannot be read. The key is "" if the error names none.
 func UnreadableKey(err error) (key, why string) {
 	status := StatusOf(err)
 	why = status.Message

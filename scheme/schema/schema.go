@@ -73,7 +73,8 @@ type Schema struct {
 
 	// Resource marks the schema of a kind, whose values have apiVersion, kind and metadata without saying so.
 	Resource bool
-	// Unpublished marks the schema of a kind of which documents of OpenAPI say no more than that its values are objects.
+	// Unpublished marks the schema of a kind of which documents of OpenAPI say no more than that its
+	// values are objects.
 	Unpublished bool
 	// EmbeddedResource marks a value that is an object of some kind.
 	EmbeddedResource bool

@@ -37,8 +37,9 @@ func DefaultAction(t *Type) func(Pointer) {
 	}
 }
 
-// ownDefault returns the default that a field declares, false if it has none that would change it. One that is what an empty field
-// holds anyway is said to readers of OpenAPI only. One that does not parse has been refused when the type was compiled.
+// ownDefault returns the default that a field declares, false if it has none that would change it.
+// One that is what an empty field holds anyway is said to readers of OpenAPI only. One that does
+// not parse has been refused when the type was compiled.
 func ownDefault(f *Field) (reflect.Value, bool) {
 	if !f.HasDefault {
 		return reflect.Value{}, false

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A Need is what a defaulting function needs to find in a value so that it changes nothing. It is written as text:
+// A Need is what a defaulting function needs to find in a value so that it changes nothing. It is
+// written as text:
 //
 //	need = [ place ": " ] term { " | " term }     one of the terms holds, for each value at the place
 //	term = path                      there, and not empty
@@ -17,9 +18,10 @@ import (
 //	     | name " is " name "[0]"    the second is a list of strings that begins with the first, or neither is there
 //	     | name " is " name "[0]." name    the same for a list of structs and their field
 //
-// A path is made of names as JSON has them, separated by dots. name[key] is an entry of a map. In a place, name[] stands for the
-// elements of a list. A place where nothing is needs nothing. A pointer is empty only if it is nil. A negative number proves
-// nothing, because some functions replace it. milli, within and is stand alone.
+// A path is made of names as JSON has them, separated by dots. name[key] is an entry of a map. In a
+// place, name[] stands for the elements of a list. A place where nothing is needs nothing. A
+// pointer is empty only if it is nil. A negative number proves nothing, because some functions
+// replace it. milli, within and is stand alone.
 type Need struct {
 	Place []Step
 	Terms []Term
@@ -30,7 +32,8 @@ type Term struct {
 	Op   Op
 	Path []Step
 	Text string // of NeedEqual
-	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of NeedFirst, if it has one.
+	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of NeedFirst,
+	// if it has one.
 	Other string
 }
 
@@ -48,7 +51,8 @@ const (
 	NeedFirst
 )
 
-// Step is a part of a path: a member of a struct, an entry of a map, or with neither name each element of a list.
+// Step is a part of a path: a member of a struct, an entry of a map, or with neither name each
+// element of a list.
 type Step struct{ Name, Key string }
 
 // ParseNeed parses a need of values of the struct type t.

@@ -24,7 +24,8 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 	return found.PreferredVersion.Version, err
 }
 
-// APIResource returns what discovery says of a resource; nothing if the server has no such resource in that version.
+// APIResource returns what discovery says of a resource; nothing if the server has no such resource
+// in that version.
 func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource) (meta.APIResource, error) {
 	var found struct {
 		Resources []meta.APIResource `json:"resources"`

@@ -24,9 +24,9 @@ const (
 // are gone meanwhile are told of as Deleted events whose objects have nothing but namespace and name. With
 // opts.AllowWatchBookmarks a Bookmark follows what was listed.
 //
-// An object that cannot be read does not end it. In the process of the server (see meta.WithUnread) an Unread event tells of it, each
-// time that it is met: the object is there, and whoever knew an earlier state of it goes by that one. The server of another
-// process yields an error instead.
+// An object that cannot be read does not end it. In the process of the server (see meta.WithUnread)
+// an Unread event tells of it, each time that it is met: the object is there, and whoever knew an
+// earlier state of it goes by that one. The server of another process yields an error instead.
 //
 // An error does not end it either: it is yielded with an empty Event, for the log, and after a pause of 1 s, growing to 30 s
 // while nothing succeeds, Follow tries again. Whoever knows that it is no use leaves the loop.

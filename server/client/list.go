@@ -19,7 +19,8 @@ import (
 type List[T meta.Object] struct {
 	meta.ListMeta
 	Items []T
-	// Unread are the objects that cannot be read. Only a list with a context of meta.WithUnread has any; another one fails.
+	// Unread are the objects that cannot be read. Only a list with a context of meta.WithUnread has
+	// any; another one fails.
 	Unread []meta.Unread
 }
 
@@ -37,9 +38,10 @@ func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T],
 // pageSize is how many objects are asked for at a time by who wants all.
 const pageSize = 500
 
-// All yields the objects that opts select, of one revision, in pages of opts.Limit, by default 500. An error is the last
-// thing that it yields; one that meta.IsResourceExpired knows says that the reader took too long. With a context of meta.WithUnread All
-// yields an object that cannot be read with nothing but its namespace and name, and an error that meta.IsUnreadable knows, and goes on.
+// All yields the objects that opts select, of one revision, in pages of opts.Limit, by default 500.
+// An error is the last thing that it yields; one that meta.IsResourceExpired knows says that the
+// reader took too long. With a context of meta.WithUnread All yields an object that cannot be read
+// with nothing but its namespace and name, and an error that meta.IsUnreadable knows, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range r.pages(ctx, opts) {
@@ -100,8 +102,8 @@ func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
 	return list, nil
 }
 
-// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does. lenient: an item that cannot be read
-// does not fail the list.
+// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does.
+// lenient: an item that cannot be read does not fail the list.
 func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error {
 	var found struct {
 		meta.TypeMeta

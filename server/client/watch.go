@@ -22,17 +22,18 @@ const (
 	Modified EventType = "MODIFIED" // it has changed
 	Deleted  EventType = "DELETED"  // it is gone, or does not match the selectors any more
 	Bookmark EventType = "BOOKMARK" // nothing has: all changes up to a revision have been sent
-	// Unread is not on the wire. The object is there in a state that cannot be read. Only who watches with a context of meta.WithUnread
-	// sees that; for others the watch ends.
+	// Unread is not on the wire. The object is there in a state that cannot be read. Only who watches
+	// with a context of meta.WithUnread sees that; for others the watch ends.
 	Unread EventType = "UNREAD"
 )
 
 // Event is one change.
 type Event[T meta.Object] struct {
 	Type EventType
-	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of Bookmark an empty object
-	// with the revision, and at the end of the initial events with the annotation meta.InitialEventsAnnotation. Of Unread, and if the
-	// last state cannot be read of Deleted, it has nothing but namespace, name and resourceVersion.
+	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of Bookmark
+	// an empty object with the revision, and at the end of the initial events with the annotation
+	// meta.InitialEventsAnnotation. Of Unread, and if the last state cannot be read of Deleted, it has
+	// nothing but namespace, name and resourceVersion.
 	Object T
 }
 

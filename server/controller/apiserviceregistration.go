@@ -29,8 +29,9 @@ import (
 type APIServiceRegistration struct {
 	Client *client.Client
 	Local  LocalVersions
-	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions. One that knows nothing of a
-	// version yet deletes its APIService: what comes and goes is left to it for learnTime.
+	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions.
+	// One that knows nothing of a version yet deletes its APIService: what comes and goes is left to it
+	// for learnTime.
 	Yields func() bool
 	Log    *zap.Logger
 
@@ -47,7 +48,8 @@ type LocalVersions interface {
 	All() map[meta.GroupVersion]LocalVersion
 	// Changed returns channels that are closed when versions come or go after the call.
 	Changed() (own, custom <-chan struct{})
-	// Hidden reports whether a group may have versions that All does not have, because a definition cannot be read.
+	// Hidden reports whether a group may have versions that All does not have, because a definition
+	// cannot be read.
 	Hidden(group string) bool
 }
 
@@ -69,7 +71,8 @@ const (
 	registrationWriters = 8
 	// gatherVersions is how long versions are given to come together, as those of definitions do that are made one after the other.
 	gatherVersions = 20 * time.Millisecond
-	// lookHidden is after which time a version is looked for again whose definition may be one that cannot be read.
+	// lookHidden is after which time a version is looked for again whose definition may be one that
+	// cannot be read.
 	lookHidden = 5 * time.Second
 	// learnTime is how long a server may take to learn of a version that another server has registered.
 	learnTime = time.Second
@@ -333,8 +336,8 @@ func isManaged(s *apiregistrationv1.APIService) bool {
 	return label == managedOnStart || label == managedAlways
 }
 
-// keeps reports whether an APIService comes and goes with its version. A kube-apiserver that lives may have a version for good that this
-// server does not have.
+// keeps reports whether an APIService comes and goes with its version. A kube-apiserver that lives
+// may have a version for good that this server does not have.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
 	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
 }

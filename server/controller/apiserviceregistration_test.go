@@ -174,8 +174,8 @@ func TestRegisteredByAnother(t *testing.T) {
 	}
 }
 
-// TestRegisteredBeside: a server leaves versions that come and go to a kube-apiserver beside it for a while, and leaves alone what that
-// has for good.
+// TestRegisteredBeside: a server leaves versions that come and go to a kube-apiserver beside it for
+// a while, and leaves alone what that has for good.
 func TestRegisteredBeside(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		services := client.For[*apiregistrationv1.APIService](w.s.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))

@@ -23,7 +23,8 @@ func (w *world) put(store storage.Store, key, value string) {
 	}
 }
 
-// untilRead waits until the server's answer about an object is an error that is, or is not, that of an object that cannot be read.
+// untilRead waits until the server's answer about an object is an error that is, or is not, that of
+// an object that cannot be read.
 func (w *world) untilRead(resource, name string, unreadable bool) {
 	w.t.Helper()
 	r := client.For[*meta.PartialObjectMetadata](w.s.Client(), corev1.GroupVersion.WithResource(resource))
@@ -41,8 +42,9 @@ func (w *world) untilRead(resource, name string, unreadable bool) {
 	}
 }
 
-// TestEndpointsOfHiddenPods begins with pods and a node that cannot be read. What endpoints and slices say of them stays, while the other
-// pods change, until each pod can be read again or is gone.
+// TestEndpointsOfHiddenPods begins with pods and a node that cannot be read. What endpoints and
+// slices say of them stays, while the other pods change, until each pod can be read again or is
+// gone.
 func TestEndpointsOfHiddenPods(t *testing.T) {
 	store := memory.New(memory.Config{})
 	w := startWithNodes(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})

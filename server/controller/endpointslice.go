@@ -130,7 +130,8 @@ func (c *EndpointSlices) hold(name Name, own []*discoveryv1.EndpointSlice, plans
 	}
 }
 
-// node returns what is known of the node of a pod. Of a node that is hidden, that is what the slices say.
+// node returns what is known of the node of a pod. Of a node that is hidden, that is what the
+// slices say.
 func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *nodeView {
 	name := Name{"", pod.Node}
 	if !c.nodes.Hidden(name) {

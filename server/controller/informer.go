@@ -19,8 +19,9 @@ import (
 // of each state of an object; it is shared, and nobody changes it. What it holds is in exported fields. All methods may be called at
 // once.
 //
-// Of an object that cannot be read any more it keeps what it made of the last state that could be read. If there is no such state, the
-// object is hidden: it is there, and nothing else is known about it. Who concludes something from the absence of an object asks for that.
+// Of an object that cannot be read any more it keeps what it made of the last state that could be
+// read. If there is no such state, the object is hidden: it is there, and nothing else is known
+// about it. Who concludes something from the absence of an object asks for that.
 //
 // It lags behind the server. What has to be true when it is acted upon is read, or left to a precondition.
 type Informer[V any] struct {
@@ -51,7 +52,8 @@ func (i *Informer[V]) Hidden(name Name) bool {
 	return i.hidden[name]
 }
 
-// HiddenErr returns an error that names one of the hidden objects, nil if there are none. meta.IsUnreadable knows it.
+// HiddenErr returns an error that names one of the hidden objects, nil if there are none.
+// meta.IsUnreadable knows it.
 func (i *Informer[V]) HiddenErr() error {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -91,10 +93,12 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 	}
 }
 
-// Source is the Source of the names that the changes concern: names returns those for each object that is there, and for each
-// that changes. before is nil of an object that is new, now of one that is gone. Both are nil when an object ceases to be hidden,
-// whether it is gone or can be read; if it can be read, names is called for it as a new object after that. names must return soon, and stand several calls at
-// once, in any order; what it finds in other Informers may be older or newer, so each that counts needs a Source of its own.
+// Source is the Source of the names that the changes concern: names returns those for each object
+// that is there, and for each that changes. before is nil of an object that is new, now of one that
+// is gone. Both are nil when an object ceases to be hidden, whether it is gone or can be read; if
+// it can be read, names is called for it as a new object after that. names must return soon, and
+// stand several calls at once, in any order; what it finds in other Informers may be older or
+// newer, so each that counts needs a Source of its own.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
 		r := &reader[V]{func(name Name, before, now *V) {

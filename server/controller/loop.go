@@ -19,8 +19,9 @@ type Name struct{ Namespace, Name string }
 // ctx ends. failed is told what keeps it from that for now. Neither takes its time.
 type Source func(ctx context.Context, add func(Name), failed func(error))
 
-// Watch is the Source of a resource: the objects that the selectors in opts match. Nothing can be done about an object that cannot be
-// read: its name is added when it can be read again, or is gone.
+// Watch is the Source of a resource: the objects that the selectors in opts match. Nothing can be
+// done about an object that cannot be read: its name is added when it can be read again, or is
+// gone.
 func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		for ev, err := range r.Follow(ctx, opts) {

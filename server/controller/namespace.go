@@ -29,7 +29,8 @@ type Namespace struct {
 	Elsewhere func() Elsewhere
 	// Holds asks the store whether a namespace has objects of a resource.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// Hidden returns what a namespace holds of resources about which nothing can be known: their definitions cannot be read.
+	// Hidden returns what a namespace holds of resources about which nothing can be known: their
+	// definitions cannot be read.
 	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
 	// Removals tells of everything that goes after the call.
 	Removals func(ctx context.Context) (Removals, error)
@@ -148,8 +149,9 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
-// clear deletes the objects of one resource, and counts what is left of them. What nothing holds should be gone. An object that cannot
-// be read cannot be deleted either: it stays, and the error names it.
+// clear deletes the objects of one resource, and counts what is left of them. What nothing holds
+// should be gone. An object that cannot be read cannot be deleted either: it stays, and the error
+// names it.
 func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
 	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
 	if err := deleteAll(meta.WithUnread(ctx), content); err != nil {

@@ -205,8 +205,8 @@ func (sp *servicePods) of(service Name, s *serviceView) []selected {
 	return list
 }
 
-// hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has become of the pod, so the endpoint stays
-// as it is.
+// hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has
+// become of the pod, so the endpoint stays as it is.
 func (sp *servicePods) hides(service Name, ref *corev1.ObjectReference) bool {
 	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(Name{service.Namespace, ref.Name})
 }

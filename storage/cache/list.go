@@ -21,7 +21,8 @@ type ListOptions struct {
 	Match func(*Object) bool
 	// Show says how objects are seen; nil: as they are stored.
 	Show Show
-	// Corrupt lists objects that cannot be read like others, whatever Match says: Object.Err says why they cannot be read.
+	// Corrupt lists objects that cannot be read like others, whatever Match says: Object.Err says why
+	// they cannot be read.
 	Corrupt bool
 }
 

@@ -16,11 +16,13 @@ import (
 type ResourceConfig struct {
 	Name   string // for hooks and debug pages
 	Prefix string // of its keys, under Config.Prefix; ends in "/"
-	// Decode reads what the cache needs of a value that was loaded, or that somebody else has written. It does no I/O: it is called
-	// while the stream waits. It may keep value only as Decoded.Data, which may also be other bytes that mean the same today. It is
-	// called by many goroutines at once, without locks. SetDecode replaces it.
+	// Decode reads what the cache needs of a value that was loaded, or that somebody else has written.
+	// It does no I/O: it is called while the stream waits. It may keep value only as Decoded.Data,
+	// which may also be other bytes that mean the same today. It is called by many goroutines at once,
+	// without locks. SetDecode replaces it.
 	Decode DecodeFunc
-	// Written does the same for a value that this process writes, which is known to be complete: Data is that value. nil: Decode.
+	// Written does the same for a value that this process writes, which is known to be complete: Data
+	// is that value. nil: Decode.
 	Written DecodeFunc
 	// GroupBy names selectable fields, like "spec.nodeName", by which watchers are grouped beside prefix and key: one that
 	// watches for a single value (WatchOptions.Field) is not woken for objects with others.
@@ -114,9 +116,10 @@ func (c *Cache) Resource(cfg ResourceConfig) *Resource {
 	return r
 }
 
-// SetDecode makes the resource read values by other functions (ResourceConfig.Decode and Written) from now on, for a kind whose schema
-// or storage version changes. Watches go on. Objects that are cached, or being read, stay as the earlier function made them; those that it
-// could not read are read from the store again when a Get or List comes upon them.
+// SetDecode makes the resource read values by other functions (ResourceConfig.Decode and Written)
+// from now on, for a kind whose schema or storage version changes. Watches go on. Objects that are
+// cached, or being read, stay as the earlier function made them; those that it could not read are
+// read from the store again when a Get or List comes upon them.
 func (r *Resource) SetDecode(decode, written DecodeFunc) {
 	if written == nil {
 		written = decode

@@ -45,8 +45,8 @@ type WatchOptions struct {
 	After storage.Revision
 	// Bookmarks asks for bookmarks while nothing else is sent.
 	Bookmarks bool
-	// Corrupt shows objects that cannot be read like others, whatever Match says: Object.Err says why they cannot be read. Without
-	// it such an object ends the watch with storage.Corrupt.
+	// Corrupt shows objects that cannot be read like others, whatever Match says: Object.Err says why
+	// they cannot be read. Without it such an object ends the watch with storage.Corrupt.
 	Corrupt bool
 	// Match filters the objects; nil means all. It must be a pure function.
 	Match func(*Object) bool

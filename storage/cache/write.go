@@ -16,7 +16,8 @@ type UpdateOptions struct {
 	// DryRun decides on the store's present state and writes nothing. The object is returned at the present revision,
 	// or without one if it would be created.
 	DryRun bool
-	// Form returns the form of the value that the function made last. 0, or a Form that is nil, leaves that to DecodeFunc.
+	// Form returns the form of the value that the function made last. 0, or a Form that is nil, leaves
+	// that to DecodeFunc.
 	Form func() uint32
 }
 

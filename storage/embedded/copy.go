@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Copy copies the data of the directory from into the directory to, which does not exist yet. It writes nothing to from. It is an error if
-// a Store is open there.
+// Copy copies the data of the directory from into the directory to, which does not exist yet. It
+// writes nothing to from. It is an error if a Store is open there.
 func Copy(ctx context.Context, to, from string) error {
 	lock, err := unlocked(ctx, func() (*fileutil.LockedFile, error) {
 		return fileutil.TryLockFile(filepath.Join(from, "lock"), os.O_WRONLY, 0)

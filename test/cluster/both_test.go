@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// TestBoth has kube-apiserver and Coracle serve one etcd at once, under load. Nothing that was written is lost, each server reads what the
-// other has just written, and neither undoes what the other does.
+// TestBoth has kube-apiserver and Coracle serve one etcd at once, under load. Nothing that was
+// written is lost, each server reads what the other has just written, and neither undoes what the
+// other does.
 func TestBoth(t *testing.T) {
 	duration := time.Minute
 	if s := os.Getenv("DURATION"); s != "" {
@@ -97,7 +98,8 @@ func (l *load) increment(worker int) {
 	}
 }
 
-// readBack writes through one server and reads what was written through the other, in each way of reading.
+// readBack writes through one server and reads what was written through the other, in each way of
+// reading.
 func (l *load) readBack(worker int) {
 	name := fmt.Sprintf("own-%d", worker)
 	if _, err := l.pair[0].create(configMaps, object{"metadata": object{"name": name}}); err != nil {
@@ -348,8 +350,9 @@ func (k *keeper) see(path, change string, o object) {
 	k.last[key] = o
 }
 
-// changesPerLife bounds the changes of a definition, or of its APIService, from its creation to its end. One server alone makes up to 8: it
-// is created, its names are accepted, it is established, it is to be deleted, its objects are deleted, it goes.
+// changesPerLife bounds the changes of a definition, or of its APIService, from its creation to its
+// end. One server alone makes up to 8: it is created, its names are accepted, it is established, it
+// is to be deleted, its objects are deleted, it goes.
 const changesPerLife = 12
 
 // check wants nothing to have changed that the load does not change.
@@ -373,9 +376,10 @@ func (k *keeper) check(t *testing.T) {
 	t.Logf("definitions and their APIServices changed at most %d times from creation to end", most)
 }
 
-// servicesPerWarning is the number of services made for which one warning about an address or a port is let pass. The repair loops of both servers
-// look at services and addresses by informers of their own, so one of a service that is deleted at once may look as if its address
-// lacked. Two kube-apiservers warn of 35 in 645 under this load, kube-apiserver and Coracle of 0 to 6 in 2,096.
+// servicesPerWarning is the number of services made for which one warning about an address or a
+// port is let pass. The repair loops of both servers look at services and addresses by informers of
+// their own, so one of a service that is deleted at once may look as if its address lacked. Two
+// kube-apiservers warn of 35 in 645 under this load, kube-apiserver and Coracle of 0 to 6 in 2,096.
 const servicesPerWarning = 100
 
 // checkWarnings wants next to no warnings about addresses and ports.

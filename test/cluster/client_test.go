@@ -63,8 +63,9 @@ func (c *client) open(method, path, mediaType string, body any) (*http.Response,
 	return c.http.Do(req)
 }
 
-// ask sends a request and returns the object in the answer. It asks again as long as the server asks for that, as client-go does: for a while
-// after its start, kube-apiserver answers lists with 429.
+// ask sends a request and returns the object in the answer. It asks again as long as the server
+// asks for that, as client-go does: for a while after its start, kube-apiserver answers lists with
+// 429.
 func (c *client) ask(method, path, mediaType string, body any) (object, error) {
 	for tries := 0; ; tries++ {
 		o, err := c.askOnce(method, path, mediaType, body)

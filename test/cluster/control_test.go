@@ -22,13 +22,15 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// plane is what the servers and controllers of one cluster share: an etcd, keys, certificates and tokens.
+// plane is what the servers and controllers of one cluster share: an etcd, keys, certificates and
+// tokens.
 type plane struct {
 	t    *testing.T
 	dir  string
 	etcd string // URL
 	port int    // of all servers, each on an address of its own, as in a cluster of several machines
-	// emulated are arguments for the controllers of a server that emulates an older one: they may use what that one serves.
+	// emulated are arguments for the controllers of a server that emulates an older one: they may use
+	// what that one serves.
 	emulated []string
 }
 
@@ -71,7 +73,8 @@ func (p *plane) write(name, text string) {
 	}
 }
 
-// writeKeys makes a certificate of all servers, which is its own authority, and the key of service accounts.
+// writeKeys makes a certificate of all servers, which is its own authority, and the key of service
+// accounts.
 func (p *plane) writeKeys() {
 	p.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -102,7 +105,8 @@ type server struct {
 	*client
 }
 
-// serve starts a server on the n-th address (0 or 1) and waits until it is ready. All programs get the same flags.
+// serve starts a server on the n-th address (0 or 1) and waits until it is ready. All programs get
+// the same flags.
 func (p *plane) serve(program string, n int, more ...string) *server {
 	p.t.Helper()
 	host := fmt.Sprintf("127.0.0.%d", n+1)
@@ -125,7 +129,8 @@ func (p *plane) serve(program string, n int, more ...string) *server {
 	return s
 }
 
-// control starts the controllers, the scheduler and kwok as clients of servers, in turn, and returns what stops them.
+// control starts the controllers, the scheduler and kwok as clients of servers, in turn, and
+// returns what stops them.
 func (p *plane) control(servers ...*server) (stop func()) {
 	p.t.Helper()
 	var running []*process

@@ -89,7 +89,8 @@ func documents(t *testing.T, file string) []object {
 	return all
 }
 
-// kinds maps "apiVersion kind" to the resources of a server. Those with a status of their own have it in the second map.
+// kinds maps "apiVersion kind" to the resources of a server. Those with a status of their own have
+// it in the second map.
 func (s *server) kinds(t *testing.T) (all struct{ resources, status map[string]resource }) {
 	t.Helper()
 	all.resources, all.status = map[string]resource{}, map[string]resource{}

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// programs is the folder of all programs. There, Coracle is called coracle/kube-apiserver, and coracle/coracle.
+// programs is the folder of all programs. There, Coracle is called coracle/kube-apiserver, and
+// coracle/coracle.
 var programs string
 
 // coracle and kube136 are the programs that serve; both take the flags of kube-apiserver.
@@ -45,7 +46,8 @@ func runAll(m *testing.M) int {
 	return m.Run()
 }
 
-// buildAll puts all programs into their folder: those that the environment names as links, all others built.
+// buildAll puts all programs into their folder: those that the environment names as links, all
+// others built.
 func buildAll() error {
 	const main = "k8s.io/kubernetes/cmd/"
 	for _, p := range []struct{ name, module, pkg, version string }{

@@ -16,9 +16,10 @@ import (
 // recorded is where a test of package server finds what TestRecord writes.
 const recorded = "../../server/testdata/etcd"
 
-// TestRecord writes what is in an etcd that a kube-apiserver has filled, and how kube-apiserver 1.36.3 reads it. Each line of NAME.stored.gz
-// is a key with its value (base64) and revision; each line of NAME.read.gz is a path with the answer to GET. Nothing is encrypted, and the
-// secrets are made up.
+// TestRecord writes what is in an etcd that a kube-apiserver has filled, and how kube-apiserver
+// 1.36.3 reads it. Each line of NAME.stored.gz is a key with its value (base64) and revision; each
+// line of NAME.read.gz is a path with the answer to GET. Nothing is encrypted, and the secrets are
+// made up.
 func TestRecord(t *testing.T) {
 	if os.Getenv("RECORD") == "" {
 		t.Log("RECORD=1 records")

@@ -18,7 +18,8 @@ type resource struct {
 	namespaced bool
 }
 
-// collection is the path of all objects, of one namespace if the resource has namespaces and namespace is not empty.
+// collection is the path of all objects, of one namespace if the resource has namespaces and
+// namespace is not empty.
 func (r resource) collection(namespace string) string {
 	if r.namespaced && namespace != "" {
 		return r.root + "/namespaces/" + namespace + "/" + r.name
@@ -31,7 +32,8 @@ func (r resource) path(o object) string {
 	return r.collection(text(o, "metadata", "namespace")) + "/" + text(o, "metadata", "name")
 }
 
-// versions returns the paths of all versions of groups that a server serves, the preferred one of each group first.
+// versions returns the paths of all versions of groups that a server serves, the preferred one of
+// each group first.
 func (c *client) versions() ([]string, error) {
 	roots := []string{"/api/v1"}
 	groups, err := c.get("/apis")
@@ -110,7 +112,8 @@ func (s *server) read(t *testing.T) state {
 	return all
 }
 
-// objects is a state without the versions in which the same objects are served besides the preferred ones: by uid.
+// objects is a state without the versions in which the same objects are served besides the
+// preferred ones: by uid.
 func (all state) objects() state {
 	once, seen := state{}, map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(all)) {
@@ -125,7 +128,8 @@ func (all state) objects() state {
 	return once
 }
 
-// newer says whether a path has a released version where the other has none, or is of a group that took objects over from the other's.
+// newer says whether a path has a released version where the other has none, or is of a group that
+// took objects over from the other's.
 func newer(path, other string) bool {
 	beta := regexp.MustCompile(`/v\d+(alpha|beta)\d+/`)
 	return !beta.MatchString(path) && beta.MatchString(other)

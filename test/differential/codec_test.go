@@ -45,8 +45,8 @@ func judgeTheirObjects(t *testing.T, k bothKind) {
 	}
 }
 
-// nameNested names the kinds of objects inside of an object. Protobuf leaves them out. Kubernetes names them when it converts the object
-// from its internal version, Coracle when it decodes.
+// nameNested names the kinds of objects inside of an object. Protobuf leaves them out. Kubernetes
+// names them when it converts the object from its internal version, Coracle when it decodes.
 func nameNested(obj any) {
 	if set, ok := obj.(*appsv1.StatefulSet); ok {
 		for i := range set.Spec.VolumeClaimTemplates {

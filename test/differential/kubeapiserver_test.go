@@ -25,10 +25,12 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// kubeArgs is the environment variable that makes a process of this test a kube-apiserver, and has its arguments, one in a line.
+// kubeArgs is the environment variable that makes a process of this test a kube-apiserver, and has
+// its arguments, one in a line.
 const kubeArgs = "DIFFERENTIAL_KUBE_APISERVER"
 
-// serveKubernetes is the first call of TestMain. In a process that is to be a kube-apiserver it does not return.
+// serveKubernetes is the first call of TestMain. In a process that is to be a kube-apiserver it
+// does not return.
 func serveKubernetes() {
 	args := os.Getenv(kubeArgs)
 	if args == "" {
@@ -47,8 +49,8 @@ type kubeAPIServer struct {
 // kubeToken is the administrator's token at a kube-apiserver of a test.
 const kubeToken = "judge-of-the-test"
 
-// startKubernetes runs a kube-apiserver on an etcd until the end of the test. It admits what Coracle admits, and everybody may do
-// everything. more are further arguments.
+// startKubernetes runs a kube-apiserver on an etcd until the end of the test. It admits what
+// Coracle admits, and everybody may do everything. more are further arguments.
 func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	t.Helper()
 	dir := t.TempDir()

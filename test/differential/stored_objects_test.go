@@ -26,9 +26,11 @@ import (
 // storedVariants is how many objects are stored of each example, version and encoding.
 const storedVariants = 2
 
-// TestStoredObjects puts the same bytes into the stores of a whole kube-apiserver and of Coracle: objects of every kind, in every version
-// that Kubernetes still decodes, as JSON and as protobuf, whole and owned or without any subset of the fields that defaults fill in. Then it asks
-// both the same: reads in each served version, lists, selectors, watches, tables, and writes through each door.
+// TestStoredObjects puts the same bytes into the stores of a whole kube-apiserver and of Coracle:
+// objects of every kind, in every version that Kubernetes still decodes, as JSON and as protobuf,
+// whole and owned or without any subset of the fields that defaults fill in. Then it asks both the
+// same: reads in each served version, lists, selectors, watches, tables, and writes through each
+// door.
 func TestStoredObjects(t *testing.T) {
 	etcd := etcdproc.Start(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}, DialTimeout: 10 * time.Second})
@@ -60,8 +62,9 @@ type storedResource struct {
 	rows     []Row
 }
 
-// storedResources are those of all rows. Definitions and API services are left out, because they change what the servers serve, and
-// IPAddresses, because kube-apiserver deletes those of no service.
+// storedResources are those of all rows. Definitions and API services are left out, because they
+// change what the servers serve, and IPAddresses, because kube-apiserver deletes those of no
+// service.
 func storedResources() []*storedResource {
 	byName := map[string]*storedResource{}
 	for _, row := range rows {
@@ -164,7 +167,8 @@ func (r *storedResource) name(example string, n int) string {
 	return fmt.Sprintf("%s-%d", strings.Trim(strings.ReplaceAll(example, ":", "-"), "-."), n)
 }
 
-// encode makes the bytes of an object as Kubernetes stores it. What a store makes of the object when it is created is in it.
+// encode makes the bytes of an object as Kubernetes stores it. What a store makes of the object
+// when it is created is in it.
 func (r *storedResource) encode(t *testing.T, obj map[string]any, o *storedObject) []byte {
 	t.Helper()
 	m := obj["metadata"].(map[string]any)
@@ -197,7 +201,8 @@ func (r *storedResource) encode(t *testing.T, obj map[string]any, o *storedObjec
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// defaulted returns the paths of those fields of an object that Kubernetes fills in with the same values if they are not there.
+// defaulted returns the paths of those fields of an object that Kubernetes fills in with the same
+// values if they are not there.
 func defaulted(t *testing.T, whole map[string]any) [][]any {
 	t.Helper()
 	want := encode(whole)
@@ -309,18 +314,21 @@ func (s *storedCourt) differ(about fmt.Stringer, step string, theirCode, ourCode
 	difference("", theirs, ours, note)
 }
 
-// excused reports whether a difference is known. about is the object or request, path the place in the answer.
+// excused reports whether a difference is known. about is the object or request, path the place in
+// the answer.
 func excused(about, step, path string, theirs, ours any) bool {
 	switch {
 	case strings.HasPrefix(step, "FlowSchema.") && strings.HasSuffix(step, "list as table"):
 		return true // printed there in the order of their precedence, here in that of their names
 	case strings.HasPrefix(step, "NetworkPolicy.") && strings.Contains(about, " in extensions/v1beta1 "):
-		// the conversion there makes empty lists of none, which the first update counts as a change of its writer
+		// the conversion there makes empty lists of none, which the first update counts as a change of its
+		// writer
 		return path == "metadata.generation" || strings.Contains(path, "metadata.managedFields")
 	case strings.HasPrefix(step, "Event."):
 		return strings.Contains(path, "metadata.managedFields") // owners in one group of events are forgotten there by writes in the other
 	case strings.HasPrefix(step, "Service.") || strings.HasPrefix(step, "PersistentVolumeClaim."):
-		// updates there start from an object that its store has not completed, so their writer owns what a read shows anyway
+		// updates there start from an object that its store has not completed, so their writer owns what a
+		// read shows anyway
 		return strings.Contains(path, "metadata.managedFields")
 	case (path == "spec.drivers" || path == "spec.limits") && theirs == nil && string(encode(ours)) == "[]":
 		return true // an empty list without omitempty is null after it was stored there as protobuf
@@ -373,7 +381,8 @@ func settledTree(v any) any {
 
 const tableForm = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// judge asks all about the objects of a resource: first what reads none of them changes, then what writes do.
+// judge asks all about the objects of a resource: first what reads none of them changes, then what
+// writes do.
 func (s *storedCourt) judge(t *testing.T, r *storedResource, objects []storedObject) {
 	t.Helper()
 	for _, row := range r.rows {
@@ -402,7 +411,8 @@ type about string
 
 func (a about) String() string { return string(a) }
 
-// lists compares lists and the beginnings of watches, with the selectors that the objects themselves suggest.
+// lists compares lists and the beginnings of watches, with the selectors that the objects
+// themselves suggest.
 func (s *storedCourt) lists(t *testing.T, r *storedResource, row Row) {
 	t.Helper()
 	base := row.collection() + "?labelSelector=judged%3Dyes"

@@ -35,11 +35,13 @@ const storedCount = 200
 // neverStored are kinds with metadata that no server has ever stored.
 const neverStored = `.*Review|.*Options|Binding|ComponentStatus|Eviction|PodStatusResult|Scale|TokenRequest`
 
-// unknownKinds are kinds that Coracle does not serve, so that nobody can ask for what is stored of them.
+// unknownKinds are kinds that Coracle does not serve, so that nobody can ask for what is stored of
+// them.
 const unknownKinds = `ClusterTrustBundle|DeviceTaintRule|LeaseCandidate|PodCertificateRequest|PodGroup|ResourcePoolStatusRequest|` +
 	`StorageVersion|StorageVersionMigration|Workload`
 
-// judgedElsewhere is the version of a kind that has tests of its own: Kubernetes keeps it in another scheme.
+// judgedElsewhere is the version of a kind that has tests of its own: Kubernetes keeps it in
+// another scheme.
 var judgedElsewhere = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1beta1", Kind: "CustomResourceDefinition"}
 
 // movedKinds are the kinds that objects of another group are read as, whose keys they lie under.
@@ -54,8 +56,9 @@ var movedKinds = map[schema.GroupKind]schema.GroupKind{
 
 // storedDifferences are the places at which objects may differ, as kind of the stored version and path.
 const storedDifferences = `` +
-	// Kubernetes' internal structs have plain values where versions have pointers, so that 0 comes of what is unset. Only objects that
-	// cannot be created leave this unset: Deployments that are replaced at once and yet a few at a time.
+	// Kubernetes' internal structs have plain values where versions have pointers, so that 0 comes of
+	// what is unset. Only objects that cannot be created leave this unset: Deployments that are
+	// replaced at once and yet a few at a time.
 	`Deployment\.v1(beta[12])?\.apps spec\.strategy\.rollingUpdate\..*|` +
 	// Kubernetes has no defaults in this version. The field is younger than the last server that stored it.
 	`VolumeAttachment\.v1alpha1\.storage\.k8s\.io spec\.source\.inlineVolumeSpec\..*`
@@ -70,8 +73,8 @@ type storedKind struct {
 
 func (k storedKind) name() string { return k.Kind + "." + k.Version + "." + k.Group }
 
-// TestStored has Kubernetes and Coracle read objects in every version that Kubernetes can still decode, served or not, and compares
-// what they show in each version that is served.
+// TestStored has Kubernetes and Coracle read objects in every version that Kubernetes can still
+// decode, served or not, and compares what they show in each version that is served.
 func TestStored(t *testing.T) {
 	all, examples := donors{}, oldExamples(t)
 	for _, row := range rows {
@@ -178,7 +181,8 @@ func judgeStored(t *testing.T, k storedKind, all donors, examples []map[string]a
 	}
 }
 
-// oldExamples returns the objects of old versions in testdata/stored.yaml: those whose conversion or defaults take more than names.
+// oldExamples returns the objects of old versions in testdata/stored.yaml: those whose conversion
+// or defaults take more than names.
 func oldExamples(t *testing.T) map[schema.GroupVersionKind][]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "stored.yaml"))
@@ -205,7 +209,8 @@ func oldExamples(t *testing.T) map[schema.GroupVersionKind][]map[string]any {
 	return list
 }
 
-// kubeletRequests returns requests for certificates: as a kubelet makes them for clients and for its server, and almost so.
+// kubeletRequests returns requests for certificates: as a kubelet makes them for clients and for
+// its server, and almost so.
 func kubeletRequests(t *testing.T) (list [][]byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
@@ -231,7 +236,8 @@ func kubeletRequests(t *testing.T) (list [][]byte) {
 	return append(list, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}), []byte("no PEM"))
 }
 
-// incomplete returns an object of theirs with defaults, of which some are taken out, as older servers did not have them.
+// incomplete returns an object of theirs with defaults, of which some are taken out, as older
+// servers did not have them.
 func (m *mutator) incomplete(t *testing.T, k bothKind, typ reflect.Type, obj runtime.Object) map[string]any {
 	sparse := tree(obj)
 	if complete, err := k.completed(obj.DeepCopyObject()); err == nil {
@@ -244,7 +250,8 @@ func (m *mutator) incomplete(t *testing.T, k bothKind, typ reflect.Type, obj run
 	return made
 }
 
-// takeOut takes fields out of a complete object at random, and most often those that an incomplete one does not have.
+// takeOut takes fields out of a complete object at random, and most often those that an incomplete
+// one does not have.
 func (m *mutator) takeOut(typ reflect.Type, complete map[string]any, sparse any) {
 	said := map[string]bool{}
 	spots("", "", typ, sparse, func(s spot) { said[s.path] = s.here != nil })
@@ -260,7 +267,8 @@ func (m *mutator) takeOut(typ reflect.Type, complete map[string]any, sparse any)
 	}
 }
 
-// judge returns the places at which what both sides make of stored bytes differs, and whether both can read them.
+// judge returns the places at which what both sides make of stored bytes differs, and whether both
+// can read them.
 func (k storedKind) judge(t *testing.T, data []byte) (map[string]string, bool) {
 	theirs, err := k.theirs(data)
 	ours, ourErr := k.ours(data)
@@ -295,7 +303,8 @@ func (k storedKind) judge(t *testing.T, data []byte) (map[string]string, bool) {
 	return found, true
 }
 
-// theirs reads stored bytes as kube-apiserver does: decoded, with the defaults of the version, in the internal version.
+// theirs reads stored bytes as kube-apiserver does: decoded, with the defaults of the version, in
+// the internal version.
 func (k storedKind) theirs(data []byte) (obj runtime.Object, err error) {
 	defer func() {
 		if p := recover(); p != nil { // defaults are not ready for everything that can be stored

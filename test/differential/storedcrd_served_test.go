@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// servedDefinitions asks a whole kube-apiserver and Coracle about definitions in their stores, and about what these define.
+// servedDefinitions asks a whole kube-apiserver and Coracle about definitions in their stores, and
+// about what these define.
 type servedDefinitions struct {
 	t       *testing.T
 	ours    *ours
@@ -27,8 +28,9 @@ type servedDefinitions struct {
 
 const storedDefinitionsURL = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// TestStoredDefinitionsServed puts the definitions of testdata/storeddefinitions.yaml, and objects of them, into the stores of both sides.
-// Then it asks both the same: definitions, discovery, models, objects, and writes of definitions and objects.
+// TestStoredDefinitionsServed puts the definitions of testdata/storeddefinitions.yaml, and objects
+// of them, into the stores of both sides. Then it asks both the same: definitions, discovery,
+// models, objects, and writes of definitions and objects.
 func TestStoredDefinitionsServed(t *testing.T) {
 	etcd := etcdproc.Start(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}, DialTimeout: 10 * time.Second})
@@ -169,7 +171,8 @@ func (d *servedDefinitions) read() {
 	d.describe("v2", 2)
 }
 
-// describe compares the models of the kinds in a version, of which there are n. kube-apiserver takes its time to make them.
+// describe compares the models of the kinds in a version, of which there are n. kube-apiserver
+// takes its time to make them.
 func (d *servedDefinitions) describe(version string, n int) {
 	at := "/openapi/v3/apis/example.com/" + version
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {

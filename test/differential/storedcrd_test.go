@@ -36,8 +36,9 @@ type storedDefinitions struct {
 	judged  int
 }
 
-// TestStoredDefinitions has both sides read definitions as kube-apiserver stores them, in v1beta1, and compares what they show in v1:
-// published definitions, made-up ones and fuzzed ones, whole and without some of the fields that have defaults, as JSON and as protobuf.
+// TestStoredDefinitions has both sides read definitions as kube-apiserver stores them, in v1beta1,
+// and compares what they show in v1: published definitions, made-up ones and fuzzed ones, whole and
+// without some of the fields that have defaults, as JSON and as protobuf.
 func TestStoredDefinitions(t *testing.T) {
 	their := runtime.NewScheme()
 	install.Install(their)
@@ -175,7 +176,8 @@ func (d *storedDefinitions) judge(data []byte) {
 	d.compare(d.thinned(data))
 }
 
-// thinned leaves out some of what has a default, or what stands in versions or outside of them, and makes some of it empty.
+// thinned leaves out some of what has a default, or what stands in versions or outside of them, and
+// makes some of it empty.
 func (d *storedDefinitions) thinned(data []byte) []byte {
 	var def jsonObject
 	if err := decode(data, &def); err != nil {

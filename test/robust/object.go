@@ -49,7 +49,8 @@ func (m *meta) revision() int64 {
 // rootCA is the ConfigMap that a controller makes in each namespace.
 const rootCA = "kube-root-ca.crt"
 
-// decode reads an object of the kind. It returns nil for one of another namespace, or that no client made.
+// decode reads an object of the kind. It returns nil for one of another namespace, or that no
+// client made.
 func (s *subject) decode(data []byte) (*Object, error) {
 	var head struct {
 		Kind     string `json:"kind"`

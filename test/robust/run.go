@@ -122,8 +122,8 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// prepareElder puts an object into the etcd as an older server has stored it. For the record it is a create, which was answered with what
-// is shown then.
+// prepareElder puts an object into the etcd as an older server has stored it. For the record it is
+// a create, which was answered with what is shown then.
 func (r *run) prepareElder(c *client, n int) error {
 	op := &Op{Verb: create, Key: elderName(n), V: c.value(), Color: none, Client: c.id, Call: r.now()}
 	value, err := json.Marshal(elder(n, op.V))

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// subject is the kind of the objects that clients write. Their two texts, v and base, stand in a map of texts somewhere in the object.
+// subject is the kind of the objects that clients write. Their two texts, v and base, stand in a
+// map of texts somewhere in the object.
 type subject struct {
 	root       string // path of the group version
 	resource   string
@@ -79,8 +80,8 @@ const (
 	elderPrefix = "elder-"
 )
 
-// elder is an object as an older server has stored it: in a version that is not served any more, or without the fields that defaults
-// fill in.
+// elder is an object as an older server has stored it: in a version that is not served any more, or
+// without the fields that defaults fill in.
 func elder(n int, v string) tree {
 	obj := replicaSets.object(tree{
 		"name": elderName(n), "namespace": namespace, "uid": fmt.Sprintf("00000000-0000-4000-8000-%012d", n),

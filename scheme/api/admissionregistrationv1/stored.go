@@ -5,8 +5,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the versions in which objects may be stored although nobody is served in them. Webhooks of v1beta1 and
-// bindings of v1alpha1 have defaults of their own; everything else is as in v1.
+// addStored registers the versions in which objects may be stored although nobody is served in
+// them. Webhooks of v1beta1 and bindings of v1alpha1 have defaults of their own; everything else is
+// as in v1.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)

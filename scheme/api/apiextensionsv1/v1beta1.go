@@ -7,9 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// betaDefinition is a CustomResourceDefinition of v1beta1. Nobody is served in this version, but every kube-apiserver stores
-// definitions in it: what is the same in all versions of the resource stands there once. A definition of v1beta1 differs from one of
-// v1 in the types of this file only.
+// betaDefinition is a CustomResourceDefinition of v1beta1. Nobody is served in this version, but
+// every kube-apiserver stores definitions in it: what is the same in all versions of the resource
+// stands there once. A definition of v1beta1 differs from one of v1 in the types of this file only.
 type betaDefinition struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -17,8 +17,9 @@ type betaDefinition struct {
 	Status          CustomResourceDefinitionStatus `json:"status,omitempty" pb:"3"`
 }
 
-// betaSpec is a CustomResourceDefinitionSpec. Validation, Subresources, AdditionalPrinterColumns and SelectableFields are those of
-// all versions. Version is the name of the first version, or of the only one if Versions is empty.
+// betaSpec is a CustomResourceDefinitionSpec. Validation, Subresources, AdditionalPrinterColumns
+// and SelectableFields are those of all versions. Version is the name of the first version, or of
+// the only one if Versions is empty.
 type betaSpec struct {
 	Group                    string                        `json:"group" pb:"1"`
 	Version                  string                        `json:"version,omitempty" pb:"2"`
@@ -72,8 +73,9 @@ func addBeta(s *scheme.Scheme) {
 	scheme.AddConversion(s, nestWebhook)
 }
 
-// defaultBetaDefinition does for v1beta1 what defaultDefinition does for v1. It also makes a list of a single version, and takes
-// v1beta1 for the version of reviews that a webhook understands if the definition does not say so.
+// defaultBetaDefinition does for v1beta1 what defaultDefinition does for v1. It also makes a list
+// of a single version, and takes v1beta1 for the version of reviews that a webhook understands if
+// the definition does not say so.
 func defaultBetaDefinition(d *betaDefinition) {
 	spec := &d.Spec
 	defaultNames(&spec.Names)
@@ -94,7 +96,8 @@ func defaultBetaDefinition(d *betaDefinition) {
 	}
 }
 
-// spreadBetaSpec gives each version what all have in common. That wins over what a version has of its own.
+// spreadBetaSpec gives each version what all have in common. That wins over what a version has of
+// its own.
 func spreadBetaSpec(s *scheme.Scheme, in *betaSpec, out *CustomResourceDefinitionSpec) error {
 	spread := *in
 	spread.Versions = slices.Clone(in.Versions)

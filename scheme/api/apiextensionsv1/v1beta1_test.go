@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// TestBeta reads definitions of v1beta1. spec and want are specs of v1beta1 and v1 without group and names; status is the stored one.
+// TestBeta reads definitions of v1beta1. spec and want are specs of v1beta1 and v1 without group
+// and names; status is the stored one.
 func TestBeta(t *testing.T) {
 	s := scheme.New()
 	v1.Scheme.AddToScheme(s)

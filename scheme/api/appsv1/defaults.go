@@ -16,8 +16,8 @@ const (
 // defaultStep is how many pods of a deployment are replaced at a time.
 var defaultStep = meta.FromString("25%")
 
-// What the functions here need (scheme.AddDefaulting). Claim templates say their kind in JSON only: with them a set is looked at closer if
-// it is stored as protobuf.
+// What the functions here need (scheme.AddDefaulting). Claim templates say their kind in JSON only:
+// with them a set is looked at closer if it is stored as protobuf.
 var (
 	deploymentNeeds = []string{
 		"spec.replicas", "spec.revisionHistoryLimit", "spec.progressDeadlineSeconds", "spec.strategy.type",
@@ -54,8 +54,8 @@ func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, de
 
 func defaultStatefulSet(s *StatefulSet) { DefaultStatefulSetSpec(&s.Spec) }
 
-// DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim templates, as all servers before
-// this one have.
+// DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim
+// templates, as all servers before this one have.
 func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
@@ -95,8 +95,9 @@ func defaultDaemonSet(ds *DaemonSet) {
 	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
 }
 
-// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says that a few are. What a strategy of
-// another type says of it and leaves open is 0, as in all servers before this one.
+// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says
+// that a few are. What a strategy of another type says of it and leaves open is 0, as in all
+// servers before this one.
 func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
 	unavailable := meta.FromInt32(0)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestNestedKinds decodes a StatefulSet from protobuf, which leaves the kind of the claim templates out. JSON has it.
+// TestNestedKinds decodes a StatefulSet from protobuf, which leaves the kind of the claim templates
+// out. JSON has it.
 func TestNestedKinds(t *testing.T) {
 	s := scheme.New()
 	corev1.Scheme.AddToScheme(s)

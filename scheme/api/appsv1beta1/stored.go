@@ -1,6 +1,7 @@
-// Package appsv1beta1 declares the versions in which sets of pods and deployments may be stored although nobody is served in them:
-// apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose objects lie under the keys of apps. Struct tags say where fields lie,
-// and nothing of schemas or checks: objects are converted as soon as they are read.
+// Package appsv1beta1 declares the versions in which sets of pods and deployments may be stored
+// although nobody is served in them: apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose
+// objects lie under the keys of apps. Struct tags say where fields lie, and nothing of schemas or
+// checks: objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/appsv1.
 package appsv1beta1
@@ -16,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Scheme registers the versions, their defaults, and the conversions to apps/v1. It needs the kinds of apps/v1.
+// Scheme registers the versions, their defaults, and the conversions to apps/v1. It needs the kinds
+// of apps/v1.
 var Scheme = scheme.NewBuilder(addKinds, addDefaults, addConversions)
 
 func addKinds(s *scheme.Scheme) {
@@ -154,7 +156,8 @@ func defaultExtensionsDaemonSet(ds *extensionsDaemonSet) {
 	scheme.SetPointer(&spec.RevisionHistoryLimit, 10)
 }
 
-// addConversions registers the fields that apps/v1 has as annotations. Such an annotation of an older object counts for nothing.
+// addConversions registers the fields that apps/v1 has as annotations. Such an annotation of an
+// older object counts for nothing.
 func addConversions(s *scheme.Scheme) {
 	scheme.AddConversion(s, func(in *deployment, out *appsv1.Deployment) error {
 		err := scheme.ConvertFields(s, in, out)

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the version in which requests may be stored although nobody is served in it. It has the fields of v1. The
-// signer may be unset there; then it follows from the request.
+// addStored registers the version in which requests may be stored although nobody is served in it.
+// It has the fields of v1. The signer may be unset there; then it follows from the request.
 func addStored(s *scheme.Scheme) {
 	const kind = "CertificateSigningRequest"
 	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), &requestBeta{})
@@ -59,8 +59,8 @@ func defaultRequestBeta(spec *requestSpecBeta) {
 	}
 }
 
-// signerOf returns the signer that a request needs which names none: that of kubelets' certificates, for clients or for servers,
-// if the request is as a kubelet makes it.
+// signerOf returns the signer that a request needs which names none: that of kubelets'
+// certificates, for clients or for servers, if the request is as a kubelet makes it.
 func signerOf(request []byte, usages []KeyUsage) string {
 	const unknown = "kubernetes.io/legacy-unknown"
 	block, _ := pem.Decode(request)
@@ -81,7 +81,8 @@ func signerOf(request []byte, usages []KeyUsage) string {
 	return unknown
 }
 
-// usesAre reports whether usages are those that a kubelet asks for beside auth. Only RSA keys need key encipherment.
+// usesAre reports whether usages are those that a kubelet asks for beside auth. Only RSA keys need
+// key encipherment.
 func usesAre(usages []KeyUsage, auth KeyUsage) bool {
 	for _, u := range usages {
 		if u != auth && u != UsageDigitalSignature && u != UsageKeyEncipherment {

@@ -92,7 +92,8 @@ func defaultService(svc *Service) {
 	}
 }
 
-// defaultServicePort targets the port of the pods that has the same number. Its protocol has a default of its own.
+// defaultServicePort targets the port of the pods that has the same number. Its protocol has a
+// default of its own.
 func defaultServicePort(p *ServicePort) {
 	if p.TargetPort == meta.FromInt32(0) || p.TargetPort == meta.FromString("") {
 		p.TargetPort = meta.FromInt32(p.Port)

@@ -86,7 +86,8 @@ var serviceNeeds = []string{
 	"spec.internalTrafficPolicy | spec.type=ExternalName",
 }
 
-// podNeeds are what defaultPod needs. Pods in the network of the host, and those with resources of their own, are looked at closer.
+// podNeeds are what defaultPod needs. Pods in the network of the host, and those with resources of
+// their own, are looked at closer.
 func podNeeds() []string {
 	needs := []string{
 		"spec.enableServiceLinks", "spec.terminationGracePeriodSeconds", "!spec.hostNetwork", "!spec.resources",

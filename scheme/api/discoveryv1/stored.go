@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the version in which slices may be stored although nobody is served in it. It has the zone of an endpoint
-// among labels, its topology.
+// addStored registers the version in which slices may be stored although nobody is served in it. It
+// has the zone of an endpoint among labels, its topology.
 func addStored(s *scheme.Scheme) {
 	const kind = "EndpointSlice"
 	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), &sliceBeta{})
@@ -40,8 +40,8 @@ type endpointBeta struct {
 	Hints      *EndpointHints          `json:"hints,omitempty" pb:"7"`
 }
 
-// placeEndpoint sets the zone that a topology names. What else the topology says is kept, but for a host name that is the name of
-// the node.
+// placeEndpoint sets the zone that a topology names. What else the topology says is kept, but for a
+// host name that is the name of the node.
 func placeEndpoint(e *Endpoint, topology map[string]string) {
 	const zoneLabel, hostLabel = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 	rest := maps.Clone(topology)

@@ -5,13 +5,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// zeroSharesAnnotation says in v1beta3 that a level has no shares on purpose: the version cannot tell 0 from unset.
+// zeroSharesAnnotation says in v1beta3 that a level has no shares on purpose: the version cannot
+// tell 0 from unset.
 const zeroSharesAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 
 const defaultShares = 30
 
-// addStored registers the versions in which objects may be stored although nobody is served in them. They have the fields of v1,
-// but v1beta1 and v1beta2 have an older name for the shares of a level, and none of the versions can tell 0 shares from unset.
+// addStored registers the versions in which objects may be stored although nobody is served in
+// them. They have the fields of v1, but v1beta1 and v1beta2 have an older name for the shares of a
+// level, and none of the versions can tell 0 shares from unset.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)

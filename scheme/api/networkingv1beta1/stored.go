@@ -1,6 +1,7 @@
-// Package networkingv1beta1 declares the versions in which objects of networking.k8s.io may be stored although nobody is served in
-// them: networking.k8s.io/v1beta1, and extensions/v1beta1, whose ingresses and network policies lie under the same keys. Struct
-// tags say where fields lie, and nothing of schemas or checks: objects are converted as soon as they are read.
+// Package networkingv1beta1 declares the versions in which objects of networking.k8s.io may be
+// stored although nobody is served in them: networking.k8s.io/v1beta1, and extensions/v1beta1,
+// whose ingresses and network policies lie under the same keys. Struct tags say where fields lie,
+// and nothing of schemas or checks: objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/networkingv1.
 package networkingv1beta1
@@ -11,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Scheme registers the versions, their defaults, and the conversions to networking.k8s.io/v1. It needs the kinds of that version.
+// Scheme registers the versions, their defaults, and the conversions to networking.k8s.io/v1. It
+// needs the kinds of that version.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	add := func(group, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind}, networkingv1.GroupVersion.WithKind(kind).GroupKind(), obj)

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the versions in which classes may be stored although nobody is served in them. v1beta1 has the fields of
-// v1. v1alpha1 has them in a spec.
+// addStored registers the versions in which classes may be stored although nobody is served in
+// them. v1beta1 has the fields of v1. v1alpha1 has them in a spec.
 func addStored(s *scheme.Scheme) {
 	gvk := GroupVersion.WithKind("RuntimeClass")
 	of := gvk.GroupKind()

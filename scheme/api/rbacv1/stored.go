@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the versions in which objects may be stored although nobody is served in them. v1beta1 has the fields and
-// defaults of v1. v1alpha1 numbers the fields of rules differently, and its subjects have a version.
+// addStored registers the versions in which objects may be stored although nobody is served in
+// them. v1beta1 has the fields and defaults of v1. v1alpha1 numbers the fields of rules
+// differently, and its subjects have a version.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
@@ -64,8 +65,8 @@ type subjectAlpha struct {
 	Namespace  string `json:"namespace,omitempty" pb:"4"`
 }
 
-// subject returns a subject as v1 has it. The group follows from the kind if the kind is known. The user "*" stood for everybody
-// who is authenticated.
+// subject returns a subject as v1 has it. The group follows from the kind if the kind is known. The
+// user "*" stood for everybody who is authenticated.
 func (a *subjectAlpha) subject() Subject {
 	made := Subject{Kind: a.Kind, Name: a.Name, Namespace: a.Namespace}
 	switch a.Kind {

@@ -6,8 +6,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the versions in which objects may be stored although nobody is served in them. v1beta2 has the fields and
-// defaults of v1. In v1beta1 a request for devices of one class has no struct of its own, and what a device has lies in one.
+// addStored registers the versions in which objects may be stored although nobody is served in
+// them. v1beta2 has the fields and defaults of v1. In v1beta1 a request for devices of one class
+// has no struct of its own, and what a device has lies in one.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
@@ -113,7 +114,8 @@ type basicBeta struct {
 	NodeAllocatableResourceMappings map[corev1.ResourceName]NodeAllocatableResourceMapping `json:"nodeAllocatableResourceMappings,omitempty" pb:"12"`
 }
 
-// defaultRequestBeta leaves requests alone that name no class: they are for the first of several that can be had.
+// defaultRequestBeta leaves requests alone that name no class: they are for the first of several
+// that can be had.
 func defaultRequestBeta(r *requestBeta) {
 	if r.DeviceClassName != "" {
 		defaultCount(&r.AllocationMode, &r.Count)
@@ -152,7 +154,8 @@ func addConversions(s *scheme.Scheme) {
 	scheme.AddConversion(s, func(in *basicBeta, out *Device) error { return scheme.ConvertFields(s, in, out) })
 }
 
-// hasClass reports whether a request says anything of what is asked for, beside the choices in firstAvailable.
+// hasClass reports whether a request says anything of what is asked for, beside the choices in
+// firstAvailable.
 func (r *requestBeta) hasClass() bool {
 	return r.DeviceClassName != "" || r.Selectors != nil || r.AllocationMode != "" || r.Count != 0 || r.AdminAccess != nil ||
 		r.Tolerations != nil || r.Capacity != nil

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addStored registers the versions in which objects may be stored although nobody is served in them. They have the fields and
-// defaults of v1.
+// addStored registers the versions in which objects may be stored although nobody is served in
+// them. They have the fields and defaults of v1.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
 		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
