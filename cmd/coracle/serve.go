@@ -78,7 +78,8 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			greet(out, s)
 			notify(readyState)
 			tuned()
-			forgetStart()
+			// The first rounds of the controllers belong to the start, too.
+			defer time.AfterFunc(startTime, forgetStart).Stop()
 		case <-ctx.Done():
 		}
 		<-ctx.Done()
