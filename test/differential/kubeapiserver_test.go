@@ -9,6 +9,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -78,8 +80,8 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	}, more...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), kubeArgs+"="+strings.Join(args, "\n"))
-	log := &tail{}
-	cmd.Stdout, cmd.Stderr = log, log
+	output := &tail{}
+	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,20 +89,21 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it tells of each watch that ends
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(proxy.Transport.(*http.Transport).CloseIdleConnections)
 	k := &kubeAPIServer{proxy}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		select {
 		case <-ended:
-			t.Fatalf("kube-apiserver ended:\n%s", log)
+			t.Fatalf("kube-apiserver ended:\n%s", output)
 		default:
 		}
 		if a := ask(k, http.MethodGet, "/readyz", nil); a.Code == http.StatusOK {
 			return k
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("kube-apiserver is not ready:\n%s", log)
+			t.Fatalf("kube-apiserver is not ready:\n%s", output)
 		}
 	}
 }
