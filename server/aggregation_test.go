@@ -324,14 +324,19 @@ func TestHandedOnFails(t *testing.T) {
 	change := func(change func(*apiregistrationv1.APIService)) {
 		t.Helper()
 		all := client.For[*apiregistrationv1.APIService](s.Server.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
-		have, err := all.Get(t.Context(), name, meta.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		have.Spec = b.service().Spec
-		change(have)
-		if _, err := all.Update(t.Context(), have, meta.UpdateOptions{}); err != nil {
-			t.Fatal(err)
+		for {
+			have, err := all.Get(t.Context(), name, meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			have.Spec = b.service().Spec
+			change(have)
+			if _, err = all.Update(t.Context(), have, meta.UpdateOptions{}); err == nil {
+				return
+			}
+			if !meta.IsConflict(err) { // the status may be written at the same time
+				t.Fatal(err)
+			}
 		}
 	}
 	want("at first", 200, "behind: GET")
