@@ -71,7 +71,7 @@ type load struct {
 	increments, reads, madeServices, madeDefinitions, scales atomic.Int64
 }
 
-const configMaps = "/api/v1/namespaces/work/configmaps"
+const configMaps = "/api/v1/namespaces/team/configmaps"
 
 // counters is the number of ConfigMaps that all workers count in.
 const counters = 3
@@ -130,7 +130,7 @@ func (l *load) readBack(worker int) {
 
 // services makes services fast, and deletes most of them.
 func (l *load) services(worker int) {
-	const path = "/api/v1/namespaces/work/services"
+	const path = "/api/v1/namespaces/team/services"
 	for i := 0; l.running(); i++ {
 		name, s := fmt.Sprintf("s-%d-%d", worker, i), l.pair[(worker+i)%2]
 		_, err := s.create(path, object{"metadata": object{"name": name}, "spec": object{
@@ -196,7 +196,7 @@ func (l *load) eventually(what string, check func() error) {
 // deployments has the controllers make and delete pods.
 func (l *load) deployments(worker int) {
 	for i := 0; l.running(); i++ {
-		path := "/apis/apps/v1/namespaces/work/deployments/" + []string{"web", "old"}[worker]
+		path := "/apis/apps/v1/namespaces/team/deployments/" + []string{"web", "old"}[worker]
 		if _, err := l.pair[i%2].patch(path+"/scale", object{"spec": object{"replicas": 1 + i%8}}); err != nil && !refusedWith(err, http.StatusConflict) {
 			l.t.Errorf("scale: %v", err)
 		}

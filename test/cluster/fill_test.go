@@ -154,7 +154,7 @@ func (s *server) settled() error {
 	for path, want := range map[string]string{
 		"deployments/web": "3", "deployments/old": "2", "statefulsets/db": "1",
 	} {
-		o, err := s.get("/apis/apps/v1/namespaces/work/" + path)
+		o, err := s.get("/apis/apps/v1/namespaces/team/" + path)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (s *server) settled() error {
 		}
 	}
 	for path, want := range map[string]string{"persistentvolumeclaims/disk": "Bound", "persistentvolumeclaims/waiting": "Pending"} {
-		o, err := s.get("/api/v1/namespaces/work/" + path)
+		o, err := s.get("/api/v1/namespaces/team/" + path)
 		if err != nil {
 			return err
 		}
@@ -171,14 +171,14 @@ func (s *server) settled() error {
 			return fmt.Errorf("%s is %s", path, phase)
 		}
 	}
-	job, err := s.get("/apis/batch/v1/namespaces/work/jobs/once")
+	job, err := s.get("/apis/batch/v1/namespaces/team/jobs/once")
 	if err == nil && at(job, "status", "succeeded") == nil {
 		err = fmt.Errorf("the job runs: %v", job["status"])
 	}
 	if err != nil {
 		return err
 	}
-	secret, err := s.get("/api/v1/namespaces/work/secrets/legacy-token")
+	secret, err := s.get("/api/v1/namespaces/team/secrets/legacy-token")
 	if err == nil && text(secret, "data", "token") == "" {
 		err = fmt.Errorf("the service account's secret has no token")
 	}

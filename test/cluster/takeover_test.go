@@ -131,7 +131,7 @@ func (s *server) resume(t *testing.T, revisions map[string]string) {
 // token returns the token of a service account.
 func (s *server) token(t *testing.T) string {
 	t.Helper()
-	o, err := s.create("/api/v1/namespaces/work/serviceaccounts/worker/token", object{"spec": object{"expirationSeconds": 3600}})
+	o, err := s.create("/api/v1/namespaces/team/serviceaccounts/worker/token", object{"spec": object{"expirationSeconds": 3600}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,10 +142,10 @@ func (s *server) token(t *testing.T) string {
 func (s *server) knows(t *testing.T, token string) {
 	t.Helper()
 	c := newClient(s.base, token)
-	if _, err := c.get("/api/v1/namespaces/work/configmaps/settings"); err != nil {
+	if _, err := c.get("/api/v1/namespaces/team/configmaps/settings"); err != nil {
 		t.Errorf("with another server's token: %v", err)
 	}
-	if _, err := c.get("/api/v1/namespaces/work/secrets/keys"); !refusedWith(err, http.StatusForbidden) {
+	if _, err := c.get("/api/v1/namespaces/team/secrets/keys"); !refusedWith(err, http.StatusForbidden) {
 		t.Errorf("with another server's token: got %v, want Forbidden", err)
 	}
 }
@@ -160,13 +160,13 @@ func (s *server) use(t *testing.T) {
 		}
 	})
 	s.must(t, "scale", func() error {
-		_, err := s.patch("/apis/apps/v1/namespaces/work/deployments/web/scale", object{"spec": object{"replicas": 5}})
+		_, err := s.patch("/apis/apps/v1/namespaces/team/deployments/web/scale", object{"spec": object{"replicas": 5}})
 		return err
 	})
-	s.must(t, "delete", func() error { return s.remove("/apis/apps/v1/namespaces/work/deployments/old") })
+	s.must(t, "delete", func() error { return s.remove("/apis/apps/v1/namespaces/team/deployments/old") })
 	s.must(t, "delete", func() error { return s.remove("/api/v1/namespaces/gone") })
-	s.must(t, "delete", func() error { return s.remove("/apis/batch/v1/namespaces/work/jobs/once") })
-	s.must(t, "delete", func() error { return s.remove("/api/v1/namespaces/work/persistentvolumeclaims/waiting") })
+	s.must(t, "delete", func() error { return s.remove("/apis/batch/v1/namespaces/team/jobs/once") })
+	s.must(t, "delete", func() error { return s.remove("/api/v1/namespaces/team/persistentvolumeclaims/waiting") })
 	s.must(t, "delete", func() error {
 		return s.remove("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/leavers.cluster.example")
 	})
@@ -174,19 +174,19 @@ func (s *server) use(t *testing.T) {
 	for _, o := range documents(t, "testdata/later.yaml") {
 		s.must(t, "create", func() error { return s.install(kinds, o) })
 	}
-	s.reaches(t, "/apis/apps/v1/namespaces/work/deployments/web", "5", "status", "readyReplicas")
-	s.reaches(t, "/apis/apps/v1/namespaces/work/deployments/fresh", "2", "status", "readyReplicas")
-	s.reaches(t, "/apis/batch/v1/namespaces/work/jobs/again", "1", "status", "succeeded")
+	s.reaches(t, "/apis/apps/v1/namespaces/team/deployments/web", "5", "status", "readyReplicas")
+	s.reaches(t, "/apis/apps/v1/namespaces/team/deployments/fresh", "2", "status", "readyReplicas")
+	s.reaches(t, "/apis/batch/v1/namespaces/team/jobs/again", "1", "status", "succeeded")
 	for _, path := range []string{
-		"/apis/apps/v1/namespaces/work/deployments/old", "/api/v1/namespaces/gone", "/apis/batch/v1/namespaces/work/jobs/once",
-		"/api/v1/namespaces/work/persistentvolumeclaims/waiting",
+		"/apis/apps/v1/namespaces/team/deployments/old", "/api/v1/namespaces/gone", "/apis/batch/v1/namespaces/team/jobs/once",
+		"/api/v1/namespaces/team/persistentvolumeclaims/waiting",
 		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/leavers.cluster.example",
 	} {
 		s.reaches(t, path, "gone")
 	}
 	eventually(t, 30*time.Second, func() error { // the pods of what was deleted, and nothing of the namespace
 		for _, path := range []string{
-			"/api/v1/namespaces/work/pods?labelSelector=app=old", "/apis/cluster.example/v1/namespaces/gone/gadgets",
+			"/api/v1/namespaces/team/pods?labelSelector=app=old", "/apis/cluster.example/v1/namespaces/gone/gadgets",
 			"/api/v1/namespaces/gone/pods",
 		} {
 			list, err := s.get(path)
