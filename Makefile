@@ -72,8 +72,8 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled (modules of their own)
-	cd test/cluster && $(GO) test -count=1 -timeout 40m -v
+cluster: ## take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled (modules of their own); RUN chooses tests
+	cd test/cluster && $(GO) test -count=1 -timeout 40m -v -run '$(RUN)'
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it

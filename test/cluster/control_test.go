@@ -109,6 +109,11 @@ type server struct {
 // the same flags.
 func (p *plane) serve(program string, n int, more ...string) *server {
 	p.t.Helper()
+	if program == kube134 {
+		if err := build134(); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	host := fmt.Sprintf("127.0.0.%d", n+1)
 	args := append([]string{
 		"--etcd-servers=" + p.etcd,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -46,43 +47,53 @@ func runAll(m *testing.M) int {
 	return m.Run()
 }
 
-// buildAll puts all programs into their folder: those that the environment names as links, all
-// others built.
+// program is one that the tests run, as a module has it.
+type program struct{ name, module, pkg, version string }
+
+const cmds = "k8s.io/kubernetes/cmd/"
+
+// buildAll builds all programs but those of older releases.
 func buildAll() error {
-	const main = "k8s.io/kubernetes/cmd/"
-	for _, p := range []struct{ name, module, pkg, version string }{
+	for _, p := range []program{
 		{coracle, "../..", "./cmd/coracle", ""},
-		{kube136, ".", main + "kube-apiserver", "v1.36.3"},
-		{"kube-controller-manager", ".", main + "kube-controller-manager", "v1.36.3"},
-		{"kube-scheduler", ".", main + "kube-scheduler", "v1.36.3"},
-		{kube134, "v134", main + "kube-apiserver", "v1.34.2"},
+		{kube136, ".", cmds + "kube-apiserver", "v1.36.3"},
+		{"kube-controller-manager", ".", cmds + "kube-controller-manager", "v1.36.3"},
+		{"kube-scheduler", ".", cmds + "kube-scheduler", "v1.36.3"},
 		{"kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", ""},
 	} {
-		out := filepath.Join(programs, p.name)
-		if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		if err := p.build(); err != nil {
 			return err
-		}
-		built := os.Getenv("CORACLE")
-		if folder := os.Getenv("KUBERNETES"); p.name != coracle && folder != "" {
-			built = filepath.Join(folder, p.name)
-		} else if p.name != coracle {
-			built = ""
-		}
-		if built != "" {
-			if err := os.Symlink(built, out); err != nil {
-				return err
-			}
-			continue
-		}
-		flags := "-s -w"
-		if p.version != "" {
-			flags += " -X k8s.io/component-base/version.gitVersion=" + p.version
-		}
-		cmd := exec.Command("go", "build", "-ldflags="+flags, "-o", out, p.pkg)
-		cmd.Dir = p.module
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 		}
 	}
 	return os.Symlink("kube-apiserver", filepath.Join(programs, "coracle", "coracle"))
+}
+
+// build134 builds the kube-apiserver of 1.34 when a test needs it first.
+var build134 = sync.OnceValue(program{kube134, "v134", cmds + "kube-apiserver", "v1.34.2"}.build)
+
+// build puts the program into the folder of programs: one that the environment names as a link.
+func (p program) build() error {
+	out := filepath.Join(programs, p.name)
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
+	built := os.Getenv("CORACLE")
+	if folder := os.Getenv("KUBERNETES"); p.name != coracle && folder != "" {
+		built = filepath.Join(folder, p.name)
+	} else if p.name != coracle {
+		built = ""
+	}
+	if built != "" {
+		return os.Symlink(built, out)
+	}
+	flags := "-s -w"
+	if p.version != "" {
+		flags += " -X k8s.io/component-base/version.gitVersion=" + p.version
+	}
+	cmd := exec.Command("go", "build", "-ldflags="+flags, "-o", out, p.pkg)
+	cmd.Dir = p.module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
+	}
+	return nil
 }
