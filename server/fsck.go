@@ -52,7 +52,8 @@ func (s *Server) addCheck() error {
 }
 
 // check looks at all objects of all resources, and at those of definitions that cannot be read,
-// which nobody else knows.
+// which nobody else knows. unread are definitions that are known for that already: the server may
+// not have come to all of them yet.
 func (r *resources) check(ctx context.Context, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
 	var entries []*entry
@@ -63,6 +64,13 @@ func (r *resources) check(ctx context.Context, unread []string) (Checked, error)
 	for _, e := range entries {
 		if err := c.look(ctx, e.backend, e.prefix, func(o *storage.Entry) (string, error) { return e.store.Check(ctx, o) }); err != nil {
 			return c, err
+		}
+		if e.name == customResourceDefinitions {
+			for _, o := range c.Unreadable {
+				if name, ok := strings.CutPrefix(o.Key, e.prefix); ok && !slices.Contains(unread, name) {
+					unread = append(unread, name)
+				}
+			}
 		}
 	}
 	for _, name := range unread {
