@@ -147,6 +147,12 @@ func (s *Scheme) ModelKinds() map[string][]meta.GroupVersionKind {
 			kinds[name] = append(kinds[name], gvk)
 		}
 	}
+	for _, t := range commonTypes {
+		name := typeinfo.ModelName(t)
+		for _, gv := range s.mentioned {
+			kinds[name] = append(kinds[name], gv.WithKind(t.Name()))
+		}
+	}
 	for _, list := range kinds {
 		slices.SortFunc(list, func(a, b meta.GroupVersionKind) int {
 			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))

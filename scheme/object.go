@@ -33,5 +33,9 @@ func (s *Scheme) Default(obj meta.Typed) {
 	}
 }
 
+// DropEmpty sets each empty list or map in obj to nil, as a round trip by protobuf does, where JSON
+// shows the difference. It needs no Scheme.
+func DropEmpty(obj meta.Typed) { typeinfo.DropEmpty(obj) }
+
 // Check applies the checks that tags declare. old is the object before an update, of the same type, or nil.
 func (s *Scheme) Check(obj, old meta.Typed) field.ErrorList { return typeinfo.Validate(obj, old) }

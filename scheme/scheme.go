@@ -28,6 +28,7 @@ type Scheme struct {
 	groups      []string                // in order of registration
 	eager       map[meta.GroupKind]bool // compiled by Complete, because a version or the hub was not registered by AddLazy
 	stored      map[meta.GroupVersionKind]storedType
+	mentioned   []meta.GroupVersion // of AddOptions
 
 	defaulting  map[reflect.Type][]func(typeinfo.Pointer)
 	needs       map[reflect.Type][][]string // of each function in defaulting
@@ -101,6 +102,14 @@ func (s *Scheme) AddKnownTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 		if t, ok := s.structOf(gv.String(), obj); ok {
 			s.add(gv.WithKind(t.Name()), t)
 		}
+	}
+}
+
+// AddOptions says that the kinds that every group version has are known in group versions which
+// have no other kind here. ModelKinds names them, and nothing else changes.
+func (s *Scheme) AddOptions(gvs ...meta.GroupVersion) {
+	if s.open("adding options") {
+		s.mentioned = append(s.mentioned, gvs...)
 	}
 }
 

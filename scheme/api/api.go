@@ -27,6 +27,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/networkingv1beta1"
 	"github.com/coracle-project/coracle/scheme/api/nodev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
+	"github.com/coracle-project/coracle/scheme/api/policyv1beta1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
@@ -51,7 +52,7 @@ var Groups = map[string]*scheme.Builder{
 	"flowcontrol.apiserver.k8s.io": flowcontrolv1.Scheme,
 	"networking.k8s.io":            scheme.NewBuilder(networkingv1.Scheme.AddToScheme, networkingv1beta1.Scheme.AddToScheme),
 	"node.k8s.io":                  nodev1.Scheme,
-	"policy":                       policyv1.Scheme,
+	"policy":                       scheme.NewBuilder(policyv1.Scheme.AddToScheme, policyv1beta1.Scheme.AddToScheme),
 	"rbac.authorization.k8s.io":    rbacv1.Scheme,
 	"resource.k8s.io":              resourcev1.Scheme,
 	"scheduling.k8s.io":            schedulingv1.Scheme,

@@ -228,6 +228,9 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 	if err := Check(live.Tree, w.before.schema, true); err != nil {
 		return Applied{}, liveError{fmt.Errorf("failed to create typed live object (%s): %w", d.NameOf(live.Tree), err)}
 	}
+	if err := ctx.Err(); err != nil { // what follows takes about as long for each of its steps
+		return Applied{}, err
+	}
 	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
 	if owners, err = w.reconcile(owners); err != nil {
 		return Applied{}, err
@@ -237,9 +240,15 @@ func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by
 	if err != nil {
 		return Applied{}, fmt.Errorf("failed to merge config: %w", err)
 	}
+	if err := ctx.Err(); err != nil {
+		return Applied{}, err
+	}
 	fields, err := FieldsOf(config, w.before.schema)
 	if err != nil {
 		return Applied{}, fmt.Errorf("failed to get field set: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return Applied{}, err
 	}
 	return w.apply(application{merged, config, fields, before}, owners, by, force)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/apply"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter/metertest"
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -304,6 +305,24 @@ func TestBadConfigs(t *testing.T) {
 		var status *meta.StatusError
 		if !errors.As(err, &status) || status.Status.Code != 400 || status.Status.Message != tt.want {
 			t.Errorf("%s: got %v, want 400 %s", tt.config, err, tt.want)
+		}
+	}
+}
+
+// TestApplyEnds ends the context before each pass of an apply in turn, and wants its error back.
+func TestApplyEnds(t *testing.T) {
+	h := newHistory(t)
+	for end := 1; ; end++ {
+		ctx := &metertest.Context{Context: t.Context(), End: end}
+		_, err := h.door.Apply(ctx, h.live, eager(t, body("v1", `"a":"1"`)), h.writer("m"), false)
+		if ctx.Looks < end {
+			if err != nil || end < 4 {
+				t.Errorf("got %v after %d looks at the context", err, ctx.Looks)
+			}
+			return
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a context that ends at look %d: got %v", end, err)
 		}
 	}
 }

@@ -19,8 +19,9 @@
 //
 // Not here: which expressions an object has and what is said about their results (registry/extensions, admission).
 //
-// Read: cel.go, expression.go with bounds.go, program.go, cost.go with estimate.go, guard.go with work.go; value.go, then
-// a library a file. Package rules has the rules of schemas and of the tags of Go types.
+// Read: cel.go, expression.go with bounds.go, program.go, tally.go with watch.go and price.go,
+// cost.go with estimate.go, guard.go with work.go; value.go, then a library a file. Package rules
+// has the rules of schemas and of the tags of Go types.
 package cel
 
 import (

@@ -2,15 +2,12 @@ package cel
 
 import (
 	"math"
-	"sync"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/interpreter"
 )
 
 // What calls cost when they are run. Estimates, made before, are in estimate.go; a change to either changes which
@@ -40,49 +37,8 @@ var flat = func() map[string]uint64 {
 	return costs
 }()
 
-// newTracker counts the cost of a run. cel-go would fill a table of what functions of lists and sets cost at each run; here
-// runs share the one of a tracker that has counted nothing yet.
-func newTracker() (*interpreter.CostTracker, error) { return new(unused()), nil }
-
-var unused = sync.OnceValue(func() (t interpreter.CostTracker) {
-	take := func(made *interpreter.CostTracker) error {
-		t = *made
-		return nil
-	}
-	env := Base().env
-	constant, issues := env.Compile("true")
-	if issues != nil {
-		panic("cel: " + issues.String())
-	}
-	program, err := env.Program(constant, cel.CostTracking(tracker{}), cel.CostTrackerOptions(
-		interpreter.PresenceTestHasCost(false), interpreter.CostTrackerLimit(CallLimit), take))
-	if err == nil {
-		_, _, err = program.Eval(cel.NoVars())
-	}
-	if err != nil {
-		panic("cel: " + err.Error())
-	}
-	return t
-})
-
-// tracker knows what a call has cost.
-type tracker struct{}
-
-// CallCost implements interpreter.ActualCostEstimator. Nil leaves it to cel-go.
-func (tracker) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
-	if cost, ok := flat[function]; ok {
-		return new(cost)
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	cost, ok := callCost(function, overload, args, result)
-	if !ok {
-		return nil
-	}
-	return new(cost)
-}
-
+// callCost is what a call has cost whose price is Kubernetes' own, false if it is that of cel-go
+// (price.go).
 func callCost(function, overload string, args []ref.Val, result ref.Val) (cost uint64, ok bool) {
 	switch function {
 	case "isSorted", "sum", "max", "min", "indexOf", "lastIndexOf":
@@ -92,7 +48,7 @@ func callCost(function, overload string, args []ref.Val, result ref.Val) (cost u
 			return 1, true
 		}
 		return chars(1, size(args[0])), true
-	case "url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR",
+	case "url", "jsonpatch.escapeKey", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR",
 		"quantity", "isQuantity", "semver", "isSemver":
 		return chars(1, size(args[0])), true
 	case "replace", "split", "ip.isCanonical":

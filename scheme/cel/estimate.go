@@ -44,7 +44,7 @@ func (e estimator) EstimateCallCost(function, overload string, target *checker.A
 // function estimates calls without a receiver.
 func (e estimator) function(function string, args []checker.AstNode) *checker.CallEstimate {
 	switch function {
-	case "url":
+	case "url", "jsonpatch.escapeKey":
 		n := e.size(args[0])
 		return resulting(n.MultiplyByCostFactor(perChar), n)
 	case "cidr", "ip", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver":

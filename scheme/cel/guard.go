@@ -94,8 +94,7 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 		return wrong
 	}
 	work := g.work(args)
-	named, _ := vars.ResolveName(runName)
-	r := named.(*run)
+	r := runOf(vars)
 	r.work += work.free
 	if work.cost > CallLimit || r.work > maxWork {
 		panic(interpreter.EvalCancelledError{Message: ErrCallLimit.Error(), Cause: interpreter.CostLimitExceeded})

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -46,32 +47,38 @@ func (b *Budget) spend(cost uint64) error {
 
 // A Program is an expression that can be run, by many goroutines at once.
 type Program struct {
-	plan *interpreter.ObservableInterpretable
+	plan interpreter.Interpretable
+	ids  int64 // of its expressions are less
 }
 
 // Program plans the expression.
 func (x *Expression) Program() (*Program, error) {
-	env := x.env
+	env, tree := x.env, x.ast.NativeRep()
 	planner := interpreter.NewInterpreter(dispatcher(), env.Container, env.CELTypeProvider(), env.CELTypeAdapter(),
-		interpreter.NewAttributeFactory(env.Container, env.CELTypeAdapter(), env.CELTypeProvider()))
-	planned, err := planner.NewInterpretable(x.ast.NativeRep(),
+		attributes{interpreter.NewAttributeFactory(env.Container, env.CELTypeAdapter(), env.CELTypeProvider())})
+	planned, err := planner.NewInterpretable(tree,
 		interpreter.CustomDecorator(eitherOptional),
-		interpreter.CustomDecorator(guard(env, x.ast.NativeRep())),
+		interpreter.CustomDecorator(guard(env, tree)),
 		interpreter.InterruptableEval(),
 		interpreter.Optimize(),
 		interpreter.CompileRegexConstants(findPlan, findAllPlan, interpreter.MatchesRegexOptimization),
-		interpreter.CostObserver(interpreter.CostTrackerFactory(newTracker)),
+		interpreter.CustomDecorator(newWatcher(tree).watch),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
-	return &Program{planned.(*interpreter.ObservableInterpretable)}, nil
+	return &Program{planned, ast.MaxID(tree)}, nil
 }
 
-// dispatcher has what functions do. It is the same for all programs: no environment has functions that Base does not have.
+// dispatcher has what functions do. It is the same for all programs: no environment has functions
+// but those of Base and the one of JSONPatch.
 var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
 	d := interpreter.NewDispatcher()
-	for name, f := range Base().env.Functions() {
+	all, err := Base().Extend(JSONPatch())
+	if err != nil {
+		panic("cel: " + err.Error())
+	}
+	for name, f := range all.env.Functions() {
 		bindings, err := f.Bindings()
 		if err == nil {
 			err = d.Add(bindings...)
@@ -86,7 +93,9 @@ var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
 // Run evaluates the program for the values of its variables and takes what that cost from budget. Loops end early when
 // ctx does. An error of a run whose cost the budget did not cover is ErrBudget, whatever else was wrong.
 func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) (ref.Val, error) {
-	value, cost, err := p.eval(&run{Activation: vars, done: ctx.Done()})
+	r := &run{Activation: vars, done: ctx.Done(), tally: tally{top: make([]int32, p.ids)}}
+	value, err := p.eval(r)
+	cost := r.cost
 	cancelled, ok := err.(interpreter.EvalCancelledError)
 	if ok && cancelled.Cause == interpreter.CostLimitExceeded {
 		cost, err = max(cost, CallLimit+1), ErrCallLimit // a guarded call was not made, and so not counted
@@ -100,13 +109,9 @@ func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) 
 	return value, nil
 }
 
-// eval returns the value of the program, and what finding it has cost, if that was an error too.
-func (p *Program) eval(r *run) (value ref.Val, cost uint64, err error) {
-	var tracker *interpreter.CostTracker
+// eval returns the value of the program.
+func (p *Program) eval(r *run) (value ref.Val, err error) {
 	defer func() {
-		if tracker != nil {
-			cost = tracker.ActualCost()
-		}
 		switch wrong := recover().(type) {
 		case nil:
 		case interpreter.EvalCancelledError:
@@ -115,43 +120,49 @@ func (p *Program) eval(r *run) (value ref.Val, cost uint64, err error) {
 			err = fmt.Errorf("internal error: %v", wrong)
 		}
 	}()
-	value = p.plan.ObserveEval(r, func(state any) { tracker = state.(*interpreter.CostTracker) })
+	value = p.plan.Eval(r)
 	if types.IsError(value) {
 		err = value.(*types.Err)
 	}
-	return value, cost, err
+	return value, err
 }
 
-// A run is what is known while a program is run: its variables, and how far it has come.
+// A run is what is known while a program is run: its variables, how far it has come, and what that
+// has cost.
 type run struct {
 	cel.Activation
+	tally
 	done  <-chan struct{}
 	steps uint   // of loops
 	work  uint64 // for which the run does not pay
 }
 
-const (
-	// interruptedName is what loops ask for at each step, to end if it is true.
-	interruptedName = "#interrupted"
-	// runName is how guarded calls find the run. It is not a name that an expression can have.
-	runName = "@run"
-)
+// runOf returns the run in which variables are seen, which loops hide behind their own; nil while a
+// program is planned.
+func runOf(vars cel.Activation) *run {
+	for ; vars != nil; vars = vars.Parent() {
+		if r, ok := vars.(*run); ok {
+			return r
+		}
+	}
+	return nil
+}
+
+// interruptedName is what loops ask for at each step, to end if it is true.
+const interruptedName = "#interrupted"
 
 // ResolveName implements cel.Activation.
 func (r *run) ResolveName(name string) (any, bool) {
-	switch name {
-	case runName:
-		return r, true
-	case interruptedName:
-		if r.steps++; r.steps%interruptEvery != 0 {
-			return nil, false
-		}
-		select {
-		case <-r.done:
-			return true, true
-		default:
-			return nil, false
-		}
+	if name != interruptedName {
+		return r.Activation.ResolveName(name)
 	}
-	return r.Activation.ResolveName(name)
+	if r.steps++; r.steps%interruptEvery != 0 {
+		return nil, false
+	}
+	select {
+	case <-r.done:
+		return true, true
+	default:
+		return nil, false
+	}
 }

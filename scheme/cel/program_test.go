@@ -201,7 +201,9 @@ func BenchmarkRule(b *testing.B) {
 	}
 }
 
-// TestRunCosts has what calls cost that cel-go's libraries count, and that the other of two optionals costs nothing if it is not used.
+// TestRunCosts checks the cost of calls: of those that cel-go's libraries count, and of those that
+// Kubernetes' libraries count by the length of strings and lists. The alternative of an optional
+// costs nothing if it is not used.
 func TestRunCosts(t *testing.T) {
 	for expression, want := range map[string]cel.Budget{
 		"self.distinct().size() == 3":                                 32,
@@ -211,6 +213,11 @@ func TestRunCosts(t *testing.T) {
 		"[self, self].flatten().size() == 6":                          27,
 		"sets.contains(self, [1, 2])":                                 8,
 		"sets.equivalent(self, [3, 2, 1])":                            20,
+		"'12345678901234567890'.replace('1', '2').size() == 20":       6,
+		"'12345678901234567890'.split('5').size() == 3":               6,
+		"'12345678901234567890'.lowerAscii().size() == 20":            4,
+		"['1234567890', '1234567890'].join().size() == 20":            6,
+		"self.isSorted()":                                             4,
 		"has(self.a) || true":                                         1,
 		"optional.of(1).orValue(self.map(i, int(i)).sort()[0]) == 1":  2,
 		"optional.none().orValue(self.map(i, int(i)).sort()[0]) == 1": 77,

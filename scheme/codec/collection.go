@@ -95,7 +95,7 @@ func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 			head.Len = n + 1
 		}
 		d.push(place{index: n})
-		if err := d.field(p.elem, p.pointers, head.Elem(n, p.size)); err != nil {
+		if err := d.element(p, head.Elem(n, p.size)); err != nil {
 			return err
 		}
 		d.pop()
@@ -104,6 +104,18 @@ func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 		p.list(at).Set(reflect.MakeSlice(p.goType, 0, 0))
 	}
 	head.Len = n
+	return nil
+}
+
+// element decodes an element of a list, or a value of a map. If the element is bytes, null stands
+// for none of them, as Kubernetes stores it: protobuf has no null there.
+func (d *decoder) element(p *plan, at typeinfo.Pointer) error {
+	if err := d.field(p.elem, p.pointers, at); err != nil {
+		return err
+	}
+	if p.elem.kind == typeinfo.Bytes && !p.pointers && at.Slice().Data.IsNil() {
+		at.Value(p.elem.goType).SetBytes([]byte{})
+	}
 	return nil
 }
 
@@ -167,7 +179,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 			}
 		} else { // rare: null, another form of bytes or an error
 			other := new(V)
-			err = d.value(p.elem, typeinfo.PointerTo(other))
+			err = d.element(p, typeinfo.PointerTo(other))
 			v = *other
 		}
 		if err != nil {
@@ -213,7 +225,7 @@ func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 			value = reflect.New(p.goType.Elem()).Elem()
 		}
 		d.push(place{key: k, isKey: true})
-		if err := d.field(p.elem, p.pointers, typeinfo.AddressOf(value)); err != nil {
+		if err := d.element(p, typeinfo.AddressOf(value)); err != nil {
 			return err
 		}
 		d.pop()

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"reflect"
 	"slices"
@@ -14,10 +15,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Encoding by plan, in the form of AppendJSON, of objects with a typeinfo.Choice somewhere in them. goccy/go-json would have it
-// write itself, and go over what it wrote once more for each level.
+// Encoding by plan, in the form of AppendJSON: by the plan that decoding has anyway. An encoder of
+// goccy/go-json would take as much memory once more, for each type anew (TestEncodersAreSmall),
+// write a Choice by its MarshalJSON, and go over what that wrote once more for each level.
 
-// encodePlans holds the plans of types that are encoded by them: reflect.Type, of a pointer, to *plan, nil for all others.
+// encodePlans holds the plans of types: reflect.Type, of a pointer, to *plan, nil for those that
+// have no descriptor.
 var encodePlans sync.Map
 
 // encodePlanOf returns the plan by which obj is encoded, nil if it is not encoded by one.
@@ -27,22 +30,35 @@ func encodePlanOf(obj meta.Typed) *plan {
 		return p.(*plan)
 	}
 	var p *plan
-	if t := typeinfo.Of(goType); t != nil && holdsChoice(t, map[*typeinfo.Type]bool{}) {
+	if t := typeinfo.Of(goType); t != nil {
 		p = planOf(t)
 	}
 	encodePlans.Store(goType, p)
 	return p
 }
 
-// holdsChoice reports whether there is a Choice in a type that is not in seen.
-func holdsChoice(t *typeinfo.Type, seen map[*typeinfo.Type]bool) bool {
-	if t == nil || seen[t] {
-		return false
+// scratch holds what encode writes to before it is known how long that will be. A larger one is
+// left to the collector.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+const mostScratch = 64 << 10
+
+// encode appends the value at at. Without a dst what it returns has no room to grow, as it may be
+// kept.
+func (p *plan) encode(dst []byte, at typeinfo.Pointer) ([]byte, error) {
+	if dst != nil {
+		return p.append(dst, at)
 	}
-	seen[t] = true
-	_, ok := reflect.New(t.Go).Interface().(typeinfo.Choice)
-	return ok || holdsChoice(t.Elem, seen) ||
-		slices.ContainsFunc(t.Fields, func(f *typeinfo.Field) bool { return holdsChoice(f.Type, seen) })
+	buf := scratch.Get().(*[]byte)
+	out, err := p.append((*buf)[:0], at)
+	if err == nil {
+		dst = bytes.Clone(out)
+	}
+	if cap(out) <= mostScratch {
+		*buf = out
+		scratch.Put(buf)
+	}
+	return dst, err
 }
 
 // append appends the value at at.
@@ -57,7 +73,7 @@ func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	case typeinfo.Custom:
 		return p.appendCustom(dst, at)
 	case typeinfo.String:
-		return jsontext.AppendString(dst, *typeinfo.As[string](at), jsontext.HTML), nil
+		return appendText(dst, *typeinfo.As[string](at)), nil
 	case typeinfo.Bool:
 		return strconv.AppendBool(dst, *typeinfo.As[bool](at)), nil
 	case typeinfo.Int32:
@@ -67,11 +83,7 @@ func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	case typeinfo.Float64:
 		return jsontext.AppendTree(dst, *typeinfo.As[float64](at), jsontext.HTML)
 	case typeinfo.Bytes:
-		b := *typeinfo.As[[]byte](at)
-		if b == nil {
-			return append(dst, "null"...), nil
-		}
-		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"'), nil
+		return appendBytes(dst, *typeinfo.As[[]byte](at)), nil
 	}
 	return jsontext.AppendTree(dst, *typeinfo.As[any](at), jsontext.HTML)
 }
@@ -98,7 +110,7 @@ func (p *plan) appendStruct(dst []byte, at typeinfo.Pointer) (_ []byte, err erro
 		if len(dst) > begin+1 {
 			dst = append(dst, ',')
 		}
-		dst = append(jsontext.AppendString(dst, f.name, jsontext.HTML), ':')
+		dst = append(dst, f.head...)
 		if dst, err = f.plan.appendBehind(dst, f.pointer, place); err != nil {
 			return dst, err
 		}
@@ -120,6 +132,12 @@ func (f *fieldPlan) empty(at typeinfo.Pointer) bool {
 		return !*typeinfo.As[bool](at)
 	case typeinfo.List, typeinfo.Bytes:
 		return at.Slice().Len == 0
+	case typeinfo.Map:
+		return at.Slot().IsNil() || at.Value(f.plan.goType).Len() == 0
+	case typeinfo.Int32:
+		return *typeinfo.As[int32](at) == 0
+	case typeinfo.Int64:
+		return *typeinfo.As[int64](at) == 0
 	}
 	v := at.Value(f.plan.goType)
 	switch v.Kind() {
@@ -148,6 +166,38 @@ func (p *plan) appendList(dst []byte, at typeinfo.Pointer) (_ []byte, err error)
 	return append(dst, ']'), nil
 }
 
+func appendText(dst []byte, s string) []byte { return jsontext.AppendString(dst, s, jsontext.HTML) }
+
+func appendBytes(dst, b []byte) []byte {
+	if b == nil {
+		return append(dst, "null"...)
+	}
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
+}
+
+func appendQuantity(dst []byte, q meta.Quantity) []byte { return q.AppendJSON(dst) }
+
+// appendPlainMap appends a map, without memory of its own if it has few entries.
+func appendPlainMap[V any](dst []byte, m map[string]V, value func(dst []byte, v V) []byte) []byte {
+	if m == nil {
+		return append(dst, "null"...)
+	}
+	var few [16]string
+	keys := few[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	dst = append(dst, '{')
+	for i, k := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = value(append(appendText(dst, k), ':'), m[k])
+	}
+	return append(dst, '}')
+}
+
 // mapEntry is where the encoding of an entry of a map stands.
 type mapEntry struct {
 	key        string
@@ -155,6 +205,14 @@ type mapEntry struct {
 }
 
 func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) {
+	switch {
+	case p.strings:
+		return appendPlainMap(dst, *typeinfo.As[map[string]string](at), appendText), nil
+	case p.byteValues:
+		return appendPlainMap(dst, *typeinfo.As[map[string][]byte](at), appendBytes), nil
+	case p.quantities:
+		return appendPlainMap(dst, *typeinfo.As[map[string]meta.Quantity](at), appendQuantity), nil
+	}
 	m := at.Value(p.goType)
 	if m.IsNil() {
 		return append(dst, "null"...), nil
@@ -196,7 +254,14 @@ func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) 
 	return dst, nil
 }
 
+// jsonAppender is a Custom type that writes its JSON behind other text. Nothing in that JSON needs
+// HTML escapes.
+type jsonAppender interface{ AppendJSON(dst []byte) []byte }
+
 func (p *plan) appendCustom(dst []byte, at typeinfo.Pointer) ([]byte, error) {
+	if p.appends != nil {
+		return typeinfo.Aim(p.appends, at).AppendJSON(dst), nil
+	}
 	if p.choice == nil {
 		data, err := typeinfo.Aim(p.marshal, at).MarshalJSON()
 		if err != nil {

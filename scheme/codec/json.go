@@ -10,9 +10,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This is the only file that imports goccy/go-json. It writes JSON only, but of types with a Choice in them (see encode.go): its decoder matches names in any case and is
-// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go). It compiles the encoder
-// of a type on first use, which it does safely in many goroutines at once (TestEncodeAtOnce watches over that).
+// This is the only file that imports goccy/go-json. It writes the JSON of what has no descriptor:
+// objects are written by their plans (see encode.go). Its decoder matches names in any case and is
+// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go). It
+// compiles the encoder of a type on first use, which it does safely in many goroutines at once
+// (TestEncodeAtOnce watches over that).
 
 // AppendJSON appends v as compact JSON, without a newline, as encoding/json would write it: fields in the order of
 // declaration, map keys sorted, HTML characters escaped. It is the form in which objects are stored.
@@ -22,7 +24,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	}
 	if obj, ok := v.(meta.Typed); ok {
 		if p := encodePlanOf(obj); p != nil {
-			return p.append(dst, pointer(obj))
+			return p.encode(dst, pointer(obj))
 		}
 	}
 	return appendAny(dst, v)

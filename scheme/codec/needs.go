@@ -71,6 +71,7 @@ type needNode struct {
 	must, never uint64 // facts that must hold, and must not
 	clauses     []needClause
 	relation    relation
+	label       string // the label that has to be the name of the object, "" for none
 }
 
 // needClause holds if one of the facts in mask is true, or one that is in flip, too, is false.
@@ -146,6 +147,22 @@ func (n *needNode) lacks(facts uint64) bool {
 		}
 	}
 	return false
+}
+
+// unnamed reports whether an object lacks the label that n, which may be nil, wants to be its name.
+func (n *needNode) unnamed(out *Peek) bool {
+	if n == nil || n.label == "" {
+		return false
+	}
+	there := false
+	for i := range out.Labels {
+		if label := &out.Labels[i]; label.Key == n.label {
+			if there = label.Value == out.Name; !there {
+				return true
+			}
+		}
+	}
+	return !there
 }
 
 // maxFacts is how many members and facts of an object are told apart. Of a type with more, nothing
@@ -276,6 +293,10 @@ func (f *needFrame) add(need typeinfo.Need) {
 		return
 	}
 	switch term := need.Terms[0]; term.Op {
+	case typeinfo.NeedNamed:
+		f.known = f.known && f.depth == 0 // a Peek has the name and the labels of the object itself
+		f.node.label = term.Text
+		return
 	case typeinfo.NeedMilli:
 		f.claim(term.Path, needTest{op: testMilli})
 		return

@@ -172,7 +172,7 @@ func TestProofs(t *testing.T) {
 // looked are the kinds of which an object with nothing but a name, completed, is not proven to be
 // complete.
 var looked = []string{
-	"CSIDriver", "CustomResourceDefinition", "FlowSchema", "HorizontalPodAutoscaler", "MutatingAdmissionPolicy", "Namespace", "PriorityClass",
+	"CSIDriver", "CustomResourceDefinition", "FlowSchema", "HorizontalPodAutoscaler", "MutatingAdmissionPolicy", "PriorityClass",
 	"TokenRequest", "ValidatingAdmissionPolicy",
 }
 

@@ -141,6 +141,7 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	if l.End() != nil {
 		return errNoObject
 	}
+	out.Lacks = out.Lacks || need.unnamed(out)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -18,16 +19,19 @@ type plan struct {
 	byName   map[string]int // index into fields
 	elem     *plan
 	pointers bool // the elements are pointers
-	// strings says that a List, or a Map with its keys, has plain strings (or types made of them) as elements, and
-	// byteValues that a Map has byte slices, so that Go's own operations serve.
+	// strings says that a List, or a Map with its keys, has plain strings (or types made of them)
+	// as elements, and byteValues and quantities that a Map has byte slices or quantities, so that
+	// Go's own operations serve.
 	strings    bool
 	byteValues bool
+	quantities bool
 	size       uintptr // of an element of a List, as the list holds it
 	// behind is what an element of a List, or an entry of a Map, takes beyond size, in bytes.
 	behind uintptr
 	// The others are samples for typeinfo.Aim: of a Custom type, nil if it is no such thing, and of a List.
 	unmarshal json.Unmarshaler
 	marshal   json.Marshaler
+	appends   jsonAppender
 	choice    typeinfo.Choice
 	slice     any
 }
@@ -35,6 +39,7 @@ type plan struct {
 // fieldPlan is a field of a struct as JSON sees it.
 type fieldPlan struct {
 	name      string
+	head      string // the name as JSON, with the colon behind it
 	offset    uintptr
 	plan      *plan
 	pointer   bool
@@ -93,7 +98,7 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 			}
 			p.byName[f.Name] = len(p.fields)
 			p.fields = append(p.fields, fieldPlan{
-				name: f.Name, offset: f.Offset, pointer: f.Pointer, omitEmpty: f.OmitEmpty,
+				name: f.Name, head: string(appendText(nil, f.Name)) + ":", offset: f.Offset, pointer: f.Pointer, omitEmpty: f.OmitEmpty,
 				plan: makePlan(f.Type, fresh), errName: errorName(t.Go, f),
 			})
 		}
@@ -107,11 +112,13 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 		p.elem = makePlan(t.Elem, fresh)
 		p.strings = t.Elem.Kind == typeinfo.String && !t.ElemPointer
 		p.byteValues = t.Elem.Kind == typeinfo.Bytes && !t.ElemPointer
+		p.quantities = t.Elem.Go == reflect.TypeFor[meta.Quantity]() && !t.ElemPointer
 		p.behind = behind(t)
 	case typeinfo.Custom:
 		sample := reflect.New(t.Go).Interface()
 		p.unmarshal, _ = sample.(json.Unmarshaler)
 		p.marshal, _ = sample.(json.Marshaler)
+		p.appends, _ = sample.(jsonAppender)
 		p.choice, _ = sample.(typeinfo.Choice)
 	}
 	return p

@@ -84,7 +84,8 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 		return err
 	}
 	if p.needs != nil {
-		out.Lacks = lacksProto(p.needs(), e.raw)
+		need := p.needs()
+		out.Lacks = lacksProto(need, e.raw) || need.unnamed(out)
 	}
 	return l.finish()
 }

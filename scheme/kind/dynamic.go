@@ -1,6 +1,8 @@
 package kind
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -128,26 +131,26 @@ func (k *dynamic) New() meta.Object {
 	return u
 }
 
-func (k *dynamic) Prune(obj meta.Typed) error {
+func (k *dynamic) Prune(ctx context.Context, obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
 	version := In(k, u.GroupVersionKind().Version)
 	if version == nil {
 		return nil
 	}
-	_, err := version.prune(u.Content)
+	_, err := version.prune(meter.New(ctx), u.Content)
 	return err
 }
 
 // prune prunes a tree, and returns what was not known in it. What resources are embedded in it have the metadata that all have.
-func (v *Version) prune(tree map[string]any) (unknown []string, err error) {
-	unknown = v.rules().Prune(tree)
-	if wrong := v.rules().Coerce(nil, tree); wrong != nil {
-		err = wrong
+func (v *Version) prune(m *meter.Meter, tree map[string]any) (unknown []string, err error) {
+	unknown = v.rules().Prune(m, tree)
+	if wrong := v.rules().Coerce(m, nil, tree); wrong != nil {
+		return unknown, wrong
 	}
-	return unknown, err
+	return unknown, m.Err()
 }
 
-func (k *dynamic) Default(obj meta.Typed) error {
+func (k *dynamic) Default(ctx context.Context, obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
 	version := In(k, u.GroupVersionKind().Version)
 	if version == nil {
@@ -156,10 +159,11 @@ func (k *dynamic) Default(obj meta.Typed) error {
 	if u.Content == nil {
 		u.Content = map[string]any{}
 	}
-	if err := version.rules().SetDefaults(u.Content); err != nil {
+	err := version.rules().SetDefaults(meter.New(ctx), u.Content)
+	if errors.Is(err, schema.ErrTooLarge) {
 		return meta.NewRequestEntityTooLarge(err.Error())
 	}
-	return nil
+	return err
 }
 
 // unknown is the error for what the kind is not, or has no version of.
@@ -174,7 +178,7 @@ func (k *dynamic) Hub(version string) string {
 	return scheme.InternalVersion
 }
 
-func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
+func (k *dynamic) Check(ctx context.Context, obj, old meta.Object, _ string) field.ErrorList {
 	if k.hubless {
 		return nil
 	}
@@ -182,6 +186,6 @@ func (k *dynamic) Check(obj, old meta.Object) field.ErrorList {
 	if old != nil {
 		before = old.(*scheme.Unstructured).Content
 	}
-	s, tree := In(k, k.hub).rules(), obj.(*scheme.Unstructured).Content
-	return slices.Concat(s.Validate(nil, tree, before), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, before))
+	s, tree, m := In(k, k.hub).rules(), obj.(*scheme.Unstructured).Content, meter.New(ctx)
+	return slices.Concat(s.Validate(m, nil, tree, before), s.ValidateResources(m, nil, tree), s.ValidateLists(m, nil, tree, before))
 }

@@ -117,11 +117,11 @@ func TestDynamicWithoutSchema(t *testing.T) {
 	if err != nil || len(out.Strict) > 0 {
 		t.Fatalf("got %v, %v", out.Strict, err)
 	}
-	if err := k.Default(out.Object); err != nil {
+	if err := k.Default(t.Context(), out.Object); err != nil {
 		t.Fatal(err)
 	}
 	wantTree(t, "the object", k, out.Object, text)
-	if errs := k.Check(out.Object.(meta.Object), nil); len(errs) > 0 {
+	if errs := k.Check(t.Context(), out.Object.(meta.Object), nil, "v1"); len(errs) > 0 {
 		t.Errorf("Check: got %v", errs)
 	}
 }
@@ -141,7 +141,7 @@ func TestDefaultTooLarge(t *testing.T) {
 		obj := decode(t, k, `{"list":[`+strings.Repeat(`{},`, n-1)+`{}]}`)
 		var code int32
 		var status *meta.StatusError
-		if err := k.Default(obj); errors.As(err, &status) {
+		if err := k.Default(t.Context(), obj); errors.As(err, &status) {
 			code = status.Status.Code
 		}
 		if code != want {

@@ -52,7 +52,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	switch known := version != nil && out.GVK == version.GVK; {
 	case known && req.Unpruned:
 	case known:
-		unknown, err := version.prune(tree)
+		unknown, err := version.prune(req.Meter, tree)
 		if err != nil {
 			return out, err
 		}

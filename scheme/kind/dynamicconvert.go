@@ -137,6 +137,6 @@ func (k *dynamic) converted(u *scheme.Unstructured, to meta.GroupVersionKind) er
 	case u.GroupVersionKind() != to:
 		return fmt.Errorf("the result is a %s", u.GroupVersionKind())
 	}
-	In(k, to.Version).rules().Prune(u.Content)
+	In(k, to.Version).rules().Prune(nil, u.Content)
 	return nil
 }

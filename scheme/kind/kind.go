@@ -52,11 +52,12 @@ type Kind interface {
 	// another kind may be returned, too: compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
 	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
-	// The errors are among those of Decode.
-	Prune(obj meta.Typed) error
-	// Default completes an object, of any version, in place. The error is a *meta.StatusError with code 413: the object
-	// would become too large, and has part of its defaults.
-	Default(obj meta.Typed) error
+	// The errors are among those of Decode, or that of ctx.
+	Prune(ctx context.Context, obj meta.Typed) error
+	// Default completes an object, of any version, in place. The error is a *meta.StatusError with
+	// code 413, if the object would become too large, or that of ctx. Then the object has part of
+	// its defaults.
+	Default(ctx context.Context, obj meta.Typed) error
 	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
 	// that version already. Errors are those of the conversion.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
@@ -66,9 +67,11 @@ type Kind interface {
 	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
 	// without a hub that version itself.
 	Hub(version string) string
-	// Check applies what the declaration of the kind demands to an object of the hub. old is the object before an
-	// update, or nil.
-	Check(obj, old meta.Object) field.ErrorList
+	// Check applies what the declaration of the kind demands to an object of the hub: what the tags
+	// of the hub say, and, if the client wrote in another version, what the tags of that version
+	// say of the object in it. old is the object before an update, or nil. Once ctx has ended the
+	// rest is not judged: the caller has to ask ctx.
+	Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList
 	// Append encodes an object of any version. The error is a *meta.StatusError with code 406 if m is a form that the
 	// kind does not have.
 	Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error)

@@ -304,7 +304,7 @@ func TestDefaultAndCheck(t *testing.T) {
 			red:                    red,
 		} {
 			obj := decode(t, k, text)
-			if err := k.Default(obj); err != nil {
+			if err := k.Default(t.Context(), obj); err != nil {
 				t.Fatal(err)
 			}
 			wantTree(t, "with defaults", k, obj, want)
@@ -317,11 +317,11 @@ func TestDefaultAndCheck(t *testing.T) {
 			return obj
 		}
 		small := hub(`{"spec":{"size":-1}}`)
-		if errs := k.Check(hub(red), nil); len(errs) > 0 {
+		if errs := k.Check(t.Context(), hub(red), nil, "v1"); len(errs) > 0 {
 			t.Errorf("Check of a good object: got %v", errs)
 		}
 		for _, old := range []meta.Object{nil, hub(red)} {
-			if errs := k.Check(small, old); len(errs) != 1 || errs[0].Field != "spec.size" {
+			if errs := k.Check(t.Context(), small, old, "v1"); len(errs) != 1 || errs[0].Field != "spec.size" {
 				t.Errorf("Check of a bad object over %v: got %v, want spec.size", old, errs)
 			}
 		}
@@ -339,11 +339,11 @@ func TestRulesInTags(t *testing.T) {
 		{1, 2, "[count: Invalid value: 1: never falls]"},
 		{-1, 2, "[count: Invalid value: -1: must be greater than or equal to 0 count: Invalid value: -1: never falls]"},
 	} {
-		if errs := k.Check(&other{Count: tt.now}, &other{Count: tt.before}); fmt.Sprint([]*field.Error(errs)) != tt.want {
+		if errs := k.Check(t.Context(), &other{Count: tt.now}, &other{Count: tt.before}, "v1"); fmt.Sprint([]*field.Error(errs)) != tt.want {
 			t.Errorf("Check of %d over %d: got %v, want %v", tt.now, tt.before, errs, tt.want)
 		}
 	}
-	if errs := k.Check(&other{}, nil); len(errs) > 0 {
+	if errs := k.Check(t.Context(), &other{}, nil, "v1"); len(errs) > 0 {
 		t.Errorf("Check of a new object: got %v", errs)
 	}
 }
@@ -352,10 +352,10 @@ func TestRulesInTags(t *testing.T) {
 func TestDefaultOfNothing(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		obj := k.New()
-		if err := k.Default(obj); err != nil {
+		if err := k.Default(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
-		if errs := k.Check(obj, nil); len(errs) > 0 {
+		if errs := k.Check(t.Context(), obj, nil, "v1"); len(errs) > 0 {
 			t.Errorf("Check: got %v", errs)
 		}
 	})

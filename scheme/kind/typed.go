@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/coracle-project/coracle/scheme"
@@ -44,11 +45,12 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 	if !ok {
 		return nil
 	}
-	k := &typed{Types: t, gk: gk, hub: hub}
+	k := &typed{Types: t, gk: gk, hub: hub, checks: map[string]func() *checks{}}
 	k.rules = sync.OnceValue(func() *rules.TypeRules { return rules.OfType(t.scheme.Type(hub)) })
 	for _, gv := range t.scheme.VersionsOf(gk.Group) {
 		if gvk := gv.WithKind(gk.Kind); t.scheme.Recognizes(gvk) {
 			k.versions = append(k.versions, t.version(gvk))
+			k.checks[gvk.Version] = sync.OnceValue(func() *checks { return t.checksOf(gvk, hub) })
 		}
 	}
 	for _, gvk := range t.scheme.StoredVersions(gk) {
@@ -67,10 +69,14 @@ func (t *Types) CheckRules() error {
 		if !ok || t.scheme.IsLazy(gvk.GroupKind()) {
 			continue
 		}
-		if typ := t.scheme.Type(hub); !seen[typ] {
+		for _, named := range []meta.GroupVersionKind{hub, gvk} {
+			typ := t.scheme.Type(named)
+			if seen[typ] {
+				continue
+			}
 			seen[typ] = true
 			if err := rules.OfType(typ).Err(); err != nil {
-				errs = append(errs, fmt.Errorf("rules of %s: %w", gvk.GroupKind(), err))
+				errs = append(errs, fmt.Errorf("rules of %s in %s: %w", gvk.GroupKind(), named.Version, err))
 			}
 		}
 	}
@@ -122,6 +128,26 @@ type typed struct {
 	versions []*Version
 	stored   []*Version
 	rules    func() *rules.TypeRules // in the tags of the hub
+	checks   map[string]func() *checks
+}
+
+// checks are what the tags of a version demand whose Go type is not the hub's.
+type checks struct {
+	tags  bool // typeinfo.Validate finds something to check
+	rules *rules.TypeRules
+}
+
+// checksOf returns the checks of a version, nil if it has none or its type is the hub's.
+func (t *Types) checksOf(gvk, hub meta.GroupVersionKind) *checks {
+	typ := t.scheme.Type(gvk)
+	if typ == t.scheme.Type(hub) {
+		return nil
+	}
+	c := checks{tags: typeinfo.Checked(typ), rules: rules.OfType(typ)}
+	if !c.tags && c.rules == nil {
+		return nil
+	}
+	return &c
 }
 
 func (k *typed) GroupKind() meta.GroupKind { return k.gk }
@@ -139,9 +165,9 @@ func (k *typed) New() meta.Object {
 func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
 
 // Prune has nothing to do: a Go type has no place for what it does not know.
-func (k *typed) Prune(meta.Typed) error { return nil }
+func (k *typed) Prune(context.Context, meta.Typed) error { return nil }
 
-func (k *typed) Default(obj meta.Typed) error {
+func (k *typed) Default(_ context.Context, obj meta.Typed) error {
 	k.scheme.Default(obj)
 	return nil
 }
@@ -158,11 +184,39 @@ func (k *typed) Batch() func(context.Context, []meta.Typed, string) ([]meta.Type
 
 func (k *typed) Hub(string) string { return scheme.InternalVersion }
 
-func (k *typed) Check(obj, old meta.Object) field.ErrorList {
-	if old == nil { // a nil interface of another type is none
-		return append(k.scheme.Check(obj, nil), k.rules().Validate(obj, nil)...)
+func (k *typed) Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList {
+	var before meta.Typed // nil, and not a nil interface of another type, if old is nil
+	if old != nil {
+		before = old
 	}
-	return append(k.scheme.Check(obj, old), k.rules().Validate(obj, old)...)
+	errs := append(k.scheme.Check(obj, before), k.rules().Validate(ctx, obj, before)...)
+	find := k.checks[version]
+	if find == nil {
+		return errs
+	}
+	if c := find(); c != nil {
+		return k.checkIn(ctx, c, errs, obj, before, version)
+	}
+	return errs
+}
+
+// checkIn adds to errs what is wrong with an object in a version that has checks of its own. What
+// is among errs already, because the hub demands the same, is not said again.
+func (k *typed) checkIn(ctx context.Context, c *checks, errs field.ErrorList, obj, old meta.Typed, version string) field.ErrorList {
+	obj, err := k.Convert(ctx, obj, version)
+	if err == nil && old != nil {
+		old, err = k.Convert(ctx, old, version)
+	}
+	if err != nil {
+		return append(errs, field.InternalError(nil, err))
+	}
+	said := len(errs)
+	for _, e := range append(k.scheme.Check(obj, old), c.rules.Validate(ctx, obj, old)...) {
+		if !slices.ContainsFunc(errs[:said], func(hub *field.Error) bool { return hub.Error() == e.Error() }) {
+			errs = append(errs, e)
+		}
+	}
+	return errs
 }
 
 func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {

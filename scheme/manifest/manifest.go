@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -68,12 +69,16 @@ func ReadPath(path string, kinds ...meta.GroupKind) ([]Object, error) {
 }
 
 func readFile(name string, kinds []meta.GroupKind) ([]Object, error) {
-	data, err := os.ReadFile(name)
+	data, err := configfile.Read(name)
 	if err != nil {
 		return nil, err
 	}
 	return read(name, data, kinds)
 }
+
+// Max bounds the documents of a file, and the objects in it: what is beyond is not read, which is
+// an error.
+const Max = 100_000
 
 // Read reads what a file holds. The error joins what is wrong with each document; the others are returned all the same.
 func Read(file string, data []byte) ([]Object, error) { return read(file, data, nil) }
@@ -81,7 +86,8 @@ func Read(file string, data []byte) ([]Object, error) { return read(file, data, 
 func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 	var objects []Object
 	var errs []error
-	for i, document := range split(data) {
+	documents := split(data, Max+1)
+	for i, document := range documents[:min(len(documents), Max)] {
 		text, err := toJSON(document)
 		var found []Object
 		if err == nil {
@@ -94,33 +100,43 @@ func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 			o.File, o.Document = file, i+1
 			objects = append(objects, o)
 		}
+		if len(objects) > Max {
+			break
+		}
 	}
-	return objects, errors.Join(errs...)
+	if len(documents) > Max || len(objects) > Max {
+		errs = append(errs, fmt.Errorf("%s: more than %d documents or objects: the rest has not been read", file, Max))
+	}
+	return objects[:min(len(objects), Max)], errors.Join(errs...)
 }
 
 // separator is a line between two documents of YAML.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
 
-// split cuts a stream into its documents: values of JSON one after the other, or YAML. What begins like JSON and is none is YAML.
-func split(data []byte) [][]byte {
+// split cuts a stream into its documents, of which it returns the first ones, most at the most:
+// values of JSON one after the other, or YAML. What begins like JSON and is none is YAML.
+func split(data []byte, most int) [][]byte {
 	var documents [][]byte
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		if len(documents) == most {
+			return documents
+		}
 		var document json.RawMessage
 		switch err := dec.Decode(&document); {
 		case err == io.EOF:
 			return documents
 		case err != nil:
-			return splitYAML(data)
+			return splitYAML(data, most)
 		}
 		documents = append(documents, document)
 	}
 }
 
 // splitYAML leaves out what stands before the first line that separates documents, if that is nothing.
-func splitYAML(data []byte) [][]byte {
+func splitYAML(data []byte, most int) [][]byte {
 	var documents [][]byte
 	from := 0
-	for _, line := range separator.FindAllIndex(data, -1) {
+	for _, line := range separator.FindAllIndex(data, most) {
 		if from > 0 || len(bytes.TrimSpace(data[:line[0]])) > 0 {
 			documents = append(documents, data[from:line[0]])
 		}

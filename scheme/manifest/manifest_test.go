@@ -49,6 +49,29 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadMany reads no more documents, and no more objects, than Max.
+func TestReadMany(t *testing.T) {
+	object := `{"kind":"A","apiVersion":"v1"}`
+	for name, text := range map[string]string{
+		"YAML":             strings.Repeat("---\n"+object+"\n", manifest.Max+9),
+		"JSON":             strings.Repeat(object+"\n", manifest.Max+9),
+		"a list":           `{"kind":"List","apiVersion":"v1","items":[` + strings.Repeat(object+",", manifest.Max+9) + object + "]}",
+		"nothing, in YAML": strings.Repeat("---\n", manifest.Max+9),
+	} {
+		objects, err := manifest.Read("f", []byte(text))
+		if err == nil || err.Error() != "f: more than 100000 documents or objects: the rest has not been read" {
+			t.Errorf("%s: got %.200v", name, err)
+		}
+		if want := manifest.Max; len(objects) != want && !strings.HasPrefix(name, "nothing") {
+			t.Errorf("%s: got %d objects, want %d", name, len(objects), want)
+		}
+	}
+	objects, err := manifest.Read("f", []byte(strings.Repeat("---\n"+object+"\n", manifest.Max)))
+	if err != nil || len(objects) != manifest.Max {
+		t.Errorf("as many as may be: got %d objects, %v", len(objects), err)
+	}
+}
+
 func TestReadPath(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

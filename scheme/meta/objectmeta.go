@@ -21,7 +21,8 @@ type ObjectMeta struct {
 	ResourceVersion string `json:"resourceVersion,omitempty" pb:"6"`
 	// Generation counts changes of what is desired, from 1 on. The server fills it in, for kinds that have it.
 	Generation int64 `json:"generation,omitempty" pb:"7"`
-	// CreationTimestamp is when the server created the object, in UTC. Clients cannot set it.
+	// CreationTimestamp is a timestamp, in UTC, of when the server created the object. Clients
+	// cannot set it.
 	CreationTimestamp *Time `json:"creationTimestamp,omitempty" pb:"8"`
 	// DeletionTimestamp is when the object will be or should have been gone. The server sets it on a graceful deletion or
 	// if finalizers keep the object; it cannot be unset. The object goes once its finalizers are gone.

@@ -3,11 +3,12 @@ package meta
 // ListOptions are the options of a list or watch, and of the deletion of a collection.
 type ListOptions struct {
 	TypeMeta `json:",inline"`
-	// LabelSelector restricts the answer to objects with matching labels.
+	// LabelSelector restricts the list of returned objects to those with matching labels.
 	LabelSelector string `json:"labelSelector,omitempty" pb:"1"`
-	// FieldSelector restricts the answer to objects with matching fields.
+	// FieldSelector restricts the list of returned objects to those with matching fields.
 	FieldSelector string `json:"fieldSelector,omitempty" pb:"2"`
-	// Watch asks for a stream of changes instead of a list. It needs resourceVersion to say from where.
+	// Watch for changes to the described resources: the answer is a stream of events in place of a
+	// list. resourceVersion says from where it starts.
 	Watch bool `json:"watch,omitempty" pb:"3"`
 	// AllowWatchBookmarks asks a watch for events of type BOOKMARK, which tell how far it has come. There is no promise
 	// when, if at all, they are sent.

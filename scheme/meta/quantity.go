@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -272,12 +273,13 @@ func (q Quantity) AsApproximateFloat64() float64 {
 }
 
 // MarshalJSON writes a string.
-func (q Quantity) MarshalJSON() ([]byte, error) {
+func (q Quantity) MarshalJSON() ([]byte, error) { return q.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON writes.
+func (q Quantity) AppendJSON(dst []byte) []byte {
 	s := q.String()
-	b := make([]byte, 0, len(s)+2)
-	b = append(b, '"')
-	b = append(b, s...) // letters, digits and signs: nothing to escape
-	return append(b, '"'), nil
+	dst = append(slices.Grow(dst, len(s)+2), '"')
+	return append(append(dst, s...), '"') // letters, digits and signs: nothing to escape
 }
 
 // UnmarshalJSON reads a string or a number; null is 0.

@@ -3,6 +3,7 @@ package meta
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
@@ -52,19 +53,23 @@ func (t *Time) Before(o *Time) bool {
 }
 
 // MarshalJSON writes RFC 3339 in UTC, or null.
-func (t Time) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, time.RFC3339), nil }
+func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON writes.
+func (t Time) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, time.RFC3339) }
 
 // MarshalJSON writes RFC 3339 in UTC with six decimals, or null.
-func (t MicroTime) MarshalJSON() ([]byte, error) { return marshalTime(t.Time, rfc3339Micro), nil }
+func (t MicroTime) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-func marshalTime(t time.Time, layout string) []byte {
+// AppendJSON appends what MarshalJSON writes.
+func (t MicroTime) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, rfc3339Micro) }
+
+func appendTime(dst []byte, t time.Time, layout string) []byte {
 	if t.IsZero() {
-		return []byte("null")
+		return append(dst, "null"...)
 	}
-	b := make([]byte, 0, len(layout)+2)
-	b = append(b, '"')
-	b = t.UTC().AppendFormat(b, layout)
-	return append(b, '"')
+	dst = append(slices.Grow(dst, len(layout)+2), '"')
+	return append(t.UTC().AppendFormat(dst, layout), '"')
 }
 
 // UnmarshalJSON reads RFC 3339 with any zone; null is zero.

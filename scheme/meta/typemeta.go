@@ -2,10 +2,11 @@ package meta
 
 // TypeMeta says which kind an object is, and in which version of its group it is written.
 type TypeMeta struct {
-	// Kind is the kind in singular CamelCase. It cannot be changed, and may be left out where the request path tells it.
+	// Kind is a string value, the name of the kind in singular CamelCase. It cannot be changed, and
+	// may be left out where the request path tells it.
 	Kind string `json:"kind,omitempty" pb:"1"`
-	// APIVersion is the group and version in which the object is written: "v1", "apps/v1". A server converts what it
-	// knows to its own version and refuses the rest.
+	// APIVersion defines the group and version in which the object is written: "v1", "apps/v1". A
+	// server converts what it knows to its own version and refuses the rest.
 	APIVersion string `json:"apiVersion,omitempty" pb:"2"`
 }
 

@@ -133,7 +133,7 @@ func (b *builder) makeHead() {
 	b.head = map[string]*schema.Schema{
 		"apiVersion": types.Properties["apiVersion"],
 		"kind":       types.Properties["kind"],
-		"metadata":   {Description: "Standard object metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())},
+		"metadata":   {Description: "Standard object's metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())},
 	}
 }
 

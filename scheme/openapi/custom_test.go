@@ -110,7 +110,7 @@ func TestCustomV3(t *testing.T) {
 	emb := properties["emb"].(map[string]any)
 	same(t, "emb.required", emb["required"], `["kind","apiVersion"]`)
 	same(t, "emb.metadata", emb["properties"].(map[string]any)["metadata"],
-		`{"description":"Standard object metadata.","allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]}`)
+		`{"description":"Standard object's metadata.","allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]}`)
 	delete(want, "properties")
 	delete(spec, "properties")
 	text, _ := json.Marshal(want)
@@ -122,6 +122,33 @@ func TestCustomV3(t *testing.T) {
 	same(t, "list.required", list["required"], `["items"]`)
 	if models["io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"] == nil {
 		t.Error("ListMeta is referred to and missing")
+	}
+}
+
+// TestHeadDescriptions: the descriptions of what every object has begin as Kubernetes' e2e tests
+// want kubectl explain to show them.
+func TestHeadDescriptions(t *testing.T) {
+	doc := customDocument(t, van)
+	for version, models := range map[string]map[string]any{
+		"v2": definitions(t, V2JSON(Info{}, []Document{doc}), "definitions"),
+		"v3": definitions(t, AppendV3JSON(nil, Info{}, doc), "components", "schemas"),
+	} {
+		for model, descriptions := range map[string]map[string]string{
+			"com.example.stable.v1.Van": {
+				"apiVersion": "APIVersion defines", "kind": "Kind is a string value", "metadata": "Standard object's metadata",
+			},
+			"com.example.stable.v1.VanList": {
+				"apiVersion": "APIVersion defines", "kind": "Kind is a string value", "metadata": "Standard list metadata", "items": "List of vans",
+			},
+			"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"creationTimestamp": "CreationTimestamp is a timestamp"},
+		} {
+			for name, want := range descriptions {
+				property := models[model].(map[string]any)["properties"].(map[string]any)[name].(map[string]any)
+				if got, _ := property["description"].(string); !strings.HasPrefix(got, want) {
+					t.Errorf("%s, %s.%s: got %q, want a description that begins with %q", version, model, name, got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -107,10 +107,13 @@ type Endpoint struct {
 	Description string
 	OperationID string
 	Tag         string
+	// Types are the media types of the answer. If there are none, the document says nothing of the
+	// answer.
+	Types []string
 	// Answer is what comes back; zero for text.
 	Answer Model
-	// JSONOnly says that there is no other form.
-	JSONOnly bool
+	// Parameter describes the parameter in braces at the end of Path; "" if there is none.
+	Parameter string
 }
 
 // AppendV3JSON appends a document of OpenAPI 3.0 as JSON to dst.
@@ -121,8 +124,29 @@ func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	b := newBuilder(false, doc)
 	if b.alone = doc.custom(); b.alone {
 		info.Title, info.Version = "Kubernetes CRD Swagger", "v0.1.0"
+	} else if doc.GroupVersion.Version != "" {
+		info = info.in(doc.GroupVersion)
 	}
 	return b.writeV3(dst, info)
+}
+
+// in returns what the document of a group version says of the server. Of the kinds that every group
+// version has, it names those of the version itself and of v1, as kube-apiserver does.
+func (i Info) in(gv meta.GroupVersion) Info {
+	all := i.Kinds
+	if all == nil {
+		return i
+	}
+	i.Kinds = func(model string) []meta.GroupVersionKind {
+		kinds := all(model)
+		if len(kinds) < 2 || kinds[0].Kind != "DeleteOptions" && kinds[0].Kind != "WatchEvent" {
+			return kinds
+		}
+		return slices.DeleteFunc(slices.Clone(kinds), func(k meta.GroupVersionKind) bool {
+			return k.GroupVersion() != gv && k.GroupVersion() != meta.GroupVersion{Version: "v1"}
+		})
+	}
+	return i
 }
 
 // V2JSON returns all documents together as Swagger 2.0 in JSON. Those of other servers come last, in their order.
@@ -183,7 +207,7 @@ func Index(entries []Entry) []byte {
 // group's versions for "api".
 func GroupDocument(path string) Document {
 	at := "/" + path + "/"
-	e := Endpoint{Path: at, Tag: path}
+	e := Endpoint{Path: at, Tag: path, Types: objectTypes}
 	switch group, ok := strings.CutPrefix(path, "apis/"); {
 	case ok:
 		name := groupName(group)

@@ -93,7 +93,7 @@ func (b *builder) add(doc Document) {
 			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version}
 		if !doc.custom() {
 			b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
-				Tag: g.tag, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
+				Tag: g.tag, Types: objectTypes, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
 		}
 		for _, r := range doc.Resources {
 			g.resource(r, parent(doc.Resources, r))
@@ -118,12 +118,18 @@ func parent(all []Resource, r Resource) Resource {
 }
 
 func (b *builder) endpoint(e Endpoint) {
-	types := objectTypes
-	if e.JSONOnly {
-		types = objectTypes[:1]
+	op := operation{method: "get", id: e.OperationID, description: e.Description, tag: e.Tag, produces: e.Types}
+	if !e.Answer.zero() {
+		op.consumes = e.Types
 	}
-	b.operation(e.Path, operation{method: "get", id: e.OperationID, description: e.Description, tag: e.Tag, consumes: types,
-		produces: types, answers: ok(b.model(e.Answer))})
+	if len(e.Types) > 0 {
+		op.answers = ok(b.model(e.Answer))
+	}
+	if e.Parameter != "" {
+		_, name, _ := strings.Cut(strings.TrimSuffix(e.Path, "}"), "{")
+		op.parameters = []parameter{{name: name, in: "path", typ: schema.String, description: e.Parameter, required: true}}
+	}
+	b.operation(e.Path, op)
 }
 
 // operation adds an operation to a path.

@@ -21,9 +21,11 @@ func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w := writer{dst, true}
 	w.open("", '{')
 	w.open("components", '{')
-	w.open("schemas", '{')
-	b.writeModels(&w, info)
-	w.close('}')
+	if len(b.models) > 0 {
+		w.open("schemas", '{')
+		b.writeModels(&w, info)
+		w.close('}')
+	}
 	if !b.alone {
 		w.open("securitySchemes", '{')
 		w.security()

@@ -36,9 +36,9 @@ func BenchmarkTree(b *testing.B) {
 			name string
 			run  func() bool
 		}{
-			{"Prune", func() bool { return len(s.Prune(tree)) == 0 }},
-			{"SetDefaults", func() bool { return s.SetDefaults(tree) == nil }},
-			{"Validate", func() bool { return len(s.Validate(nil, tree, nil)) == 0 }},
+			{"Prune", func() bool { return len(s.Prune(nil, tree)) == 0 }},
+			{"SetDefaults", func() bool { return s.SetDefaults(nil, tree) == nil }},
+			{"Validate", func() bool { return len(s.Validate(nil, nil, tree, nil)) == 0 }},
 			{"ValidateAll", func() bool { return len(mistakes(s, tree, nil)) == 0 }},
 			{"Update", func() bool { return len(mistakes(s, tree, old)) == 0 }},
 		} {
@@ -82,11 +82,11 @@ func TestAllocations(t *testing.T) {
 		max  float64
 		run  func()
 	}{
-		{"Prune", 4, func() { s.Prune(tree) }},
-		{"SetDefaults", 0, func() { _ = s.SetDefaults(tree) }},
-		{"Validate", 10, func() { s.Validate(nil, tree, nil) }},
-		{"ValidateResources", 4, func() { s.ValidateResources(nil, tree) }},
-		{"ValidateLists", 4, func() { s.ValidateLists(nil, tree, tree) }},
+		{"Prune", 4, func() { s.Prune(nil, tree) }},
+		{"SetDefaults", 0, func() { _ = s.SetDefaults(nil, tree) }},
+		{"Validate", 10, func() { s.Validate(nil, nil, tree, nil) }},
+		{"ValidateResources", 4, func() { s.ValidateResources(nil, nil, tree) }},
+		{"ValidateLists", 4, func() { s.ValidateLists(nil, nil, tree, tree) }},
 	} {
 		if got := testing.AllocsPerRun(100, tt.run); got > tt.max {
 			t.Errorf("%s: got %v allocations, want at most %v", tt.name, got, tt.max)

@@ -5,20 +5,22 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // ValidateDefaults judges the defaults in the schema of a resource by the schemas that they belong to, as values of their
 // own; pruned says that they must not have fields that those do not know. path is where the schema stands in its object.
-// Defaults of the entries of maps are not looked for.
-func (s *Schema) ValidateDefaults(path *field.Path, pruned bool) field.ErrorList {
-	d := defaultChecker{pruned: pruned}
+// Defaults of the entries of maps are not looked for. Once m has ended the rest is not judged.
+func (s *Schema) ValidateDefaults(m *meter.Meter, path *field.Path, pruned bool) field.ErrorList {
+	d := defaultChecker{meter: m, pruned: pruned}
 	d.schema(path, s, true)
 	return d.errs
 }
 
 // defaultChecker walks a schema.
 type defaultChecker struct {
+	meter  *meter.Meter
 	pruned bool
 	errs   field.ErrorList
 	// resource is the schema of the resource at hand, way that from it to the schema at hand, and head says that it is part
@@ -30,7 +32,7 @@ type defaultChecker struct {
 
 // schema judges the default of a schema, and those below it.
 func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
-	if s == nil || d.errs.Full() {
+	if s == nil || d.errs.Full() || d.meter.Step(stepsPerValue) != nil {
 		return
 	}
 	if root || s.EmbeddedResource {
@@ -69,23 +71,23 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 		}
 	} else {
 		if d.pruned {
-			var p pruner
+			p := pruner{meter: d.meter}
 			if p.value(s, typeinfo.CopyJSON(v), false); len(p.found) > 0 {
 				d.errs = append(d.errs, field.Invalid(at, v, "must not have unknown fields"))
 			}
 		}
-		if err := s.Coerce(at, v); err != nil {
+		if err := s.Coerce(d.meter, at, v); err != nil {
 			d.errs = append(d.errs, err)
 			return
 		}
 	}
 	if !d.head {
-		if errs := s.ValidateResources(at, v); len(errs) > 0 {
+		if errs := s.ValidateResources(d.meter, at, v); len(errs) > 0 {
 			d.errs = append(d.errs, errs...)
 			return
 		}
 	}
-	c := checker{path: at, literal: true, ordered: true}
+	c := checker{meter: d.meter, path: at, literal: true, ordered: true}
 	c.value(s, v, before{})
 	d.errs = append(d.errs, c.found()...)
 }
@@ -105,8 +107,8 @@ func (d *defaultChecker) resourceWith(v any) error {
 			object[name] = usual
 		}
 	}
-	if err := d.resource.Coerce(nil, object); err != nil {
+	if err := d.resource.Coerce(d.meter, nil, object); err != nil {
 		return err
 	}
-	return d.resource.ValidateResources(nil, object).ToAggregate()
+	return d.resource.ValidateResources(d.meter, nil, object).ToAggregate()
 }

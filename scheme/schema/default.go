@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an element as short as {}
@@ -18,24 +19,25 @@ var ErrTooLarge = errors.New("the defaults of the object are too large")
 //
 // In what is described by a Go type, a value that is empty counts as missing, too.
 //
-// The only error is ErrTooLarge; then the tree has part of its defaults.
-func (s *Schema) SetDefaults(tree any) error {
-	d := defaulter{left: maxGrowth}
+// The error is ErrTooLarge or that of m, once it has ended; then the tree has part of its defaults.
+func (s *Schema) SetDefaults(m *meter.Meter, tree any) error {
+	d := defaulter{meter: m, left: maxGrowth}
 	d.value(s, tree)
 	if d.left < 0 {
 		return ErrTooLarge
 	}
-	return nil
+	return m.Err()
 }
 
 type defaulter struct {
+	meter *meter.Meter
 	left  int // of maxGrowth
 	depth int
 }
 
 // value sets the defaults in a value.
 func (d *defaulter) value(s *Schema, v any) {
-	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth {
+	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth || d.meter.Step(stepsPerValue) != nil {
 		return
 	}
 	d.depth++
@@ -75,7 +77,7 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 }
 
 func (d *defaulter) list(s *Schema, v []any) {
-	if s.Items == nil {
+	if s.Items == nil || d.meter.Step(len(v)) != nil {
 		return
 	}
 	for i, held := range v {

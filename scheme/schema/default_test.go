@@ -16,6 +16,7 @@ func TestSetDefaults(t *testing.T) {
 		"rows":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer","default":1}}}},
 		"words":{"type":"array","items":{"type":"string","default":"w"}},
 		"named":{"type":"object","additionalProperties":{"type":"object","properties":{"w":{"type":"boolean","default":false}}}},
+		"counted":{"type":"object","additionalProperties":{"type":"integer","default":3}},
 		"pruned":{"type":"object","default":{"known":1,"gone":2},"properties":{"known":{"type":"integer"}}},
 		"nul":{"type":"string","nullable":true,"default":"d"},"open":{"x-kubernetes-preserve-unknown-fields":true}}}}}`)
 	const always = `"size":5,"lid":{"color":"red"},"tags":["a","b"],"pruned":{"known":1},"nul":"d"`
@@ -27,11 +28,12 @@ func TestSetDefaults(t *testing.T) {
 		{`{"spec":{"size":null,"tags":[],"deep":null,"rows":[null],"words":[null],"named":{"k":null},"lid":{"color":"blue"},"nul":null}}`,
 			`{"spec":{"size":5,"tags":[],"deep":null,"rows":[null],"words":["w"],"named":{"k":null},"lid":{"color":"blue"},"pruned":{"known":1},"nul":null}}`},
 		{`{"spec":{"open":{"a":null},"size":0}}`, `{"spec":{"open":{"a":null},` + strings.Replace(always, "5", "0", 1) + `}}`},
+		{`{"spec":{"counted":{"k":null,"l":1}}}`, `{"spec":{` + always + `,"counted":{"k":3,"l":1}}}`},
 		{`{"spec":"text"}`, `{"spec":"text"}`},
 		{`null`, `null`},
 	} {
 		tree := parseTree(t, tt.value)
-		if err := jar.SetDefaults(tree); err != nil {
+		if err := jar.SetDefaults(nil, tree); err != nil {
 			t.Fatal(err)
 		}
 		if want := parseTree(t, tt.want); !jsontext.Equal(tree, want) {
@@ -44,7 +46,7 @@ func TestSetDefaultsCopies(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","properties":{"a":{"type":"object","default":{"b":["x"]},"x-kubernetes-preserve-unknown-fields":true}}}`)
 	for range 2 {
 		tree := map[string]any{}
-		if err := s.SetDefaults(tree); err != nil {
+		if err := s.SetDefaults(nil, tree); err != nil {
 			t.Fatal(err)
 		}
 		a := tree["a"].(map[string]any)
@@ -62,10 +64,10 @@ func TestSetDefaultsIsBounded(t *testing.T) {
 	for i := range list {
 		list[i] = map[string]any{}
 	}
-	if err := s.SetDefaults(list[:10]); err != nil {
+	if err := s.SetDefaults(nil, list[:10]); err != nil {
 		t.Errorf("10 MiB: got %v, want none", err)
 	}
-	if err := s.SetDefaults(list); !errors.Is(err, ErrTooLarge) {
+	if err := s.SetDefaults(nil, list); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("100 MiB: got %v, want ErrTooLarge", err)
 	}
 }

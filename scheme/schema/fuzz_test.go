@@ -184,12 +184,12 @@ func makePair(t *testing.T, factory *codec.Factory, s *schema.Schema, typ reflec
 	tree = treeOf(t, json.RawMessage(data)) // in which nothing is shared
 	gvk := meta.GroupVersionKind{Version: "v1", Kind: typ.Name()}
 	decoded, err := factory.Decode(codec.DecodeRequest{Data: data, As: gvk, Strict: true})
-	unknown := s.Prune(tree)
+	unknown := s.Prune(nil, tree)
 	if err != nil {
-		if err := s.SetDefaults(tree); err != nil {
+		if err := s.SetDefaults(nil, tree); err != nil {
 			t.Fatal(err)
 		}
-		s.Validate(nil, tree, nil) // must not panic
+		s.Validate(nil, nil, tree, nil) // must not panic
 		return pair{}, false
 	}
 	slices.Sort(decoded.Strict)
@@ -218,7 +218,7 @@ func treeOf(t *testing.T, v any) any {
 // compareDefaults sets the defaults in both forms.
 func compareDefaults(t *testing.T, factory *codec.Factory, s *schema.Schema, gvk meta.GroupVersionKind, p pair) {
 	typeinfo.Default(p.object)
-	if err := s.SetDefaults(p.tree); err != nil {
+	if err := s.SetDefaults(nil, p.tree); err != nil {
 		t.Fatal(err)
 	}
 	data, err := json.Marshal(p.tree)
@@ -245,7 +245,7 @@ func compareChecks(t *testing.T, s *schema.Schema, now, was pair, what string) {
 		old = was.object
 	}
 	want := brief(typeinfo.Validate(now.object, old))
-	errs := s.Validate(nil, now.tree, was.tree)
+	errs := s.Validate(nil, nil, now.tree, was.tree)
 	got := brief(errs)
 	if len(errs) < 100 && !slices.Equal(got, want) {
 		data, _ := json.Marshal(now.tree)

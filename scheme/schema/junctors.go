@@ -95,7 +95,7 @@ func closest(a, b *checker) *checker {
 
 // branch judges a value by a schema beside the one at hand.
 func (c *checker) branch(s *Schema, v any) *checker {
-	sub := &checker{path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal, ordered: c.ordered}
+	sub := &checker{meter: c.meter, path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal, ordered: c.ordered}
 	sub.value(s, v, before{})
 	return sub
 }

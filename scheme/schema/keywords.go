@@ -31,6 +31,7 @@ func (p *parser) keyword(at *field.Path, s *Schema, name string, v any) {
 		if len(s.Enum) == 0 {
 			s.Enum = nil
 		}
+		s.enums = newEnums(s.Enum)
 	case "properties":
 		p.properties(at, v, &s.Properties)
 	case "required":

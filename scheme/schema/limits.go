@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
 // invalid reports a value that breaks a limit, in words that follow the path.
@@ -90,45 +89,6 @@ func formatOf(v any) string {
 		return "float64"
 	}
 	return ""
-}
-
-// enum judges whether a value is one of those that are allowed.
-func (c *checker) enum(s *Schema, v any) {
-	if s.Enum == nil {
-		return
-	}
-	if slices.ContainsFunc(s.Enum, func(allowed any) bool { return isOneOf(s, allowed, v) }) {
-		return
-	}
-	names := make([]string, len(s.Enum))
-	for i, allowed := range s.Enum {
-		var ok bool
-		if names[i], ok = allowed.(string); !ok {
-			names[i] = text(allowed)
-		}
-	}
-	c.report(field.NotSupported(c.at(), v, names))
-}
-
-// isOneOf reports whether v is a value that an enumeration allows. Like kube-apiserver it takes v for the type of that
-// value, and never finds null.
-func isOneOf(s *Schema, allowed, v any) bool {
-	if s.Go != nil {
-		return jsontext.Equal(allowed, v)
-	}
-	switch allowed := allowed.(type) {
-	case nil:
-		return false
-	case int64:
-		if f, ok := v.(float64); ok {
-			return int64(f) == allowed
-		}
-	case string:
-		if n, ok := v.(int64); ok {
-			return string(rune(n)) == allowed
-		}
-	}
-	return jsontext.Equal(allowed, v)
 }
 
 // stringLimits judges the length of a string, and then what it says. One error is enough.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // item returns the schema of the contents of elements, nil if there is none.
@@ -14,11 +15,12 @@ func (s *Schema) item() *Schema {
 	return s.Items.Target()
 }
 
-// ValidateLists judges whether what tells the elements of a list apart repeats: those of a set, or the keys in a list of type map.
-// Of an update, whose old tree is not nil, that is no error if it was so before, in any list.
-func (s *Schema) ValidateLists(path *field.Path, tree, old any) field.ErrorList {
-	errs := distinctLists.all(path, s, tree)
-	if len(errs) > 0 && old != nil && len(distinctLists.all(path, s, old)) > 0 {
+// ValidateLists judges whether what tells the elements of a list apart repeats: those of a set, or
+// the keys in a list of type map. Of an update, whose old tree is not nil, that is no error if it
+// was so before, in any list. Once m has ended the rest is not judged.
+func (s *Schema) ValidateLists(m *meter.Meter, path *field.Path, tree, old any) field.ErrorList {
+	errs := distinctLists.all(m, path, s, tree)
+	if len(errs) > 0 && old != nil && len(distinctLists.all(m, path, s, old)) > 0 {
 		return nil
 	}
 	return errs
@@ -37,6 +39,9 @@ func (c *checker) listType(s *Schema, held any) {
 			return
 		}
 	default:
+		return
+	}
+	if c.meter.Step(stepsPerValue*len(v)) != nil {
 		return
 	}
 	for _, i := range repeated(v, s.ListKeys) {

@@ -53,8 +53,8 @@ func (p *parser) schema(at *field.Path, tree any) *Schema {
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
 	s.noteConcerns()
 	if s.Default != nil && p.prune {
-		s.prune(s.Default, true)
-		_ = s.Coerce(nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
+		s.prune(nil, s.Default, true)
+		_ = s.Coerce(nil, nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
 	}
 	return s
 }

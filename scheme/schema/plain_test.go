@@ -90,7 +90,7 @@ func plainly(s *Schema, v any) bool {
 func combined(l *Limits, v any) bool {
 	fulfilled := func(all []*Schema) (n int) {
 		for _, s := range all {
-			if len(s.Validate(nil, v, nil)) == 0 {
+			if len(s.Validate(nil, nil, v, nil)) == 0 {
 				n++
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
@@ -20,11 +21,13 @@ const maxUnknown = 100
 //
 // Where unknown fields are preserved, what is described below them is pruned still. In a resource, at the top or
 // embedded, apiVersion and kind stay, and metadata is pruned by what all objects have there.
-func (s *Schema) Prune(tree any) (unknown []string) { return s.prune(tree, false) }
+//
+// Once m has ended the rest stays as it is: the caller has to ask m.
+func (s *Schema) Prune(m *meter.Meter, tree any) (unknown []string) { return s.prune(m, tree, false) }
 
 // prune is Prune. Defaults keep their nulls.
-func (s *Schema) prune(tree any, nulls bool) (unknown []string) {
-	p := pruner{nulls: nulls}
+func (s *Schema) prune(m *meter.Meter, tree any, nulls bool) (unknown []string) {
+	p := pruner{meter: m, nulls: nulls}
 	p.value(s, tree, false)
 	slices.Sort(p.found)
 	slices.Sort(p.inMeta)
@@ -46,6 +49,7 @@ func (s *Schema) PreserveAll() {
 }
 
 type pruner struct {
+	meter  *meter.Meter
 	nulls  bool // stay where they are
 	way    way
 	meta   int // how many metadata objects the way has entered
@@ -56,7 +60,7 @@ type pruner struct {
 // value prunes a value of schema s. nil stands for a schema that knows no field; keep says that unknown fields of the
 // value are preserved for the sake of the list around it.
 func (p *pruner) value(s *Schema, v any, keep bool) {
-	if len(p.way) > jsontext.MaxDepth {
+	if len(p.way) > jsontext.MaxDepth || p.meter.Step(stepsPerValue) != nil {
 		return
 	}
 	if s != nil {
@@ -73,6 +77,9 @@ func (p *pruner) value(s *Schema, v any, keep bool) {
 
 func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
 	for name, held := range v {
+		if p.meter.Step(stepsPerValue) != nil {
+			return
+		}
 		below := s.Child(name)
 		switch {
 		case below != nil && below.dropsNull(held) && !p.nulls:
@@ -95,7 +102,7 @@ func (p *pruner) list(s *Schema, v []any, keep bool) {
 	if s != nil {
 		items = s.Items
 	}
-	if items == nil && keep {
+	if items == nil && keep || p.meter.Step(len(v)) != nil {
 		return
 	}
 	for i, held := range v {

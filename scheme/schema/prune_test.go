@@ -51,7 +51,7 @@ func TestPrune(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tree := parseTree(t, tt.value)
-			got := bag.Prune(tree)
+			got := bag.Prune(nil, tree)
 			var want []string
 			for _, path := range tt.unknown {
 				want = append(want, fmt.Sprintf("unknown field %q", path))
@@ -72,7 +72,7 @@ func TestPruneIsBounded(t *testing.T) {
 	for i := range 1000 {
 		tree[fmt.Sprint("f", i)] = 1
 	}
-	if got := s.Prune(tree); len(got) != maxUnknown || len(tree) != 0 {
+	if got := s.Prune(nil, tree); len(got) != maxUnknown || len(tree) != 0 {
 		t.Errorf("got %d reports and %d fields left, want %d and 0", len(got), len(tree), maxUnknown)
 	}
 	open := parseSchema(t, `{"type":"object","additionalProperties":{"type":"object"}}`)
@@ -81,7 +81,7 @@ func TestPruneIsBounded(t *testing.T) {
 		inner[fmt.Sprint("f", i)] = 1
 	}
 	tree = map[string]any{strings.Repeat("k", 1<<20): inner}
-	if got := open.Prune(tree); len(got) > 5 || len(inner) != 0 {
+	if got := open.Prune(nil, tree); len(got) > 5 || len(inner) != 0 {
 		t.Errorf("a long key: got %d reports and %d fields left, want at most 5 and 0", len(got), len(inner))
 	}
 }

@@ -8,15 +8,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
 // isHead reports whether a field is one that every resource has.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// ValidateResources judges what the resources that are embedded in a tree have because they are some.
-func (s *Schema) ValidateResources(path *field.Path, tree any) field.ErrorList {
-	return embeddedResources.all(path, s, tree)
+// ValidateResources judges what the resources that are embedded in a tree have because they are
+// some. Once m has ended the rest is not judged.
+func (s *Schema) ValidateResources(m *meter.Meter, path *field.Path, tree any) field.ErrorList {
+	return embeddedResources.all(m, path, s, tree)
 }
 
 var (
@@ -96,10 +98,11 @@ func jsonName(v any) string {
 	}
 }
 
-// Coerce brings the metadata of the resources that are embedded in a tree, in place, into the form in which every object
-// has it, without what no object has there. The error says of one of them that it cannot be read.
-func (s *Schema) Coerce(path *field.Path, tree any) *field.Error {
-	c := checker{path: path}
+// Coerce brings the metadata of the resources that are embedded in a tree, in place, into the form
+// in which every object has it, without what no object has there. The error says of one of them
+// that it cannot be read. Once m has ended the rest stays as it is.
+func (s *Schema) Coerce(m *meter.Meter, path *field.Path, tree any) *field.Error {
+	c := checker{meter: m, path: path}
 	if c.walk(&roughResources, s, tree); len(c.errs) == 0 {
 		return nil
 	}

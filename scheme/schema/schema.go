@@ -60,8 +60,9 @@ type Schema struct {
 	Types    []string // the accepted types where there are several; Type is then the one that is written
 	Format   string   // of OpenAPI; unknown ones say nothing about the value
 	Nullable bool
-	Default  any   // a tree, nil if there is none; never changed, only copied
-	Enum     []any // trees, nil if any value is allowed
+	Default  any    // a tree, nil if there is none; never changed, only copied
+	Enum     []any  // trees, nil if any value is allowed
+	enums    *enums // what Parse makes of a long Enum, nil otherwise
 
 	Properties           map[string]*Schema // of an object with known fields
 	Required             []string           // in order of declaration

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // Validate judges the values in a tree by s, in the words, with the error types and in the order of kube-apiserver, and returns what
@@ -20,10 +21,12 @@ import (
 // lists, nor by the schemas of a combination. Old trees of Go types serve only to tell what is immutable.
 //
 // Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says of them.
-func (s *Schema) Validate(path *field.Path, tree, old any) field.ErrorList {
-	errs := s.mistakes(checker{path: path}, tree, old)
+//
+// Once m has ended the rest is not judged: the caller has to ask m.
+func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field.ErrorList {
+	errs := s.mistakes(checker{meter: m, path: path}, tree, old)
 	if len(errs) > 1 {
-		errs = s.mistakes(checker{path: path, ordered: true}, tree, old)
+		errs = s.mistakes(checker{meter: m, path: path, ordered: true}, tree, old)
 	}
 	return errs[:min(len(errs), field.MaxErrors+1)]
 }
@@ -59,6 +62,8 @@ func (c *checker) found() field.ErrorList {
 
 // checker walks one tree.
 type checker struct {
+	meter *meter.Meter
+
 	path *field.Path // of the tree
 	way  way         // in the tree
 	errs field.ErrorList
@@ -72,7 +77,14 @@ type checker struct {
 	ordered bool
 }
 
-func (c *checker) full() bool { return c.errs.Full() }
+// full reports that nothing more is to be judged.
+func (c *checker) full() bool { return c.errs.Full() || c.meter.Err() != nil }
+
+// done counts a step and reports that nothing more is to be judged.
+func (c *checker) done() bool { return c.meter.Step(stepsPerValue) != nil || c.errs.Full() }
+
+// stepsPerValue is about what judging a value takes, in steps of a Meter.
+const stepsPerValue = 50
 
 // at returns the path of the value at hand.
 func (c *checker) at() *field.Path {
@@ -103,7 +115,7 @@ func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
 // value judges a value that stands in a place of schema s.
 func (c *checker) value(s *Schema, v any, old before) {
 	switch {
-	case s == nil || c.full():
+	case s == nil || c.done():
 		return
 	case len(c.way) > jsontext.MaxDepth:
 		c.report(field.Invalid(c.path, "", "the object is nested too deeply"))
@@ -188,10 +200,10 @@ type concern struct {
 }
 
 // all has all objects or lists of a concern judged, from the outside to the inside, and returns what is wrong.
-func (o *concern) all(path *field.Path, s *Schema, tree any) field.ErrorList {
-	c := checker{path: path}
+func (o *concern) all(m *meter.Meter, path *field.Path, s *Schema, tree any) field.ErrorList {
+	c := checker{meter: m, path: path}
 	if c.walk(o, s, tree); len(c.errs) > 1 {
-		c = checker{path: path, ordered: true}
+		c = checker{meter: m, path: path, ordered: true}
 		c.walk(o, s, tree)
 	}
 	return c.errs[:min(len(c.errs), field.MaxErrors+1)]
@@ -199,7 +211,7 @@ func (o *concern) all(path *field.Path, s *Schema, tree any) field.ErrorList {
 
 // walk goes to where objects or lists of a concern may be.
 func (c *checker) walk(o *concern, s *Schema, v any) {
-	if s == nil || !o.within(s) || c.full() || len(c.way) > jsontext.MaxDepth {
+	if s == nil || !o.within(s) || c.done() || len(c.way) > jsontext.MaxDepth {
 		return
 	}
 	o.judge(c, s, v)

@@ -39,15 +39,15 @@ func messages(errs field.ErrorList) []string {
 
 // mistakes are all that is wrong with a tree.
 func mistakes(s *Schema, tree, old any) field.ErrorList {
-	return slices.Concat(s.Validate(nil, tree, old), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, old))
+	return slices.Concat(s.Validate(nil, nil, tree, old), s.ValidateResources(nil, nil, tree), s.ValidateLists(nil, nil, tree, old))
 }
 
 // checkValid sets defaults, as a server does first, and compares the errors with type and message.
 func checkValid(t *testing.T, s *Schema, value, old string, want ...string) {
 	t.Helper()
 	tree := parseTree(t, value)
-	s.Prune(tree)
-	if err := s.SetDefaults(tree); err != nil {
+	s.Prune(nil, tree)
+	if err := s.SetDefaults(nil, tree); err != nil {
 		t.Fatal(err)
 	}
 	var before any
@@ -234,13 +234,13 @@ func TestValidateEmbedded(t *testing.T) {
 // A part of an object is judged under the path of the part, and messages name what is below it.
 func TestValidateBelowPath(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["x"],"properties":{"count":{"type":"integer"}}}`)
-	got := messages(s.Validate(field.NewPath("status"), parseTree(t, `{"count":"many"}`), nil))
+	got := messages(s.Validate(nil, field.NewPath("status"), parseTree(t, `{"count":"many"}`), nil))
 	want := []string{`FieldValueRequired status.x: Required value`,
 		`FieldValueTypeInvalid status.count: Invalid value: "string": count in body must be of type integer: "string"`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	got = messages(parseSchema(t, `{"type":"integer"}`).Validate(nil, "x", nil))
+	got = messages(parseSchema(t, `{"type":"integer"}`).Validate(nil, nil, "x", nil))
 	if want := `FieldValueTypeInvalid <nil>: Invalid value: "string":  in body must be of type integer: "string"`; !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -253,12 +253,12 @@ func TestValidateIsBounded(t *testing.T) {
 		many[i] = "x"
 	}
 	long := strings.Repeat("k", 1<<20)
-	errs := s.Validate(nil, map[string]any{"a": many}, nil)
+	errs := s.Validate(nil, nil, map[string]any{"a": many}, nil)
 	if len(errs) != field.MaxErrors+1 {
 		t.Errorf("got %d errors, want %d", len(errs), field.MaxErrors+1)
 	}
 	size := 0
-	for _, err := range s.Validate(nil, map[string]any{long: many}, nil) {
+	for _, err := range s.Validate(nil, nil, map[string]any{long: many}, nil) {
 		size += len(err.Field) + len(err.Detail)
 	}
 	if limit := 3 * (field.MaxErrors + 1) * field.MaxText; size > limit {
@@ -270,13 +270,13 @@ func TestValidateIsBounded(t *testing.T) {
 	}
 	loop := &Schema{Type: Array}
 	loop.Items = loop
-	if errs = loop.Validate(nil, deep, nil); len(errs) != 1 || errs[0].Detail != "the object is nested too deeply" {
+	if errs = loop.Validate(nil, nil, deep, nil); len(errs) != 1 || errs[0].Detail != "the object is nested too deeply" {
 		t.Errorf("a deep list: got %v", errs.ToAggregate())
 	}
 	// What is no tree is no reason to panic.
 	for _, v := range []any{int(1), uint64(1), []string{"x"}, struct{}{}, map[string]string{}} {
-		s.Prune(v)
-		if errs = s.Validate(nil, v, nil); len(errs) == 0 {
+		s.Prune(nil, v)
+		if errs = s.Validate(nil, nil, v, nil); len(errs) == 0 {
 			t.Errorf("%T: got no error", v)
 		}
 	}
@@ -299,19 +299,19 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s.Prune(tree)
-		if again := s.Prune(tree); len(again) > 0 {
+		s.Prune(nil, tree)
+		if again := s.Prune(nil, tree); len(again) > 0 {
 			t.Fatalf("pruned twice: %q", again)
 		}
-		if s.SetDefaults(tree) != nil {
+		if s.SetDefaults(nil, tree) != nil {
 			return
 		}
 		once := text(tree)
-		if err := s.SetDefaults(tree); err != nil || text(tree) != once {
+		if err := s.SetDefaults(nil, tree); err != nil || text(tree) != once {
 			t.Fatalf("defaulted once %s, twice %s, %v", once, text(tree), err)
 		}
-		s.Prune(tree) // a default may bring what a schema around it does not know
-		for _, errs := range []field.ErrorList{s.Validate(nil, tree, nil), s.ValidateResources(nil, tree), s.ValidateLists(nil, tree, nil)} {
+		s.Prune(nil, tree) // a default may bring what a schema around it does not know
+		for _, errs := range []field.ErrorList{s.Validate(nil, nil, tree, nil), s.ValidateResources(nil, nil, tree), s.ValidateLists(nil, nil, tree, nil)} {
 			if len(errs) > field.MaxErrors+1 {
 				t.Fatalf("got %d errors", len(errs))
 			}
@@ -331,7 +331,7 @@ func TestPreserveAllSaysNothingOfValues(t *testing.T) {
 	s := parseSchema(t, text)
 	s.PreserveAll()
 	pruned := parseTree(t, tree)
-	if s.Prune(pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
+	if s.Prune(nil, pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
 		t.Errorf("Prune(%s) = %v", tree, pruned)
 	}
 	// Neither what is forbidden nor what is anything has been described, so it counts as changed.

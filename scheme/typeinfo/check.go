@@ -66,6 +66,9 @@ func Validate(v, old any) field.ErrorList {
 	return c.errs
 }
 
+// Checked reports whether Validate checks anything of a type.
+func Checked(t *Type) bool { return checks.plan(t) != nil }
+
 // checkPlans holds, for each type, what is to be checked below it.
 type checkPlans struct {
 	mu    sync.Mutex

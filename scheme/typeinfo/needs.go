@@ -15,13 +15,14 @@ import (
 //	     | "milli(" path ")"         no quantity in it is finer than thousandths
 //	     | name " within " name      a map, each key of which is a key of the other map
 //	     | name " is " name          two strings, both not there or both the same
-//	     | name " is " name "[0]"    the second is a list of strings that begins with the first, or neither is there
+//	     | name " is " name "[0]"    the same for the first of a list of strings
 //	     | name " is " name "[0]." name    the same for a list of structs and their field
+//	     | "label " key " is the name"     of an object: its name is the value of that label
 //
 // A path is made of names as JSON has them, separated by dots. name[key] is an entry of a map. In a
 // place, name[] stands for the elements of a list. A place where nothing is needs nothing. A
 // pointer is empty only if it is nil. A negative number proves nothing, because some functions
-// replace it. milli, within and is stand alone.
+// replace it. milli, within, is and label stand alone.
 type Need struct {
 	Place []Step
 	Terms []Term
@@ -31,7 +32,7 @@ type Need struct {
 type Term struct {
 	Op   Op
 	Path []Step
-	Text string // of NeedEqual
+	Text string // of NeedEqual; the key of NeedNamed
 	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of NeedFirst,
 	// if it has one.
 	Other string
@@ -49,6 +50,7 @@ const (
 	NeedWithin
 	NeedSame
 	NeedFirst
+	NeedNamed
 )
 
 // Step is a part of a path: a member of a struct, an entry of a map, or with neither name each
@@ -94,6 +96,13 @@ func parseTerm(t *Type, text string) (Term, error) {
 			err = fmt.Errorf("%q is no map of quantities", text)
 		}
 		return Term{Op: NeedMilli, Path: path}, err
+	}
+	if key, ok := strings.CutPrefix(text, "label "); ok {
+		key, ok = strings.CutSuffix(key, " is the name")
+		if f := t.Field("metadata"); !ok || key == "" || f == nil || f.Type.Field("labels") == nil {
+			return Term{}, fmt.Errorf("%q is about no label of an object", text)
+		}
+		return Term{Op: NeedNamed, Text: key}, nil
 	}
 	if a, b, ok := strings.Cut(text, " within "); ok {
 		return relation(t, Term{Op: NeedWithin, Other: b}, a)

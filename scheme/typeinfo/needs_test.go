@@ -22,6 +22,12 @@ type needing struct {
 	Parts    []needing                `json:"parts,omitempty"`
 	Pointers []*needing               `json:"pointers,omitempty"`
 	Part     *needing                 `json:"part,omitempty"`
+	Object   *object                  `json:"object,omitempty"`
+}
+
+// object is what a need may be about that names its label.
+type object struct {
+	meta.ObjectMeta `json:"metadata"`
 }
 
 // TestParseNeed parses each form of a need, and each mistake in one.
@@ -56,6 +62,9 @@ func TestParseNeed(t *testing.T) {
 		{"milli(part.limits)", need{Terms: []term{{Op: typeinfo.NeedMilli, Path: path("part", "limits")}}}, ""},
 		{"labels within more", need{Terms: []term{{Op: typeinfo.NeedWithin, Path: path("labels"), Other: "more"}}}, ""},
 		{"name is other", need{Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}}}, ""},
+		{"object: label a.b/c is the name", need{Place: path("object"), Terms: []term{{Op: typeinfo.NeedNamed, Text: "a.b/c"}}}, ""},
+		{"label a is the name", need{}, "no label of an object"},
+		{"object: label a is no name", need{}, "no label of an object"},
 		{"name is names[0]", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "names"}}}, ""},
 		{"name is parts[0].other", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "parts", Text: "other"}}}, ""},
 		{"name | !part | other=x", need{Terms: []term{

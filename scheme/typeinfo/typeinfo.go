@@ -29,6 +29,12 @@
 // A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or listed, which is required
 // there and left to other rules here.
 //
+// Checks and rules hold for every write that is stored by the tags of the hub, and for a write in
+// another version by the tags of that version's Go type as well: what a client writes in v1alpha1
+// is judged by v1alpha1, after admission, beside the hub. Whoever writes in a version without such
+// tags is judged by the hub alone, and pays nothing. Kubernetes judges its declarative validation
+// in the version of the request, too.
+//
 // Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake in an API.
 //
 // A type that has a JSON form of its own (json.Marshaler on it or on its pointer) is Custom; a struct that embeds a

@@ -41,7 +41,7 @@ func addKinds(s *scheme.Scheme) {
 // addDefaults registers by type: what is registered for a struct holds wherever the struct occurs, so that pod
 // templates and claims of other groups get their defaults, too.
 func addDefaults(s *scheme.Scheme) {
-	scheme.AddDefaulting(s, defaultNamespace)
+	scheme.AddDefaulting(s, defaultNamespace, "status.phase", "label "+NamespaceNameLabel+" is the name")
 	scheme.AddDefaulting(s, defaultSecret, "type", "!stringData")
 	scheme.AddDefaulting(s, defaultNode, "spec: podCIDR is podCIDRs[0]", "milli(status.capacity)", "milli(status.allocatable)",
 		"status.allocatable | !status.capacity")

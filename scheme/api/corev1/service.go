@@ -157,6 +157,6 @@ type ServiceList struct {
 	meta.TypeMeta `json:",inline"`
 	// Where the list is in time and, if it was cut off, how to go on.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
-	// The objects in the list.
+	// List of services.
 	Items []Service `json:"items" pb:"2"`
 }

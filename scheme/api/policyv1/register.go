@@ -8,12 +8,11 @@ import (
 // GroupVersion is the version that this package declares.
 var GroupVersion = meta.GroupVersion{Group: "policy", Version: "v1"}
 
-// Beta1 is an older version of the group, in which evictions are still taken. They look the same.
+// Beta1 is an older version of the group, in which evictions are still taken.
 var Beta1 = meta.GroupVersion{Group: "policy", Version: "v1beta1"}
 
 // Scheme registers the kinds.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &PodDisruptionBudget{}, &PodDisruptionBudgetList{}, &Eviction{})
-	s.AddKnownTypes(Beta1, &Eviction{})
 	addStored(s)
 })

@@ -59,7 +59,7 @@ func BenchmarkValidate(b *testing.B) {
 	r := rules.Of(s, true)
 	b.ReportAllocs()
 	for b.Loop() {
-		if errs := s.Validate(nil, object, object); len(errs) > 0 {
+		if errs := s.Validate(nil, nil, object, object); len(errs) > 0 {
 			b.Fatal(errs)
 		}
 		if errs := r.Validate(b.Context(), nil, object, object, func(string) {}); len(errs) > 0 {

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 
@@ -36,11 +37,11 @@ type Ship struct {
 func ExampleOfType() {
 	declared := rules.OfType(typeinfo.Of(reflect.TypeFor[Fleet]()))
 	fleet := &Fleet{ObjectMeta: meta.ObjectMeta{Name: "north"}, Spec: FleetSpec{Min: 1, Max: 3, Home: "Oslo"}}
-	fmt.Println(len(declared.Validate(fleet, nil)))
+	fmt.Println(len(declared.Validate(context.Background(), fleet, nil)))
 
 	moved := *fleet
 	moved.Spec = FleetSpec{Min: 4, Max: 3, Home: "Bergen", Ships: []Ship{{Name: "Fram", Port: "Oslo", Crew: meta.MustParse("2")}}}
-	for _, err := range declared.Validate(&moved, fleet) {
+	for _, err := range declared.Validate(context.Background(), &moved, fleet) {
 		fmt.Println(err)
 	}
 	// Output:

@@ -44,8 +44,8 @@ var inTags = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
 
 // Validate judges an object of the type; old is the one before an update, or nil. A field that is left out when it is empty is not
 // there for expressions then, as for those of a definition: has(self.field) asks. What breaks a rule and was so before is no error, as
-// in custom resources.
-func (r *TypeRules) Validate(object, old meta.Typed) field.ErrorList {
+// in custom resources. ctx ends the work early.
+func (r *TypeRules) Validate(ctx context.Context, object, old meta.Typed) field.ErrorList {
 	if r == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (r *TypeRules) Validate(object, old meta.Typed) field.ErrorList {
 			return field.ErrorList{field.InternalError(nil, err)}
 		}
 	}
-	return r.rules.Validate(context.Background(), nil, now, before, func(string) {})
+	return r.rules.Validate(ctx, nil, now, before, func(string) {})
 }
 
 // Err compiles the rules and returns what is wrong with them. What is not found so is said of each object.

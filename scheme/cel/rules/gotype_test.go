@@ -68,7 +68,7 @@ func TestOfType(t *testing.T) {
 			if tt.old != nil {
 				old = tt.old
 			}
-			errs := declared.Validate(tt.now, old)
+			errs := declared.Validate(t.Context(), tt.now, old)
 			switch {
 			case tt.want == "" && len(errs) > 0, tt.want != "" && (len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want)):
 				t.Errorf("got %v, want %q", errs, tt.want)

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -24,7 +25,8 @@ const overBudget = "failed due to running out of cost budget, no further validat
 
 // Validate judges a value that stands at path, by all rules in its schema or until the budget for an object is spent. old is the value
 // before an update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is
-// told of it. Without warn it is one. ctx ends the work early.
+// told of it. Without warn it is one. Once ctx has ended no more
+// is judged, and the last error is that of ctx.
 func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
 	budget := cel.ObjectBudget
 	return r.ValidateWithin(ctx, &budget, path, v, old, warn)
@@ -35,18 +37,25 @@ func (r *Rules) ValidateWithin(ctx context.Context, budget *cel.Budget, path *fi
 	if r == nil {
 		return nil
 	}
-	w := &walk{ctx: ctx, budget: budget, warn: warn, ratchet: old != nil && warn != nil}
+	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil}
 	var at *place
 	if w.ratchet {
 		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
 	}
 	w.value(r.root, path, v, old, at)
+	if err := w.meter.Err(); err != nil {
+		w.report(field.InternalError(path, err))
+	}
 	return w.errs
 }
+
+// stepsPerValue is about what it takes to come to a value and its rules, in steps of a Meter.
+const stepsPerValue = 200
 
 // walk is one object being judged.
 type walk struct {
 	ctx     context.Context
+	meter   *meter.Meter // ends with ctx
 	budget  *cel.Budget
 	warn    func(string)
 	ratchet bool // what did not change is no error
@@ -69,7 +78,7 @@ func (w *walk) stop(err *field.Error) {
 // value judges a value and those in it. old is what it was as oldSelf shows that, nil if that is not known; at finds out what it
 // was for the question whether it changed.
 func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
-	if v == nil || w.over {
+	if v == nil || w.over || w.meter.Step(stepsPerValue) != nil {
 		return
 	}
 	w.rules(n, path, v, old, at)
@@ -92,7 +101,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 		}
 		was := w.formerList(n, old)
 		for i, held := range v {
-			if w.over {
+			if w.over || w.meter.Err() != nil {
 				return
 			}
 			w.value(n.item, path.Index(i), held, was.Element(held), at.element(n.item, held, w.ratchet))

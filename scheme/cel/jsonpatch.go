@@ -1,0 +1,18 @@
+package cel
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// JSONPatch returns the option for expressions that make JSON patches: jsonpatch.escapeKey(), which
+// Base does not have.
+func JSONPatch() cel.EnvOption {
+	return cel.Function("jsonpatch.escapeKey", cel.Overload("string_jsonpatch_escapeKey_string", []*cel.Type{cel.StringType}, cel.StringType,
+		cel.UnaryBinding(on(func(key string) ref.Val { return types.String(keyEscaper.Replace(key)) }))))
+}
+
+var keyEscaper = strings.NewReplacer("~", "~0", "/", "~1")

@@ -1,0 +1,45 @@
+package cel
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+)
+
+// Structs are types of objects by their names, each with the types of its fields by their names.
+type Structs map[string]map[string]*types.Type
+
+// Over returns a provider that knows these types beside those that base knows.
+func (s Structs) Over(base types.Provider) types.Provider { return structs{base, s} }
+
+type structs struct {
+	types.Provider
+	known Structs
+}
+
+// FindStructType implements types.Provider.
+func (p structs) FindStructType(name string) (*types.Type, bool) {
+	if _, ok := p.known[name]; ok {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames implements types.Provider.
+func (p structs) FindStructFieldNames(name string) ([]string, bool) {
+	if fields, ok := p.known[name]; ok {
+		return slices.Collect(maps.Keys(fields)), true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType implements types.Provider.
+func (p structs) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	fields, ok := p.known[name]
+	if !ok {
+		return p.Provider.FindStructFieldType(name, field)
+	}
+	t := fields[field]
+	return &types.FieldType{Type: t}, t != nil
+}

@@ -1,0 +1,55 @@
+package typeinfo
+
+import "reflect"
+
+var emptied = NewVisitor(func(t *Type) func(Pointer) {
+	var drop []part
+	for _, f := range t.Members {
+		if f.Inline || f.OmitEmpty || f.Pointer {
+			continue
+		}
+		switch f.Type.Kind {
+		case List:
+			drop = append(drop, part{f.Offset, dropEmptyList})
+		case Map:
+			drop = append(drop, part{f.Offset, dropEmptyMap(f.Type.Go)})
+		}
+	}
+	if drop == nil {
+		return nil
+	}
+	return func(p Pointer) {
+		for i := range drop {
+			drop[i].run(p.Add(drop[i].offset))
+		}
+	}
+})
+
+// DropEmpty sets the empty lists and maps in v, a pointer to a struct, to nil, here and in all
+// structs below that exist: protobuf cannot tell an empty list from none. Fields with omitempty
+// stay as they are, because JSON leaves them out in either case. Types without other lists and maps
+// are not walked.
+func DropEmpty(v any) {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return
+	}
+	if t := Of(rv.Type()); t != nil {
+		emptied.Visit(t, PointerIn(rv))
+	}
+}
+
+func dropEmptyList(p Pointer) {
+	if s := p.Slice(); s.Len == 0 {
+		*s = Slice{}
+	}
+}
+
+//go:noinline
+func dropEmptyMap(t reflect.Type) func(Pointer) {
+	return func(p Pointer) {
+		if m := p.Value(t); m.Len() == 0 {
+			m.SetZero()
+		}
+	}
+}
