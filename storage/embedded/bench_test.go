@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -219,4 +220,52 @@ func resident() (all, file float64) {
 		}
 	}
 	return all, file
+}
+
+// BenchmarkDefragment reports the longest that one of 8 writers waited for a durable write while a
+// store of 256 MiB was defragmented of which a tenth was in use, and how long one waited in the
+// same time before.
+func BenchmarkDefragment(b *testing.B) {
+	s := openBench(b)
+	for b.Loop() {
+		b.StopTimer()
+		sparse(b, s, 256)
+		before := longestWait(b, s, func() error { time.Sleep(5 * time.Second); return nil })
+		b.StartTimer()
+		during := longestWait(b, s, func() error { _, err := s.Defragment(b.Context()); return err })
+		b.ReportMetric(float64(before.Milliseconds()), "before-max-ms")
+		b.ReportMetric(float64(during.Milliseconds()), "max-ms")
+	}
+}
+
+// longestWait returns the longest time that a write took while fn ran.
+func longestWait(b *testing.B, s *embedded.Store, fn func() error) time.Duration {
+	b.Helper()
+	stop, longest := make(chan struct{}), make([]time.Duration, 8)
+	var writing sync.WaitGroup
+	for w := range longest {
+		writing.Go(func() {
+			value := make([]byte, 1024)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				begin := time.Now()
+				if _, err := s.Put(b.Context(), fmt.Sprintf("/wait/%d/%d", w, i%100), value, storage.Pre{}, 0); err != nil {
+					b.Error(err)
+					return
+				}
+				longest[w] = max(longest[w], time.Since(begin))
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	if err := fn(); err != nil {
+		b.Error(err)
+	}
+	close(stop)
+	writing.Wait()
+	return slices.Max(longest)
 }

@@ -61,7 +61,6 @@ func (c *committer) run(ctx context.Context) {
 				m.log.Warn("no snapshot could be saved", zap.Error(err))
 			}
 		}
-		c.store.trim.look()
 	}
 }
 

@@ -17,11 +17,13 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// crashDir makes the test binary the victim of a test here: it writes, prints each acknowledgement, and never ends. What
-// crashSize says is how much it writes at once, without a sync.
+// crashDir makes the test binary the victim of a test here: it writes, prints each acknowledgement,
+// and never ends. What crashSize says is how much it writes at once, without a sync. With crashCopy
+// it defragments its database all the time.
 const (
 	crashDir  = "EMBEDDED_CRASH_DIR"
 	crashSize = "EMBEDDED_CRASH_SIZE"
+	crashCopy = "EMBEDDED_CRASH_COPY"
 )
 
 func victim(dir string) {
@@ -48,6 +50,11 @@ func victim(dir string) {
 			}
 		}()
 	}
+	for os.Getenv(crashCopy) != "" {
+		if _, err := s.Defragment(ctx); err != nil {
+			fmt.Println("defragment", err)
+		}
+	}
 	select {}
 }
 
@@ -64,8 +71,15 @@ func TestKill(t *testing.T) {
 // killAfter kills a process after so many acknowledgements, and adds all of them to last.
 func killAfter(t *testing.T, dir string, size, lines int, last map[string]storage.Entry) {
 	t.Helper()
+	kill(t, dir, size, nil, func(acknowledged int) bool { return acknowledged >= lines }, last)
+}
+
+// kill kills a process, with an environment, as soon as that is due after an acknowledgement, and
+// adds all of them to last.
+func kill(t *testing.T, dir string, size int, env []string, due func(acknowledged int) bool, last map[string]storage.Entry) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashDir+"="+dir, fmt.Sprintf("%s=%d", crashSize, size))
+	cmd.Env = append(append(os.Environ(), crashDir+"="+dir, fmt.Sprintf("%s=%d", crashSize, size)), env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +87,7 @@ func killAfter(t *testing.T, dir string, size, lines int, last map[string]storag
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	killed := false
+	killed, lines := false, 0
 	for scan := bufio.NewScanner(out); scan.Scan(); {
 		f := strings.Fields(scan.Text())
 		if len(f) != 3 {
@@ -84,7 +98,7 @@ func killAfter(t *testing.T, dir string, size, lines int, last map[string]storag
 		if e := last[f[0]]; uint64(e.Rev) < rev {
 			last[f[0]] = storage.Entry{Key: f[0], Value: []byte(f[1]), Rev: storage.Revision(rev)}
 		}
-		if lines--; lines <= 0 && !killed {
+		if lines++; !killed && due(lines) {
 			killed = true
 			cmd.Process.Kill()
 		}

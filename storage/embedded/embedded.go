@@ -20,12 +20,14 @@
 // at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
 // system does not tell.
 //
-// Locks are taken in this order: room, Store.life, member.snapshots, those of mvcc and its backend, member.logging. Under mu of
-// feed and of member nothing else is locked.
+// Locks are taken in this order: Store.copying, room, Store.life, member.snapshots, trimmer.busy,
+// those of mvcc and its backend, member.logging. Under mu of feed and of member nothing else is
+// locked.
 //
-// Only this package may import etcd's server.
-// Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go,
-// seed.go, snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, disk_linux.go, trim_linux.go; log.go.
+// Only this package may import etcd's server. Read: embedded.go, member.go, message.go, apply.go,
+// write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go, seed.go,
+// snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, defragment.go (over package
+// database), disk_linux.go, trim_linux.go; log.go.
 package embedded
 
 import (
@@ -61,10 +63,10 @@ type Config struct {
 type Store struct {
 	member     *member
 	lock       *fileutil.LockedFile
-	trim       *trimmer
 	room       *room
 	commits    *committer
 	maxRequest int64
+	copying    chan struct{} // capacity 1, and full while the database is copied
 	closed     atomic.Bool
 	closing    *atomic.Bool // shared with the logger
 
@@ -123,8 +125,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	s := &Store{member: m, lock: lock, closing: closing, maxRequest: int64(cfg.MaxRequest)}
-	s.trim = newTrimmer(dbPath(dir))
+	s := &Store{member: m, lock: lock, closing: closing, maxRequest: int64(cfg.MaxRequest),
+		copying: make(chan struct{}, 1)}
 	s.commits = newCommitter(s)
 	s.room = newRoom(s, dir, cfg.Quota, log)
 	s.room.open() // last: its loop may write
@@ -204,6 +206,8 @@ func (s *Store) Close() error {
 	s.room.close()
 	s.commits.close()
 	s.member.feed.close()
+	s.copying <- struct{}{} // who copies sees that the store is closed
+	<-s.copying
 	s.life.Lock()
 	defer s.life.Unlock()
 	s.closing.Store(true)

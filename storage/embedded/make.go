@@ -7,18 +7,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// The database file never shrinks by itself, so if it has grown to the quota, or there is little room on the disk, with much
-// of it unused, writes are refused for the moment that it takes to rewrite it. If it is full of history, the history is
-// forgotten first. The log is let go of. Only a store that is full of present objects stays so, until some are deleted, and
-// only a disk that others have filled.
+// If the database file has grown to the quota, or there is little room on the disk, with much of
+// the file unused, it is defragmented (see defragment.go), and writes are refused until that has
+// been done. If it is full of history, the history is forgotten first. The log is let go of. Only a
+// store that is full of present objects stays so, until some are deleted, and only a disk that
+// others have filled.
 
 const (
 	// roomAgain is the time between two attempts to make room that were of no use.
 	roomAgain = 10 * time.Second
 	// logKept is how many segments the log has anyway: the one it writes, and the next.
 	logKept = 2
-	// defragBytes is how much of the database must be unused for it to be rewritten at the start.
-	defragBytes = 256 << 20
 )
 
 func (r *room) run(ctx context.Context) {
@@ -32,6 +31,9 @@ func (r *room) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.look()
+			if !time.Now().Before(r.retry) {
+				r.defragment(ctx)
+			}
 		case <-rest.C:
 			kick = r.kick
 		case <-kick:
@@ -45,8 +47,6 @@ func (r *room) run(ctx context.Context) {
 
 // make frees what can be freed, and reports whether that was of use.
 func (r *room) make(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	size, _ := r.store.Size()
 	full := size >= r.quota*3/4
 	var err error
@@ -78,19 +78,21 @@ func (r *room) shrink(ctx context.Context, size int64) error {
 		if err != nil {
 			return err
 		}
-		done, err := r.store.compact(ctx, now)
+		soon, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		done, err := r.store.compact(soon, now)
 		if err != nil {
 			return err
 		}
 		select {
 		case <-done:
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-soon.Done():
+			return soon.Err()
 		}
 		be.ForceCommit()
 	}
-	if _, free := r.left(); enough() && free > be.SizeInUse() { // for the copy
-		return r.store.trim.without(be.Defrag)
+	if _, free := r.left(); enough() && free > be.SizeInUse()+growth {
+		return r.store.copy(ctx)
 	}
 	return nil
 }
@@ -101,10 +103,4 @@ func (r *room) releaseLog() error {
 		return nil
 	}
 	return r.store.member.releaseLog()
-}
-
-// roomToRewrite reports whether the disk has room for another database, beside what is kept free.
-func roomToRewrite(dir string) bool {
-	free, size := space(dir)
-	return free-reserve(size) >= allocated(dbPath(dir))
 }

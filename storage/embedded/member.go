@@ -11,13 +11,13 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 	"go.etcd.io/etcd/server/v3/etcdserver/cindex"
 	"go.etcd.io/etcd/server/v3/lease"
-	"go.etcd.io/etcd/server/v3/storage/backend"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
 // A member that is alone agrees with itself: what is in its log is decided. So a change is written to the log, with all others
@@ -44,7 +44,8 @@ type member struct {
 	id      uint64
 	log     *zap.Logger
 	wal     *wal.WAL
-	be      backend.Backend
+	be      *database.Database
+	trim    *trimmer                 // of be
 	index   cindex.ConsistentIndexer // which of the log be has
 	kv      mvcc.KV
 	lessor  lease.Lessor

@@ -71,9 +71,10 @@ type room struct {
 		low bool // writes are refused
 	}
 
-	kick chan struct{} // capacity 1: a write has been refused
-	stop context.CancelFunc
-	done sync.WaitGroup
+	kick  chan struct{} // capacity 1: a write has been refused
+	retry time.Time     // when the database may be defragmented again after that has failed; owned by run
+	stop  context.CancelFunc
+	done  sync.WaitGroup
 }
 
 // share is what may be admitted until the next look.

@@ -52,7 +52,7 @@ func seed(dir string, log *zap.Logger) error {
 	cluster.SetBackend(schema.NewMembershipBackend(log, be))
 	cluster.AddMember(self, membership.ApplyBoth)
 	cluster.SetVersion(v, func(*zap.Logger, *semver.Version) {}, membership.ApplyBoth)
-	m := &member{dir: dir, id: id, log: log, be: be, cluster: cluster, term: first}
+	m := &member{dir: dir, id: id, log: log, cluster: cluster, term: first}
 	tx := be.BatchTx()
 	tx.LockOutsideApply()
 	schema.UnsafeCreateMetaBucket(tx)

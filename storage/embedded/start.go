@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
 // A member begins by reading its log behind the last snapshot. All of it is decided, since nobody else had to agree: what the
@@ -70,7 +71,7 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (_ *member, err err
 	if cfg.NoSync {
 		w.SetUnsafeNoFsync()
 	}
-	if err := m.openDatabase(cfg, past); err != nil {
+	if err := m.openDatabase(ctx, cfg, past); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -114,21 +115,20 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 }
 
 // openDatabase opens what has been applied, and refuses what is not a member's own.
-func (m *member) openDatabase(cfg Config, past *history) error {
+func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) error {
+	if err := shrinkAtStart(ctx, m.dir); err != nil {
+		m.log.Warn("the database could not be rewritten", zap.Error(err))
+	}
 	c := backend.DefaultBackendConfig(m.log)
 	c.Path, c.UnsafeNoFsync, c.BackendFreelistType = dbPath(m.dir), cfg.NoSync, bolt.FreelistMapType
 	c.MmapSize = uint64(cfg.Quota + cfg.Quota/10) // so that it is never moved
 	c.BatchInterval = backendRest
 	m.index = cindex.NewConsistentIndex(nil)
 	c.Hooks = backend.NewHooks(func(tx backend.UnsafeReadWriter) { m.index.UnsafeSave(tx) })
-	m.be = backend.New(c)
+	m.trim = newTrimmer(c.Path)
+	m.be = database.Open(c, m.trim.look) // who forgets history commits after each of many steps, which read all of it
+	m.trim.trim()                        // the kernel has mapped all
 	m.index.SetBackend(m.be)
-	schema.CreateMetaBucket(m.be.BatchTx())
-	if m.be.Size()-m.be.SizeInUse() >= defragBytes && roomToRewrite(m.dir) {
-		if err := m.be.Defrag(); err != nil {
-			return err
-		}
-	}
 	if have := m.index.ConsistentIndex(); have < past.snapshot.GetIndex() {
 		return fmt.Errorf("the database is older than the log: it ends at %d, and the log begins behind %d",
 			have, past.snapshot.GetIndex())

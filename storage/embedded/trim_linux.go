@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -18,26 +19,27 @@ const trimThreshold = 16 << 20
 // stay in the page cache, as they would for reads without a mapping; it makes the process look as small as it is, and costs
 // a minor fault at the next use.
 //
-// Letting go of a range that has been unmapped and used for something else would destroy memory. The database is
-// remapped only when it is rewritten, during which nothing is trimmed (without), or outgrows its mapping, which is
-// larger than the quota, and unmapped by Close, which ends the committer first; a file of more than half its mapping is
-// left alone nevertheless.
+// Letting go of a range that has been unmapped and used for something else would destroy memory.
+// The database is mapped anew only when a copy takes its place, during which nothing is trimmed
+// (without), or when it outgrows its mapping, which is larger than the quota. It is unmapped by
+// Close, which ends those who trim first. A file of more than half its mapping is left alone
+// nevertheless. A file that has been replaced has no name any more, and is not trimmed.
 type trimmer struct {
 	path string
-	busy sync.Mutex // held while the mapping is let go of, or may change
-	base int64      // bytes of mapped files after the last trim; owned by the committer
+	busy sync.Mutex   // held while the mapping is let go of, or may change
+	base atomic.Int64 // bytes of mapped files after the last trim
 }
 
-// newTrimmer trims the mapping of the file at path.
+// newTrimmer trims the mapping of the file at path, where none need be yet.
 func newTrimmer(path string) *trimmer {
 	t := &trimmer{path: path}
-	t.trim()
+	t.base.Store(mappedResident())
 	return t
 }
 
 // look trims if the mapping has grown.
 func (t *trimmer) look() {
-	if mappedResident()-t.base > trimThreshold {
+	if mappedResident()-t.base.Load() > trimThreshold {
 		t.trim()
 	}
 }
@@ -53,7 +55,7 @@ func (t *trimmer) without(fn func() error) error {
 func (t *trimmer) trim() {
 	t.busy.Lock()
 	defer t.busy.Unlock()
-	defer func() { t.base = mappedResident() }()
+	defer func() { t.base.Store(mappedResident()) }()
 	info, err := os.Stat(t.path)
 	if err != nil {
 		return

@@ -47,7 +47,7 @@ func TestTrim(t *testing.T) {
 	}
 	list()
 	before := mappedResident()
-	s.trim.look()
+	s.member.trim.look()
 	after := mappedResident()
 	if before-after < n*8192/2 {
 		t.Errorf("resident mapped files: %d MiB before, %d MiB after", before>>20, after>>20)
@@ -60,4 +60,64 @@ func TestTrim(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestResidentWhileMakingRoom forgets history and defragments: both read the whole file, of which
+// little may be resident at once.
+func TestResidentWhileMakingRoom(t *testing.T) {
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	value := bytes.Repeat([]byte("x"), 16<<10)
+	const n = 100 << 20 / (16 << 10) // 100 MiB
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < n; i += 8 {
+				if _, err := s.Put(t.Context(), fmt.Sprintf("/a/%d", i/2), value, storage.Pre{}, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.commit()
+	peak := func(what string, fn func() error) {
+		t.Helper()
+		s.member.trim.trim()
+		before, stop, most := mappedResident(), make(chan struct{}), int64(0)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					most = max(most, mappedResident()-before)
+				}
+			}
+		})
+		if err := fn(); err != nil {
+			t.Error(err)
+		}
+		close(stop)
+		wg.Wait()
+		t.Logf("%s: %d MiB of mapped files at most", what, most>>20)
+		if most > 3*trimThreshold {
+			t.Errorf("%s: %d MiB of mapped files were resident, of 100", what, most>>20)
+		}
+	}
+	peak("compaction", func() error {
+		now, _ := s.Revision(t.Context())
+		done, err := s.compact(t.Context(), now)
+		if err == nil {
+			<-done
+		}
+		return err
+	})
+	peak("defragmentation", func() error {
+		_, err := s.Defragment(t.Context())
+		return err
+	})
 }

@@ -240,3 +240,28 @@ func BenchmarkGet(b *testing.B) {
 		})
 	}
 }
+
+// TestPadding decrypts a value of one block whose last byte, which says how long the padding is, is
+// anything: only a padding as in PKCS #7 is taken off.
+func TestPadding(t *testing.T) {
+	block, err := aes.NewCipher(secret(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Chain{must(t, AESCBC, "key1", 1)}
+	for last := range 256 {
+		plain := bytes.Repeat([]byte{byte(last)}, aes.BlockSize)
+		for _, whole := range []bool{true, false} {
+			if !whole {
+				plain[aes.BlockSize-2] ^= 1 // a byte of any padding longer than one
+			}
+			data := append([]byte("k8s:enc:aescbc:v1:key1:"), make([]byte, 2*aes.BlockSize)...)
+			iv := data[len(data)-2*aes.BlockSize : len(data)-aes.BlockSize]
+			cipher.NewCBCEncrypter(block, iv).CryptBlocks(data[len(data)-aes.BlockSize:], plain)
+			got, _, err := c.Decrypt(t.Context(), "/registry/secrets/ns/x", data)
+			if good := last == 1 || whole && last > 0 && last <= aes.BlockSize; good != (err == nil) || good && len(got) != aes.BlockSize-last {
+				t.Errorf("padding of %d, %t: got %q, %v", last, whole, got, err)
+			}
+		}
+	}
+}

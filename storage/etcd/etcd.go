@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"sync"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -173,7 +173,7 @@ func (cfg Config) tls() (*tls.Config, error) {
 	}
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if cfg.CAFile != "" {
-		pem, err := os.ReadFile(cfg.CAFile)
+		pem, err := configfile.Read(cfg.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("etcd: CA file: %w", err)
 		}
@@ -187,7 +187,7 @@ func (cfg Config) tls() (*tls.Config, error) {
 	}
 	if cfg.CertFile != "" {
 		load := func() (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
+			cert, err := configfile.KeyPair(cfg.CertFile, cfg.KeyFile)
 			return &cert, err
 		}
 		if _, err := load(); err != nil {
