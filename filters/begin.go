@@ -56,10 +56,11 @@ func (x *exchange) took() time.Duration {
 	return x.latency
 }
 
-// Begin opens the books on a request: it notes when it came and makes the Info, the context and the writer that all
-// other filters use. The request gets an audit id, the client's own if it sent one, which goes back in the answer. A
-// handler that leaves without an answer has its body settled here; see body.
-// Order: outermost. Cost: two allocations, of exchange and request.
+// Begin opens the books on a request: it notes when it came and makes the Info, the context and the
+// writer that all other filters use. The request gets an audit id, the client's own if it sent one,
+// which goes back in the answer. It is also the one way out of the chain, for answers and for
+// panics: behind it nobody waits long for the request's body; see body.leave. Order: outermost.
+// Cost: two allocations, of exchange and request.
 func Begin() Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -81,10 +82,10 @@ func Begin() Filter {
 			r = r.WithContext(x)
 			x.response.start(w, x)
 			x.body.start(w, r)
+			panicked := true
+			defer func() { x.body.leave(&x.response, panicked) }()
 			next(&x.response, r)
-			if !x.response.begun {
-				x.body.settle()
-			}
+			panicked = false
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -24,14 +25,15 @@ const (
 // A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
 type body struct {
 	io.ReadCloser
-	conn readDeadline // nil if there is nothing to be waited for: no body, or no connection
+	conn readDeadline // nil if there is nothing to be waited for: no body, or no connection. A *lifted after lift
 
 	mu      sync.Mutex // guards what follows, http1 apart, and reading
-	left    int64      // how much is announced and has not been read; less than 0 if nobody knows
+	rest    int64      // how much is announced and has not been read; less than 0 if nobody knows
 	begun   bool       // something has been asked for
 	done    bool       // all has been read, or nothing more will come
 	whole   bool       // all has been read
 	hurried bool       // the read deadline is a stranger's
+	settled bool       // settle has been called
 	expects bool       // the client only sends what it is asked for (Expect: 100-continue)
 	http1   bool
 }
@@ -48,7 +50,7 @@ func (b *body) start(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.conn, _ = w.(readDeadline)
-	b.ReadCloser, b.left, b.http1, b.expects = r.Body, r.ContentLength, r.ProtoMajor == 1, r.Header["Expect"] != nil
+	b.ReadCloser, b.rest, b.http1, b.expects = r.Body, r.ContentLength, r.ProtoMajor == 1, r.Header["Expect"] != nil
 	r.Body = b
 }
 
@@ -62,7 +64,7 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
+	b.rest -= int64(n)
 	if err != nil && !b.done {
 		b.done, b.whole = true, err == io.EOF
 		if b.hurried && b.whole {
@@ -85,12 +87,69 @@ func (b *body) hurry() {
 	b.limit(time.Now().Add(strangerTime))
 }
 
+// lift lets the handler read until ctx, the request's, ends. The server itself may end ctx while
+// the client is silent, and a handler that reads would not notice.
+func (b *body) lift(ctx context.Context) {
+	if _, ok := b.conn.(*lifted); ok || b.conn == nil {
+		return
+	}
+	l := &lifted{readDeadline: b.conn}
+	l.stop = context.AfterFunc(ctx, l.end)
+	b.conn = l
+}
+
+// lifted is the connection of a request whose read deadline has been taken off.
+type lifted struct {
+	readDeadline
+	stop func() bool // before end is called
+
+	mu   sync.Mutex
+	left bool // the connection may serve another request, and has its deadlines
+}
+
+// end ends what is being read.
+func (l *lifted) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.left {
+		_ = l.SetReadDeadline(time.Now())
+	}
+}
+
+func (l *lifted) leave() {
+	if !l.stop() {
+		l.mu.Lock()
+		l.left = true
+		l.mu.Unlock()
+	}
+}
+
+// leave is called once the handler has left, however it left. From then on net/http waits for what
+// the handler has not read of the body, until the read deadline: this makes sure that there is one.
+// After a panic, which aborts the answer, there is nothing to wait for. The deadline of a body that
+// has been settled already stays as it is.
+func (b *body) leave(w *response, panicked bool) {
+	if l, ok := b.conn.(*lifted); ok {
+		l.leave()
+	}
+	switch {
+	case b.conn == nil || !b.http1 || w.hijacked || b.settled && !panicked:
+	case panicked:
+		b.limit(time.Now())
+	case w.begun: // by a handler that had lifted the deadline
+		b.limit(time.Now().Add(restTime))
+	default:
+		b.settle()
+	}
+}
+
 // settle comes to an end with the body before the answer begins. If it does not, the deadline stays, and net/http, which
 // tries once more, closes the connection behind the answer.
 func (b *body) settle() {
 	if b.conn == nil || !b.http1 {
 		return
 	}
+	b.settled = true
 	late := !b.mu.TryLock() // somebody reads, who has to come to an end
 	if late {
 		b.limit(time.Now().Add(restTime))
@@ -105,7 +164,7 @@ func (b *body) settle() {
 	}
 	b.hurried = true // at the end of the body its deadline is taken off
 	b.limit(time.Now().Add(restTime))
-	if b.expects && !b.begun || b.left > maxRest { // to read would be to ask for it; or be for nothing
+	if b.expects && !b.begun || b.rest > maxRest { // to read would be to ask for it; or be for nothing
 		return
 	}
 	buf := rests.Get().(*[]byte)

@@ -28,11 +28,13 @@ const (
 	maxStack = 16 << 10
 )
 
-// LimitLog returns log for what anybody can cause by sending requests, or by connecting: neither many of them nor
-// large ones fill the disk. Values are cut, and of lines with one cause only the first ten in ten seconds are written; the
-// next one says how many there were beside ("suppressed"). A cause is the beginning of the message together with status, verb,
-// resource, check, error and panic. No cause hides another until there are more of them in ten seconds than anybody would read; from
-// then on further ones count as one cause for each level.
+// LimitLog returns log for what anybody can cause by sending requests, by connecting, or by what
+// the objects that they write make a controller do: neither many of them nor large ones fill the
+// disk. Values are cut, and of lines with one cause only the first ten in ten seconds are written;
+// the next one says how many there were beside ("suppressed"). A cause is the beginning of the
+// message together with status, verb, resource, check, error and panic. No cause hides another
+// until there are more of them in ten seconds than anybody would read; from then on further ones
+// count as one cause for each level.
 func LimitLog(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed(), counts: map[uint64]*lineCount{}}}

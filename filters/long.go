@@ -10,11 +10,15 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// LongRunning reports whether a request may live for as long as its client likes: watches, proxied and streamed
-// connections, logs, and profiles. This is only what it looks like. Whether it does live is decided behind Long.
+// DefragmentPath is where a server is told to defragment the databases that it stores in.
+const DefragmentPath = "/debug/defragment"
+
+// LongRunning reports whether a request may live for as long as its client likes: watches, proxied
+// and streamed connections, logs, profiles, and defragmentations. This is only what it looks like.
+// Whether it does live is decided behind Long.
 func LongRunning(info *request.Info) bool {
 	if !info.IsResource {
-		return strings.HasPrefix(info.Path, "/debug/pprof/")
+		return strings.HasPrefix(info.Path, "/debug/pprof/") || info.Path == DefragmentPath
 	}
 	switch info.Verb {
 	case "watch", "proxy":

@@ -32,10 +32,13 @@ func (w *response) start(under http.ResponseWriter, x *exchange) {
 	w.ResponseWriter, w.x = under, x
 }
 
-// SetReadDeadline is for http.ResponseController. A handler that lifts the deadline reads for as long as it likes, before
-// and after its answer begins.
+// SetReadDeadline is for http.ResponseController. A handler that lifts the deadline reads for as
+// long as its request lasts, before and after its answer begins.
 func (w *response) SetReadDeadline(t time.Time) error {
-	w.streams = t.IsZero()
+	if t.IsZero() { // a later deadline changes nothing of that, which another goroutine may set
+		w.streams = true
+		w.x.body.lift(w.x)
+	}
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
 }
 

@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // Passwords knows users by name and password, from a list that does not change. Of a password it keeps a hash alone, by a key of
@@ -31,12 +32,11 @@ var errBadPassword = errors.New("invalid username/password combination")
 
 // ReadPasswordFile reads users from a file; see ReadPasswords.
 func ReadPasswordFile(path string) (*Passwords, error) {
-	f, err := os.Open(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	p, err := ReadPasswords(f)
+	p, err := ReadPasswords(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("password file %s: %w", path, err)
 	}

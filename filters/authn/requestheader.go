@@ -101,9 +101,9 @@ func hasPrefixFold(s, prefix string) bool {
 
 // NewFrontProxy knows whom a front proxy speaks for, which shows a client certificate that roots() signed, with one of names; with
 // no names, any such certificate will do. Whoever shows none is not asked, whatever stands in the headers. See NewX509 for roots.
-func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers) request.Authenticator {
+func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers) *FrontProxy {
 	proxy := new(request.User)
-	return &frontProxy{headers, newVerifier(roots, func(c *x509.Certificate) (*request.User, error) {
+	return &FrontProxy{headers, newVerifier(roots, func(c *x509.Certificate) (*request.User, error) {
 		if cn := c.Subject.CommonName; len(names) > 0 && !slices.Contains(names, cn) {
 			return nil, fmt.Errorf("the certificate of %q is not one of a front proxy", meta.Excerpt(cn))
 		}
@@ -111,13 +111,14 @@ func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers)
 	})}
 }
 
-type frontProxy struct {
+// FrontProxy is an authenticator for front proxies.
+type FrontProxy struct {
 	headers Headers
 	proxies *X509
 }
 
 // Authenticate looks at certificates of those alone who speak for somebody.
-func (p *frontProxy) Authenticate(r *http.Request) (*request.User, error) {
+func (p *FrontProxy) Authenticate(r *http.Request) (*request.User, error) {
 	if first(r.Header, p.headers.Names) == "" {
 		return nil, nil
 	}
@@ -125,6 +126,21 @@ func (p *frontProxy) Authenticate(r *http.Request) (*request.User, error) {
 		return nil, err
 	}
 	return p.headers.user(r.Header), nil
+}
+
+// Others returns an authenticator that knows nobody. It refuses whoever shows a certificate that is
+// not one of a front proxy, and so makes of a certificate in which no user stands a refusal, where
+// the client would be anonymous without front proxies: kube-apiserver judges each certificate as
+// one of a front proxy, and counts that it is none. Others is asked last, about those whom nobody
+// knows.
+func (p *FrontProxy) Others() request.Authenticator { return others{p.proxies} }
+
+type others struct{ proxies *X509 }
+
+// Authenticate returns nobody, or the error.
+func (o others) Authenticate(r *http.Request) (*request.User, error) {
+	_, err := o.proxies.Authenticate(r)
+	return nil, err
 }
 
 // StripHeaders takes the standard headers of front proxies and those in use off each request that a lets in, whoever sent them, so

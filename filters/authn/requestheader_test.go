@@ -28,10 +28,8 @@ func speaking(c *x509.Certificate, headers ...string) *http.Request {
 func TestFrontProxy(t *testing.T) {
 	proxies, clients := newAuthority(t), newAuthority(t)
 	proxy, alice := proxies.client(t, "front"), clients.client(t, "alice", "dev")
-	a := Anonymous(Union(
-		NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders),
-		NewX509(func() *x509.CertPool { return clients.pool }),
-	))
+	front := NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders)
+	a := Anonymous(Union(front, NewX509(func() *x509.CertPool { return clients.pool }), front.Others()))
 	in := func(groups ...string) []string { return append(groups, request.GroupAuthenticated) }
 	for _, tt := range []struct {
 		name  string
@@ -54,6 +52,8 @@ func TestFrontProxy(t *testing.T) {
 		{"not a proxy", speaking(proxies.client(t, "back"), "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
 		{"a client", speaking(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
 		{"a client that is called as a proxy", speaking(clients.client(t, "front"), "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
+		{"a client without a name", speaking(clients.client(t, "", "dev")), nil, "unknown authority"},
+		{"a client without a name, who speaks", speaking(clients.client(t, "", "dev"), "X-Remote-User", "root"), nil, "unknown authority"},
 		{"nobody", speaking(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
 		{"of a server", speaking(proxies.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "front"}}), "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
 	} {

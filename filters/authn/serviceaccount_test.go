@@ -586,7 +586,8 @@ func BenchmarkServiceAccounts(b *testing.B) {
 	}
 }
 
-// FuzzServiceAccountToken shows any text as a token: nobody is let in by another than what was signed, and nothing panics.
+// FuzzServiceAccountToken shows any text as a token: nobody is let in by another than what was
+// signed, and nothing panics.
 func FuzzServiceAccountToken(f *testing.F) {
 	w, key := newWorld(), ecKey(f, elliptic.P256())
 	s := signer(f, key, testIssuer)
@@ -612,4 +613,66 @@ func FuzzServiceAccountToken(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestEachClaim walks the claims of a token that is good, and changes one at a time. The
+// signature holds each time.
+func TestEachClaim(t *testing.T) {
+	key := ecKey(t, elliptic.P256())
+	w := newWorld()
+	a := w.accounts(t, &key.PublicKey)
+	by, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := func(name, uid string) map[string]any { return map[string]any{"name": name, "uid": uid} }
+	at := func(d time.Duration) int64 { return w.now.Add(d).Unix() }
+	show := func(claim string, value any) (*request.User, error) {
+		bound := map[string]any{"namespace": "n", "serviceaccount": ref("bot", "a1"), "pod": ref("p", "p1")}
+		all := map[string]any{"iss": testIssuer, "aud": []string{"api"}, "exp": at(time.Hour), "nbf": at(0), "iat": at(0),
+			"sub": "system:serviceaccount:n:bot", "kubernetes.io": bound}
+		if part, ok := strings.CutPrefix(claim, "kubernetes.io/"); ok {
+			bound[part] = value
+		} else if claim != "" {
+			all[claim] = value
+		}
+		token, err := jwt.Signed(by).Claims(all).Serialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		user, _, err := a.AuthenticateToken(t.Context(), token, nil)
+		return user, err
+	}
+	if user, err := show("", nil); err != nil || user == nil {
+		t.Fatalf("unchanged: got %v, %v", user, err)
+	}
+	for _, tt := range []struct {
+		claim string
+		value any
+		want  string // the error; "": the token is not of this server
+	}{
+		{"iss", "https://elsewhere.example.com", ""},
+		{"iss", nil, ""},
+		{"iss", 7, ""},
+		{"aud", []string{"vault"}, `token audiences ["vault"] is invalid for the target audiences ["api" "more"]`},
+		{"exp", at(-61 * time.Second), "service account token has expired"},
+		{"exp", "soon", "expected number value"},
+		{"nbf", at(61 * time.Second), "service account token is not valid yet"},
+		{"iat", at(61 * time.Second), "service account token is issued in the future"},
+		{"kubernetes.io", "text", "cannot unmarshal string"},
+		{"kubernetes.io", nil, "serviceaccounts// not found"},
+		{"kubernetes.io/namespace", "m", "serviceaccounts/m/bot not found"},
+		{"kubernetes.io/serviceaccount", ref("other", "a1"), "serviceaccounts/n/other not found"},
+		{"kubernetes.io/serviceaccount", ref("bot", "a0"), "service account UID (a1) does not match claim (a0)"},
+		{"kubernetes.io/serviceaccount", ref("bot", ""), "service account UID (a1) does not match claim ()"},
+		{"kubernetes.io/pod", ref("q", "p1"), "service account token has been invalidated"},
+		{"kubernetes.io/pod", ref("p", "p0"), "pod UID (p1) does not match service account pod ref claim (p0)"},
+		{"kubernetes.io/secret", ref("gone", "s1"), "service account token has been invalidated"},
+		{"kubernetes.io/secret", ref("s", "s0"), "secret UID (s1) does not match service account secret ref claim (s0)"},
+	} {
+		user, err := show(tt.claim, tt.value)
+		if user != nil || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %v: got %v, %v, want %q", tt.claim, tt.value, user, err, tt.want)
+		}
+	}
 }

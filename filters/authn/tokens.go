@@ -1,15 +1,16 @@
 package authn
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // Tokens knows the bearer tokens of a list that does not change once it is in use. They are kept and looked up by
@@ -21,12 +22,11 @@ type Tokens struct {
 
 // ReadTokenFile reads tokens from a file; see ReadTokens.
 func ReadTokenFile(path string) (*Tokens, error) {
-	f, err := os.Open(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	t, err := ReadTokens(f)
+	t, err := ReadTokens(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("token file %s: %w", path, err)
 	}

@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // Policies are the lines of a policy file: each allows something to some users (attribute-based access control).
@@ -34,12 +34,11 @@ const abacGroup = "abac.authorization.kubernetes.io"
 
 // ReadPolicyFile reads a policy file. It is read once: to change it, restart the server.
 func ReadPolicyFile(path string) (Policies, error) {
-	f, err := os.Open(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return readPolicies(path, f)
+	return readPolicies(path, bytes.NewReader(data))
 }
 
 // readPolicies reads a policy in JSON from each line that is neither empty nor a comment.

@@ -143,13 +143,13 @@ func (s *reviewSelector) value() map[string]any {
 // conditionEnv is what conditions may speak of.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	base := cel.Base()
-	return base.Extend(celgo.CustomTypeProvider(reviewTypes{base.Types()}), celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
+	return base.Extend(celgo.CustomTypeProvider(reviewTypes.Over(base.Types())), celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
 })
 
 const reviewTypePrefix = "kubernetes."
 
-// reviewFields are the fields of the types that conditions see.
-var reviewFields = func() map[string]map[string]*types.Type {
+// reviewTypes are the types that conditions see.
+var reviewTypes = func() cel.Structs {
 	texts := func(names ...string) map[string]*types.Type {
 		fields := map[string]*types.Type{}
 		for _, name := range names {
@@ -165,44 +165,10 @@ var reviewFields = func() map[string]map[string]*types.Type {
 	resource["fieldSelector"], resource["labelSelector"] = object("FieldSelectorAttributes"), object("LabelSelectorAttributes")
 	selector, requirement := texts("rawSelector"), texts("key", "operator")
 	selector["requirements"], requirement["values"] = types.NewListType(object("SelectorRequirement")), list
-	return map[string]map[string]*types.Type{
+	return cel.Structs{
 		reviewTypePrefix + "SubjectAccessReviewSpec": spec, reviewTypePrefix + "ResourceAttributes": resource,
 		reviewTypePrefix + "NonResourceAttributes":   texts("path", "verb"),
 		reviewTypePrefix + "FieldSelectorAttributes": selector, reviewTypePrefix + "LabelSelectorAttributes": selector,
 		reviewTypePrefix + "SelectorRequirement": requirement,
 	}
 }()
-
-// reviewTypes knows them beside those that all expressions know.
-type reviewTypes struct{ types.Provider }
-
-// FindStructType implements types.Provider.
-func (p reviewTypes) FindStructType(name string) (*types.Type, bool) {
-	if _, ok := reviewFields[name]; ok {
-		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
-	}
-	return p.Provider.FindStructType(name)
-}
-
-// FindStructFieldNames implements types.Provider.
-func (p reviewTypes) FindStructFieldNames(name string) ([]string, bool) {
-	fields, ok := reviewFields[name]
-	if !ok {
-		return p.Provider.FindStructFieldNames(name)
-	}
-	names := make([]string, 0, len(fields))
-	for field := range fields {
-		names = append(names, field)
-	}
-	return names, true
-}
-
-// FindStructFieldType implements types.Provider.
-func (p reviewTypes) FindStructFieldType(name, field string) (*types.FieldType, bool) {
-	fields, ok := reviewFields[name]
-	if !ok {
-		return p.Provider.FindStructFieldType(name, field)
-	}
-	t := fields[field]
-	return &types.FieldType{Type: t}, t != nil
-}

@@ -125,24 +125,43 @@ func TestNodeGraphSize(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// TestNodeGraphRaces has everything happen at once.
+// TestNodeGraphRaces has pods of one node come and go at once, with a volume that they all claim.
+// Each pod gives its node what it needs from the moment it is set until it is deleted, and nothing
+// after that; no other node gets anything, and nothing is left over.
 func TestNodeGraphRaces(t *testing.T) {
 	g := NewNodeGraph()
 	n := NewNode(g)
+	want := func(node, namespace, secret string, want request.Decision) {
+		d, _, err := n.Authorize(t.Context(), &request.Attributes{
+			User: kubelet(node), Verb: "get", IsResource: true, Resource: "secrets", Namespace: namespace, Name: secret})
+		if d != want || err != nil {
+			t.Errorf("node %s, secret %s/%s: got %v, %v, want %v", node, namespace, secret, d, err, want)
+		}
+	}
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for j := range 200 {
 				name := fmt.Sprint(i, j%5)
-				g.SetPod(podOn("a", name))
+				p := podOn("a", name)
+				p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: "of-" + name})
+				g.SetPod(p)
 				g.SetVolume(volumeOf("used"))
-				n.Authorize(t.Context(), &request.Attributes{
-					User: kubelet("a"), Verb: "get", IsResource: true, Resource: "secrets", Namespace: "csi", Name: "stage"})
+				want("a", "csi", "stage", allow)
+				want("b", "csi", "stage", pass)
+				want("a", "ns", "used", allow)
+				want("a", "ns", "of-"+name, allow)
 				g.DeletePod("ns", name)
+				want("a", "ns", "of-"+name, pass)
 			}
 		})
 	}
 	wg.Wait()
+	want("a", "csi", "stage", pass)
+	g.DeleteVolume("pv")
+	if len(g.nodes)+len(g.owners)+len(g.volumes)+len(g.bound) > 0 {
+		t.Errorf("left over: %v %v %v %v", g.nodes, g.owners, g.volumes, g.bound)
+	}
 }
 
 func BenchmarkNode(b *testing.B) {

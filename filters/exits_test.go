@@ -1,0 +1,294 @@
+package filters
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/filters/authz"
+)
+
+// exit is a way in which a request leaves the chain before its body has been read.
+type exit struct {
+	step    string // that the request leaves at; "handler" for the handler
+	name    string
+	config  func(*Config) // nil: as it is
+	token   string        // "": a stranger's
+	request string        // method and target
+	headers []string      // names and values
+	h       http.HandlerFunc
+	code    int           // of the answer; 0: the answer is broken off, or there is none
+	within  time.Duration // nothing of the request is left afterwards; 0: exitTime
+}
+
+// exitTime is what the body of a request that has ended may take. The rest is for a busy machine.
+const exitTime = restTime + 3*time.Second
+
+// exits are the ways out of each step, at least one for each that may refuse a request.
+func exits() []exit {
+	const get, post, watch = "GET /api/v1/pods", "POST /api/v1/namespaces/n/pods", "GET /api/v1/pods?watch=1"
+	full := func(c *Config) { c.InFlight.strangers.refusals.Store(maxRefusals) }
+	lift := func(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+	flushed := func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+	}
+	readAll := func(w http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body); ok(w, r) }
+	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	until := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	soon := func(drain func(*Drain)) func(*Config) {
+		return func(c *Config) {
+			c.Drain.Stays = func() { time.AfterFunc(100*time.Millisecond, func() { drain(c.Drain) }) }
+		}
+	}
+	end := func(d *Drain) { _ = d.Close(context.Background()) }
+	return []exit{
+		{step: "info", name: "a path that cannot be", request: "GET /api/v1/watch", code: 500},
+		{step: "info", name: "no place to refuse", config: full, request: "GET /api/v1/watch"},
+		{step: "drain", name: "ending", config: func(c *Config) { end(c.Drain) }, token: "alice-token", request: get, code: 503},
+		{step: "drain", name: "ending, no place to refuse", config: func(c *Config) { full(c); end(c.Drain) }, request: get},
+		{step: "drain", name: "refusing",
+			config: func(c *Config) { _ = c.Drain.Refuse(context.Background()) }, token: "alice-token", request: get, code: 429},
+		{step: "deadline", name: "no duration", token: "alice-token", request: get + "?timeout=x", code: 400},
+		{step: "deadline", name: "no duration, no place to refuse", config: full, request: get + "?timeout=x"},
+		{step: "deadline", name: "the time is up", token: "alice-token", request: get + "?timeout=100ms", h: until, code: 504},
+		{step: "cors", name: "preflight",
+			request: "OPTIONS /api/v1/pods", headers: []string{"Origin", "https://ok.example.com"}, code: 204},
+		{step: "authenticate", name: "unknown", token: "nobody", request: post, code: 401},
+		{step: "authenticate", name: "unknown, no place to refuse", config: full, token: "nobody", request: post},
+		{step: "impersonate", name: "may not", token: "alice-token", request: get, headers: []string{"Impersonate-User", "bob"}, code: 403},
+		{step: "impersonate", name: "may not, no place to refuse", config: func(c *Config) { c.InFlight.known.refusals.Store(maxRefusals) },
+			token: "alice-token", request: get, headers: []string{"Impersonate-User", "bob"}},
+		{step: "inflight", name: "no place", config: func(c *Config) { c.InFlight.Reads = 1; c.InFlight.known.reads.Store(1) },
+			token: "alice-token", request: get, code: 429},
+		{step: "inflight", name: "no place for a stranger, or to refuse",
+			config: func(c *Config) { full(c); c.InFlight.strangers.reads.Store(100) }, request: get},
+		{step: "authorize", name: "may not", request: post, code: 403},
+		{step: "authorize", name: "may not watch, no place to refuse", config: full, request: watch},
+		{step: "long", name: "no place", config: func(c *Config) { c.InFlight.Long = 1; c.InFlight.known.long.Store(1) },
+			token: "alice-token", request: watch, code: 429},
+
+		{step: "handler", name: "no answer", token: "alice-token", request: get, h: func(http.ResponseWriter, *http.Request) {}, code: 200},
+		{step: "handler", name: "an answer", token: "alice-token", request: get, h: ok, code: 200},
+		{step: "handler", name: "an answer for a stranger",
+			config: func(c *Config) { c.Authorizer = authz.AlwaysAllow() }, request: post, h: ok, code: 200},
+		{step: "handler", name: "a compressed answer", token: "alice-token", request: get, headers: []string{"Accept-Encoding", "gzip"},
+			h: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) }, code: 200},
+		{step: "handler", name: "some of the body", token: "admin-token", request: post,
+			h: func(w http.ResponseWriter, r *http.Request) { _, _ = r.Body.Read(make([]byte, 1)); ok(w, r) }, code: 200},
+		{step: "handler", name: "aborts", token: "alice-token", request: get, h: abort},
+		{step: "handler", name: "aborts after it has begun", token: "alice-token", request: get,
+			h: func(w http.ResponseWriter, r *http.Request) { flushed(w); abort(w, r) }},
+		{step: "handler", name: "panics",
+			token: "alice-token", request: get, h: func(http.ResponseWriter, *http.Request) { panic("x") }, code: 500},
+		{step: "handler", name: "panics after it has begun", token: "alice-token", request: get,
+			h: func(w http.ResponseWriter, _ *http.Request) { flushed(w); panic("x") }},
+		{step: "handler", name: "panics, no place to refuse",
+			config: func(c *Config) { full(c); c.Authorizer = authz.AlwaysAllow() }, request: watch,
+			h: func(_ http.ResponseWriter, r *http.Request) { of(r).leave(); panic("x") }},
+		{step: "handler", name: "no answer, no deadline",
+			token: "alice-token", request: watch, h: func(w http.ResponseWriter, _ *http.Request) { lift(w) }, code: 200},
+		{step: "handler", name: "aborts without a deadline", token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, r *http.Request) { lift(w); abort(w, r) }},
+		{step: "handler", name: "panics without a deadline", token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, _ *http.Request) { lift(w); panic("x") }, code: 500},
+		{step: "handler", name: "lasts until the end of the server", config: soon(end), token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, r *http.Request) { lift(w); until(w, r) }, code: 200},
+		{step: "handler", name: "answers without a deadline until the end of the server",
+			config: soon(end), token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, r *http.Request) { lift(w); flushed(w); until(w, r) }, code: 200},
+		{step: "handler", name: "reads without a deadline until the end of the server",
+			config: soon(end), token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, r *http.Request) { lift(w); readAll(w, r) }, code: 200},
+		{step: "handler", name: "answers until the end of the server", config: soon(end), token: "alice-token", request: watch,
+			h: func(w http.ResponseWriter, r *http.Request) { flushed(w); until(w, r) }, code: 200},
+		{step: "handler", name: "waits for a stranger's body",
+			config: func(c *Config) { c.Authorizer = authz.AlwaysAllow() }, request: post,
+			h: readAll, code: 200, within: strangerTime + exitTime},
+		{step: "handler", name: "waits for a body",
+			config: func(c *Config) { c.RequestTimeout = time.Second }, token: "admin-token", request: post,
+			h: readAll, code: 200, within: time.Second + bodyGrace + exitTime},
+	}
+}
+
+// noExit are the steps that refuse nothing.
+var noExit = []string{"begin", "log", "recover", "headers", "goaway", "metrics", "trace", "compress"}
+
+// TestExits: whichever way a request leaves the chain, the server does not wait for its body for
+// long. The body is announced, begins, and stays away.
+func TestExits(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	left := map[string]bool{"handler": true}
+	for _, step := range noExit {
+		left[step] = true
+	}
+	for _, e := range exits() {
+		left[e.step] = true
+		// All at once, as they wait for most of the time.
+		all.Go(func() { t.Run(e.step+", "+e.name+", by HTTP/1.1", e.by1) })
+		all.Go(func() { t.Run(e.step+", "+e.name+", by HTTP/2", e.by2) })
+	}
+	all.Wait()
+	for _, s := range testConfig(t).Steps() {
+		if !left[s.Name] {
+			t.Errorf("no exit at step %s is tested", s.Name)
+		}
+	}
+}
+
+// serve serves e's requests with TLS. running counts those that are being served.
+func (e *exit) serve(t *testing.T) (s *httptest.Server, running *atomic.Int64) {
+	c := testConfig(t)
+	c.GoawayChance = 0
+	if e.config != nil {
+		e.config(&c)
+	}
+	h := e.h
+	if h == nil {
+		h = func(http.ResponseWriter, *http.Request) { t.Error("the request comes to the handler") }
+	}
+	chain := Chain(h, c.Steps()...)
+	running = new(atomic.Int64)
+	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Add(-1)
+		chain.ServeHTTP(w, r)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s, running
+}
+
+// time is how long all of a request may take.
+func (e *exit) time() time.Duration {
+	if e.within == 0 {
+		return exitTime
+	}
+	return e.within
+}
+
+// by1 looks for the end of the connection.
+func (e *exit) by1(t *testing.T) {
+	s, _ := e.serve(t)
+	conn, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(e.time()))
+	var head strings.Builder
+	fmt.Fprintf(&head, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n", e.request)
+	for i := 0; i < len(e.headers); i += 2 {
+		fmt.Fprintf(&head, "%s: %s\r\n", e.headers[i], e.headers[i+1])
+	}
+	if e.token != "" {
+		fmt.Fprintf(&head, "Authorization: Bearer %s\r\n", e.token)
+	}
+	if _, err := io.WriteString(conn, head.String()+"\r\n0"); err != nil {
+		t.Fatal(err)
+	}
+	answer := bufio.NewReader(conn)
+	code := 0
+	if resp, err := http.ReadResponse(answer, nil); err == nil {
+		code = resp.StatusCode
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			code = 0
+		}
+	}
+	if code != e.code {
+		t.Errorf("got %d, want %d", code, e.code)
+	}
+	if _, err := io.Copy(io.Discard, answer); isTimeout(err) {
+		t.Errorf("the connection is open after %v", e.time())
+	}
+}
+
+// by2 looks for the end of the stream, and of the handler.
+func (e *exit) by2(t *testing.T) {
+	s, running := e.serve(t)
+	ctx, cancel := context.WithTimeout(t.Context(), e.time())
+	defer cancel()
+	method, target, _ := strings.Cut(e.request, " ")
+	body := &absent{gone: make(chan struct{})}
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+target, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = 10
+	for i := 0; i < len(e.headers); i += 2 {
+		r.Header.Set(e.headers[i], e.headers[i+1])
+	}
+	if e.token != "" {
+		r.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	code := 0
+	if resp, err := s.Client().Do(r); err == nil {
+		code = resp.StatusCode
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			code = 0
+		}
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 {
+			t.Errorf("the answer comes by %s", resp.Proto)
+		}
+	}
+	if ctx.Err() != nil {
+		t.Errorf("no end after %v", e.time())
+	} else if code != e.code {
+		t.Errorf("got %d, want %d", code, e.code)
+	}
+	select {
+	case <-body.gone:
+	case <-ctx.Done():
+		t.Errorf("the body is waited for after %v", e.time())
+	}
+	for running.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if n := running.Load(); n > 0 {
+		t.Errorf("%d requests are left", n)
+	}
+}
+
+func isTimeout(err error) bool {
+	var slow interface{ Timeout() bool }
+	return errors.As(err, &slow) && slow.Timeout()
+}
+
+// absent is a body that begins, and stays away until nobody wants it.
+type absent struct {
+	begun bool
+	gone  chan struct{}
+	over  atomic.Bool
+}
+
+// Read implements io.Reader.
+func (b *absent) Read(p []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		p[0] = '0'
+		return 1, nil
+	}
+	<-b.gone
+	return 0, io.ErrUnexpectedEOF
+}
+
+// Close implements io.Closer. The client calls it when the server has ended the stream.
+func (b *absent) Close() error {
+	if b.over.CompareAndSwap(false, true) {
+		close(b.gone)
+	}
+	return nil
+}
