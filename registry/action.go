@@ -181,7 +181,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.kind.Default(obj); err != nil {
+	if err := c.kind.Default(ctx, obj); err != nil {
 		return nil, err
 	}
 	hub, err := kind.ToHub(ctx, c.kind, obj)
@@ -229,7 +229,11 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action)
 			return err
 		}
 	}
-	if errs := c.kind.Check(a.Object, nil); len(errs) > 0 {
+	errs := c.kind.Check(ctx, a.Object, nil, a.Kind.Version)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(errs) > 0 {
 		return meta.NewInvalid(c.kind.GroupKind(), a.Name, errs)
 	}
 	if c.check != nil {

@@ -107,7 +107,7 @@ func (w *write) baptize() error {
 }
 
 // beforeCreate fills in what the server owns and validates the object.
-func (w *write) beforeCreate() error {
+func (w *write) beforeCreate(ctx context.Context) error {
 	s, m := w.s, w.obj.GetObjectMeta()
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
 	if s.empty != nil {
@@ -126,7 +126,7 @@ func (w *write) beforeCreate() error {
 	if s.strategy.Metadata.has(MetaFinalizers) {
 		errs = append(errs, meta.ValidateFinalizerNames(m.Finalizers, path.Child("finalizers"))...)
 	}
-	errs = append(errs, s.kind.Check(w.obj, nil)...)
+	errs = append(errs, s.kind.Check(w.r.Context, w.obj, nil, w.version())...)
 	errs = append(errs, w.validate(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
 
@@ -47,6 +49,51 @@ func TestListByManyLabels(t *testing.T) {
 		ctx := &metertest.Context{Context: k.ctx}
 		if list, err := k.List(ctx, &req); err != nil || list.Len != want.Len || ctx.Looks > 2 {
 			t.Errorf("List by 2,000 of %s: got %d objects and error %v after %d looks at the context, want %d", piece, list.Len, err, ctx.Looks, want.Len)
+		}
+	}
+}
+
+// What is wrong with an object may be only part of that once its request has ended: the answer is
+// then that the request has ended.
+func TestWriteEnds(t *testing.T) {
+	k := newKit(t, options{})
+	k.create(named("old", colored("fixed")))
+	send := func(w *widget, write func(ctx context.Context, req *request.Write) error, end bool) error {
+		ctx, cancel := context.WithCancel(k.ctx)
+		defer cancel()
+		req := k.creation(w, &meta.CreateOptions{})
+		req.Change = func(context.Context, request.Current) (meta.Typed, error) {
+			if end {
+				cancel()
+			}
+			return w, nil
+		}
+		return write(ctx, req)
+	}
+	for name, write := range map[string]func() (*widget, func(ctx context.Context, req *request.Write) error){
+		"create": func() (*widget, func(ctx context.Context, req *request.Write) error) {
+			return named("Not_A_Name"), func(ctx context.Context, req *request.Write) error {
+				_, err := k.Create(ctx, req)
+				return err
+			}
+		},
+		"update": func() (*widget, func(ctx context.Context, req *request.Write) error) {
+			w := k.get("old")
+			w.Spec.Color = "red"
+			return w, func(ctx context.Context, req *request.Write) error {
+				req.Name, req.Options = "old", &meta.UpdateOptions{}
+				_, _, err := k.Update(ctx, req)
+				return err
+			}
+		},
+	} {
+		w, run := write()
+		if err := send(w, run, false); !meta.IsInvalid(err) {
+			t.Errorf("%s: got %v, want that the object is invalid", name, err)
+		}
+		w, run = write()
+		if err := send(w, run, true); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s for a request that has ended: got %v, want %v", name, err, context.Canceled)
 		}
 	}
 }

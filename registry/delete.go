@@ -112,14 +112,17 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	own := *d.asked // what the strategy made of another state does not count for this one
 	d.opts = &own
 	d.r.Now = d.s.now()
+	obj, err := d.s.reader.hub(d.ctx, cur)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := d.s.mayDelete(obj.GetObjectMeta(), d.opts.Preconditions); err != nil {
+		return nil, 0, err // before admission: it is not the object that was meant
+	}
 	if d.old, err = d.s.oldIn(d.ctx, cur, d.req.Version); err != nil {
 		return nil, 0, err
 	}
 	if err := d.admit(); err != nil {
-		return nil, 0, err
-	}
-	obj, err := d.s.reader.hub(d.ctx, cur)
-	if err != nil {
 		return nil, 0, err
 	}
 	if d.marked, d.gone, err = d.decide(obj); err != nil {
@@ -140,9 +143,6 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 // decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after
 // that).
 func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
-	if err := d.s.mayDelete(obj.GetObjectMeta(), d.opts.Preconditions); err != nil {
-		return false, false, err
-	}
 	graceful, pending, err := d.grace(obj)
 	if err != nil || pending {
 		return false, false, err

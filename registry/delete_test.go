@@ -194,6 +194,31 @@ func TestDeletePreconditions(t *testing.T) {
 	wantReason(t, "Delete of what is gone", err, meta.StatusReasonNotFound)
 }
 
+// TestDeletePreconditionsFirst wants admission asked only about a deletion whose preconditions
+// hold: a conflict comes before a refusal.
+func TestDeletePreconditionsFirst(t *testing.T) {
+	asked := 0
+	refuse := &plugin{validate: func(a *admission.Attributes) error {
+		if a.Operation != admission.Delete {
+			return nil
+		}
+		asked++
+		return a.Forbidden("nobody deletes this")
+	}}
+	k := newKit(t, options{chain: admission.Chain{refuse}})
+	w := k.create(named("a"))
+	other, stale := meta.UID("other"), "1"
+	for _, pre := range []meta.Preconditions{{UID: &other}, {ResourceVersion: &stale}} {
+		_, err := k.delete("a", meta.DeleteOptions{Preconditions: &pre})
+		wantReason(t, "a precondition that does not hold", err, meta.StatusReasonConflict)
+	}
+	if asked != 0 {
+		t.Errorf("admission was asked %d times about what does not happen", asked)
+	}
+	_, err := k.delete("a", meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &w.UID}})
+	wantReason(t, "a precondition that holds", err, meta.StatusReasonForbidden)
+}
+
 func TestDeleteDryRun(t *testing.T) {
 	k := newKit(t, options{})
 	k.create(named("plain"))

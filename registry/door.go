@@ -205,9 +205,9 @@ func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 }
 
 // project puts what the client changed of what it was shown into the object itself.
-func (w *write) project() error {
+func (w *write) project(ctx context.Context) error {
 	shown := w.obj
-	errs := w.s.kind.Check(shown, w.attrs.Old)
+	errs := w.s.kind.Check(ctx, shown, w.attrs.Old, w.s.fixed.Version)
 	if f := w.s.project.Validate; f != nil {
 		errs = append(errs, f(shown)...)
 	}

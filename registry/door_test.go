@@ -298,6 +298,7 @@ func TestProjectionIsApplied(t *testing.T) {
 		says   string
 	}{
 		{"stale", func(m *oldMeter) { m.ResourceVersion = first.ResourceVersion }, meta.StatusReasonConflict, `widgets.test.example.com "a"`},
+		{"the version that is none", func(m *oldMeter) { m.ResourceVersion = "0" }, meta.StatusReasonInvalid, "must be specified for an update"},
 		{"other uid", func(m *oldMeter) { m.UID = "other" }, meta.StatusReasonConflict, ""},
 		{"declared check", func(m *oldMeter) { m.Length = -1 }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.size`},
 		{"the door's check", func(m *oldMeter) { m.Unit = "ft" }, meta.StatusReasonInvalid, `Meter.scale.example.com "a" is invalid: spec.unit`},

@@ -157,7 +157,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	opts.Corrupt = meta.ShowsUnread(ctx)
 	switch {
 	case req.SendInitialEvents != nil && *req.SendInitialEvents:
-		opts.Initial, opts.InitialEnd = true, true
+		opts.Initial, opts.InitialEnd = true, req.Bookmarks
 		opts.Want = cache.Want{Rev: rev, Match: cache.NotOlderThan}
 		if req.ResourceVersion == "" {
 			opts.Want.Match = cache.Consistent

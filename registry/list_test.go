@@ -300,18 +300,20 @@ func TestWatch(t *testing.T) {
 		name    string
 		rv      string // "last" for that of the state
 		initial *bool
+		marks   bool
 		want    []string // before the change
 	}{
-		{"from the start", "", nil, []string{"ADDED w00", "ADDED w01"}},
-		{"any", "0", nil, []string{"ADDED w00", "ADDED w01"}},
-		{"from a version", "last", nil, nil},
-		{"initial events", "", &yes, []string{"ADDED w00", "ADDED w01", "END"}},
-		{"no initial events", "", &no, nil},
+		{"from the start", "", nil, false, []string{"ADDED w00", "ADDED w01"}},
+		{"any", "0", nil, false, []string{"ADDED w00", "ADDED w01"}},
+		{"from a version", "last", nil, false, nil},
+		{"initial events", "", &yes, true, []string{"ADDED w00", "ADDED w01", "END"}},
+		{"initial events without bookmarks", "", &yes, false, []string{"ADDED w00", "ADDED w01"}},
+		{"no initial events", "", &no, true, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := newKit(t, options{})
 			k.fill(2, "ns")
-			req := request.ListRequest{Namespace: "ns", ResourceVersion: tt.rv, SendInitialEvents: tt.initial, Bookmarks: tt.initial != nil}
+			req := request.ListRequest{Namespace: "ns", ResourceVersion: tt.rv, SendInitialEvents: tt.initial, Bookmarks: tt.marks}
 			if tt.rv == "last" {
 				req.ResourceVersion = fmt.Sprint(k.revision())
 			}

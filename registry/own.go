@@ -212,7 +212,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	if err != nil {
 		return nil, meta.NewBadRequest(fmt.Sprintf("failed to convert new object (%s) to proper version: %v", o.NameOf(config), err))
 	}
-	if err := k.Default(obj); err != nil {
+	if err := k.Default(ctx, obj); err != nil {
 		return nil, err
 	}
 	return toHub(ctx, k, obj, w.version())

@@ -38,6 +38,7 @@ type reader struct {
 	home     *kind.Version         // the version that the server itself addresses the resource in: stored, if clients are served in it
 	fill     func(obj meta.Object) // Resource.Complete; may be nil
 	protobuf bool
+	drops    bool // stores as JSON what Kubernetes stores as protobuf: a write makes empty lists nil, as protobuf does
 	forms    *forms
 	lookers  []*looker            // one for each version of the kind, that of stored first
 	lost     *looker              // into objects of versions that the kind has no more; nil: they cannot be read
@@ -52,7 +53,10 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 			return nil, fmt.Errorf("registry: CompleteNeeds of %s: %w", res.GroupResource, err)
 		}
 	}
-	r := &reader{kind: k, stored: stored, home: stored, fill: res.Complete, protobuf: cfg.Protobuf && stored.Protobuf && !res.StoredAsJSON, forms: f, failed: cfg.Unreadable}
+	r := &reader{kind: k, stored: stored, home: stored, fill: res.Complete, forms: f, failed: cfg.Unreadable}
+	if stored.Protobuf && !res.StoredAsJSON {
+		r.protobuf, r.drops = cfg.Protobuf, !cfg.Protobuf
+	}
 	if kind.In(k, stored.GVK.Version) != stored {
 		r.home = k.Versions()[0]
 	}
@@ -199,7 +203,7 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	if decoded.GVK.Kind != r.kind.GroupKind().Kind {
 		return nil, otherKind(decoded.GVK.Kind)
 	}
-	if err := r.kind.Default(decoded.Object); err != nil {
+	if err := r.kind.Default(context.Background(), decoded.Object); err != nil {
 		return nil, err
 	}
 	hub, err := kind.ToHub(context.Background(), r.kind, decoded.Object)
@@ -462,7 +466,7 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		return nil, err
 	}
 	if r.unsettled(form) {
-		if err := r.kind.Default(decoded.Object); err != nil {
+		if err := r.kind.Default(context.Background(), decoded.Object); err != nil {
 			return nil, err
 		}
 		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 { // of custom resources it was not always counted
@@ -509,9 +513,12 @@ func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (val
 	}
 	out.GetTypeMeta().SetGroupVersionKind(r.stored.GVK)
 	if written && r.stored.Settled == nil {
-		if err := r.kind.Default(out); err != nil {
+		if err := r.kind.Default(ctx, out); err != nil {
 			return nil, 0, err
 		}
+	}
+	if written && r.drops {
+		scheme.DropEmpty(out)
 	}
 	if complete := r.stored.Complete; complete != nil && complete(out) {
 		form = r.lookers[0].shownForm

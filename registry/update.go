@@ -139,7 +139,7 @@ func (s *Store) held(obj meta.Object) bool {
 }
 
 // beforeUpdate keeps what the server owns and validates the change.
-func (w *write) beforeUpdate() error {
+func (w *write) beforeUpdate(ctx context.Context) error {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
 	m.Generation = om.Generation
 	m.CreationTimestamp = om.CreationTimestamp
@@ -164,7 +164,7 @@ func (w *write) beforeUpdate() error {
 	}
 	m.ResourceVersion = om.ResourceVersion
 	errs := s.validateMetaUpdate(m, om)
-	errs = append(errs, s.reader.kind.Check(w.obj, w.old)...)
+	errs = append(errs, s.reader.kind.Check(w.r.Context, w.obj, w.old, w.version())...)
 	errs = append(errs, w.validate(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err

@@ -128,18 +128,22 @@ func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[str
 	}, nil
 }
 
-// Create stores a new object, as if a client had sent it.
+// ServerManager owns the fields that the server itself writes.
+const ServerManager = "coracle"
+
+// Create stores a new object, as if a client had sent it whose field manager is ServerManager.
 func (v View[T]) Create(ctx context.Context, obj T) error {
 	_, err := v.store.Create(ctx, &request.Write{
-		Namespace: obj.GetObjectMeta().Namespace, Options: &meta.CreateOptions{}, Admitted: true,
+		Namespace: obj.GetObjectMeta().Namespace, Manager: ServerManager, Options: &meta.CreateOptions{}, Admitted: true,
 		Change: func(context.Context, request.Current) (meta.Typed, error) { return scheme.Copy(obj), nil },
 	})
 	return err
 }
 
-// Update lets change have the present object, and stores what it makes of it, again if somebody else was faster. It is past
-// the strategy, too: the change is neither prepared nor validated, and counts as no generation. An error of change ends it.
-// With dryRun nothing is stored. The result is the changed object at its new revision.
+// Update lets change have the present object, and stores what it makes of it, again if somebody
+// else was faster. It is past the strategy, too: the change is neither prepared nor validated,
+// counts as no generation, and nobody comes to own what it sets. An error of change ends it. With
+// dryRun nothing is stored. The result is the changed object at its new revision.
 func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool, change func(obj T) error) (T, error) {
 	var changed T
 	key, err := v.store.key(namespace, name)

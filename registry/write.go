@@ -138,7 +138,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 		w.attrs.Warn(warning)
 	}
 	if w.s.project != nil {
-		if err := w.project(); err != nil {
+		if err := w.project(ctx); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	if err != nil {
 		return nil, err
 	}
-	if err := w.s.kind.Default(obj); err != nil {
+	if err := w.s.kind.Default(ctx, obj); err != nil {
 		return nil, err
 	}
 	if o, ok := obj.(meta.Object); ok && !w.byUpdate {
@@ -210,8 +210,11 @@ func (w *write) upToDate(cur *cache.Object, m *meta.ObjectMeta) error {
 	if err != nil {
 		return meta.NewBadRequest(err.Error())
 	}
+	// A kind of a door's own, such as Scale, may leave the version out, but "0" stands for none
+	// there as well.
+	bare := w.s.project != nil && m.ResourceVersion == ""
 	switch {
-	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && w.s.project == nil:
+	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && !bare:
 		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
 		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
@@ -255,7 +258,7 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	if err := w.reserve(ctx, w.obj, w.old); err != nil {
 		return nil, err
 	}
-	if err := before(); err != nil {
+	if err := before(ctx); err != nil {
 		return nil, err
 	}
 	if w.old != nil {
@@ -328,9 +331,13 @@ func (w *write) warn() {
 	}
 }
 
-// invalid is the 422 for what is wrong with the object, nil for nothing. Whichever group was asked, it names the kind that is
-// stored, whose rules they are.
+// invalid is the 422 for what is wrong with the object, nil for nothing. Whichever group was asked,
+// it names the kind that is stored, whose rules they are. If the request has ended, errs may be
+// only part of that, and the error is that of its context.
 func (w *write) invalid(errs field.ErrorList) error {
+	if err := w.r.Context.Err(); err != nil {
+		return err
+	}
 	if len(errs) == 0 {
 		return nil
 	}
@@ -341,7 +348,7 @@ func (w *write) invalid(errs field.ErrorList) error {
 func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	s := w.s
 	if w.req.Apply != nil { // until here it was judged as it was applied, as in Kubernetes
-		if err := s.kind.Prune(obj); err != nil {
+		if err := s.kind.Prune(ctx, obj); err != nil {
 			return nil, err
 		}
 	}

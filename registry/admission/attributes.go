@@ -111,7 +111,7 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil {
 		return errNoObject
 	}
-	if err := a.Type.Default(obj); err != nil {
+	if err := a.Type.Default(ctx, obj); err != nil {
 		return err
 	}
 	hub, err := kind.ToHub(ctx, a.Type, obj)

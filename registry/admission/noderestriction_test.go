@@ -63,6 +63,9 @@ func (c cluster) Pod(_ context.Context, namespace, name string) (*corev1.Pod, er
 }
 
 func (c cluster) Node(_ context.Context, name string) (*corev1.Node, error) {
+	if name == "broken" {
+		return nil, errors.New("the store is away")
+	}
 	return lookUp[corev1.Node](c, "nodes", name, map[string]string{"n1": `{"metadata":{"name":"n1","uid":"u1"}}`, "n2": `{"metadata":{"name":"n2","uid":"u2"}}`})
 }
 
@@ -170,6 +173,11 @@ func TestNodeRestriction(t *testing.T) {
 	const client, serving = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 	asksFor := signingRequests(t, pkix.Name{CommonName: "system:node:n1"}, pkix.Name{CommonName: "system:node:n2"})
 
+	var refused []string // the reasons that were given
+	check := func(a *admission.Attributes, want string, what ...string) {
+		t.Helper()
+		refused = append(refused, checkRestriction(t, a, want, what...))
+	}
 	for _, tt := range []struct{ does, old, sent, refused string }{
 		// Pods: mirrors of what runs anyway.
 		{"create pods ns/x", "", mirror, ""},
@@ -325,14 +333,14 @@ func TestNodeRestriction(t *testing.T) {
 	} {
 		a := nodeWrite(t, tt.does, tt.old, tt.sent)
 		a.User = kubelet("n1")
-		checkRestriction(t, a, tt.refused, tt.does, tt.sent)
+		check(a, tt.refused, tt.does, tt.sent)
 	}
 
 	// Who is a kubelet.
 	evicts := func(user *request.User, refused string) {
 		a := nodeWrite(t, "create pods/eviction ns/theirs", "", `{}`)
 		a.User = user
-		checkRestriction(t, a, refused, fmt.Sprint(user))
+		check(a, refused, fmt.Sprint(user))
 	}
 	evicts(kubelet("n2"), "")
 	evicts(kubelet(""), `could not determine node from user "system:node:"`)
@@ -341,7 +349,16 @@ func TestNodeRestriction(t *testing.T) {
 	evicts(nil, "")
 	a := nodeWrite(t, "create pods ns/x", "", strings.ReplaceAll(mirror, `"n1"`, `"n3"`))
 	a.User = kubelet("n3")
-	checkRestriction(t, a, `nodes "n3" not found`, "a node that is not there")
+	check(a, `nodes "n3" not found`, "a node that is not there")
+	a = nodeWrite(t, "create pods ns/x", "", strings.ReplaceAll(mirror, `"n1"`, `"broken"`))
+	a.User = kubelet("broken")
+	check(a, "error looking up node broken to verify uid: the store is away", "a node that cannot be looked up")
+
+	a = nodeWrite(t, "create pods/eviction ns/", "", `{}`)
+	a.User, a.Object.GetObjectMeta().Name = kubelet("n1"), ""
+	check(a, "could not determine pod from request data", "an eviction of no pod")
+
+	eachRule(t, "noderestriction*.go", refused)
 }
 
 func kubelet(node string) *request.User {
@@ -374,8 +391,8 @@ func nodeWrite(t *testing.T, does, old, sent string) *admission.Attributes {
 	return a
 }
 
-// checkRestriction compares why a write is refused.
-func checkRestriction(t *testing.T, a *admission.Attributes, want string, what ...string) {
+// checkRestriction compares why a write is refused, and returns that.
+func checkRestriction(t *testing.T, a *admission.Attributes, want string, what ...string) string {
 	t.Helper()
 	c := cluster{t}
 	err := admission.NewNodeRestriction(c, c).Mutate(t.Context(), a)
@@ -389,6 +406,7 @@ func checkRestriction(t *testing.T, a *admission.Attributes, want string, what .
 	if got != want && (!strings.HasSuffix(want, ": ") || !strings.HasPrefix(got, want)) {
 		t.Errorf("%s: got %q, want %q", strings.Join(what, " "), got, want)
 	}
+	return got
 }
 
 // signingRequests makes requests for certificates of names.

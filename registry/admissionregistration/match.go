@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -152,7 +155,7 @@ func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) fiel
 // maxMatchConditions is how many conditions there may be.
 const maxMatchConditions = 64
 
-func checkMatchConditions(p *field.Path, conditions []admissionregistrationv1.MatchCondition) field.ErrorList {
+func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition, params bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(conditions) > maxMatchConditions {
 		errs = append(errs, field.TooMany(p, len(conditions), maxMatchConditions))
@@ -160,7 +163,8 @@ func checkMatchConditions(p *field.Path, conditions []admissionregistrationv1.Ma
 	seen := check.Duplicates{}
 	for i, c := range field.Each(&errs, conditions) {
 		at := p.Index(i)
-		errs = append(errs, checkExpression(at.Child("expression"), c.Expression, "")...)
+		errs = append(errs, checkExpression(e, at.Child("expression"), strings.TrimSpace(c.Expression), "",
+			policies.Uses{Params: params, Authorizer: true}, types.BoolType)...)
 		errs = append(errs, check.Needed(at.Child("name"), c.Name, check.QualifiedName)...)
 		if c.Name != "" && !seen.Add(c.Name) {
 			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
@@ -169,12 +173,20 @@ func checkMatchConditions(p *field.Path, conditions []admissionregistrationv1.Ma
 	return errs
 }
 
-// checkExpression wants an expression that is more than space.
-func checkExpression(p *field.Path, expression, detail string) field.ErrorList {
+// checkExpression wants an expression that is more than space, compiles, and has one of some types.
+func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses, results ...*types.Type) field.ErrorList {
 	if isBlank(expression) {
 		return field.ErrorList{field.Required(p, detail)}
 	}
-	return nil
+	return only(e.Check(p, expression, uses, results...))
+}
+
+// only returns a list of one error, or of none.
+func only(err *field.Error) field.ErrorList {
+	if err == nil {
+		return nil
+	}
+	return field.ErrorList{err}
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,12 +1,17 @@
 package admissionregistration
 
 import (
+	"context"
+	"strings"
 	"time"
+
+	"github.com/google/cel-go/common/types"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -19,7 +24,9 @@ func mutatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Validate: checkMutatingPolicy,
+			Judge: func(r *registry.Request, _ field.ErrorList, policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
+				return checkMutatingPolicy(r.Context, policy, old)
+			},
 			Warnings: nameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
 		},
 		Generation: []string{"spec"},
@@ -37,25 +44,27 @@ func mutatingPolicies() registry.Resource {
 	})
 }
 
-func checkMutatingPolicy(policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
+func checkMutatingPolicy(ctx context.Context, policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
 	errs = append(errs, checkMutable(p.Child("matchConstraints"), s.MatchConstraints)...)
 	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
-		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), s.MatchConditions)...)
+		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions, s.ParamKind != nil)...)
 	}
-	errs = append(errs, checkVariables(p.Child("variables"), s.Variables)...)
+	e, uses := policies.WithVariables(ctx), policies.Uses{Params: s.ParamKind != nil, Authorizer: true}
+	errs = append(errs, checkVariables(e, p.Child("variables"), s.Variables, uses)...)
+	uses.Patches = true
 	mutations := p.Child("mutations")
 	if len(s.Mutations) == 0 {
 		errs = append(errs, field.Required(mutations, "mutations must contain at least one item"))
 	}
 	for i, m := range field.Each(&errs, s.Mutations) {
-		errs = append(errs, checkMutation(mutations.Index(i), m)...)
+		errs = append(errs, checkMutation(e, mutations.Index(i), m, uses)...)
 	}
 	return append(errs, check.OneOf(p.Child("reinvocationPolicy"), s.ReinvocationPolicy, reinvocationPolicies...)...)
 }
 
-func checkMutation(p *field.Path, m *admissionregistrationv1.Mutation) field.ErrorList {
+func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.Mutation, uses policies.Uses) field.ErrorList {
 	apply, patch := p.Child("applyConfiguration"), p.Child("jsonPatch")
 	var errs field.ErrorList
 	switch m.PatchType {
@@ -63,7 +72,8 @@ func checkMutation(p *field.Path, m *admissionregistrationv1.Mutation) field.Err
 		if m.JSONPatch == nil {
 			errs = append(errs, field.Required(patch, "must be specified when patchType is JSONPatch"))
 		} else {
-			errs = append(errs, checkExpression(patch.Child("expression"), m.JSONPatch.Expression, "")...)
+			errs = append(errs, checkExpression(e, patch.Child("expression"), strings.TrimSpace(m.JSONPatch.Expression), "", uses,
+				types.NewListType(policies.JSONPatchType))...)
 		}
 		if m.ApplyConfiguration != nil {
 			errs = append(errs, field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
@@ -72,7 +82,8 @@ func checkMutation(p *field.Path, m *admissionregistrationv1.Mutation) field.Err
 		if m.ApplyConfiguration == nil {
 			errs = append(errs, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
 		} else {
-			errs = append(errs, checkExpression(apply.Child("expression"), m.ApplyConfiguration.Expression, "")...)
+			errs = append(errs, checkExpression(e, apply.Child("expression"), strings.TrimSpace(m.ApplyConfiguration.Expression), "", uses,
+				policies.ObjectType)...)
 		}
 		if m.JSONPatch != nil {
 			errs = append(errs, field.Invalid(patch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))

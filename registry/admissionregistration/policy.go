@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -67,7 +68,9 @@ func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
 	return errs
 }
 
-func checkVariables(p *field.Path, variables []admissionregistrationv1.Variable) field.ErrorList {
+// checkVariables checks variables, and declares each for those behind it and for the other
+// expressions of the policy.
+func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregistrationv1.Variable, uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, variables) {
 		at := p.Index(i)
@@ -77,7 +80,11 @@ func checkVariables(p *field.Path, variables []admissionregistrationv1.Variable)
 		case !isIdentifier(v.Name):
 			errs = append(errs, field.Invalid(name, v.Name, "must be a valid CEL identifier"))
 		}
-		errs = append(errs, checkExpression(at.Child("expression"), v.Expression, "expression is not specified")...)
+		if at = at.Child("expression"); isBlank(v.Expression) {
+			errs = append(errs, field.Required(at, "expression is not specified"))
+		} else {
+			errs = append(errs, only(e.Declare(at, v.Name, v.Expression, uses))...)
+		}
 	}
 	return errs
 }

@@ -37,35 +37,35 @@ spec.variables[1].name: Required value: name is not specified
 spec.variables[1].expression: Required value: expression is not specified
 spec.variables[2].name: Invalid value: "1a": must be a valid CEL identifier
 spec.variables[3].name: Invalid value: "while": must be a valid CEL identifier`},
-		{`,"validations":[{"expression":" ","messageExpression":" ","message":" ","reason":"Unauthorized"},{"expression":"1","message":"a\nb"}]`,
+		{`,"validations":[{"expression":" ","messageExpression":" ","message":" ","reason":"Unauthorized"},{"expression":"true","message":"a\nb"}]`,
 			`spec.validations[0].expression: Required value: expression is not specified
 spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if specified
 spec.validations[0].message: Invalid value: " ": must be non-empty if specified
 spec.validations[0].reason: Unsupported value: "Unauthorized": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"
 spec.validations[1].message: Invalid value: "a\nb": must not contain line breaks`},
-		{`,"validations":[{"expression":"1","message":"a\n","messageExpression":"''","reason":"Forbidden"}]`, ""},
-		{`,"auditAnnotations":[{"key":"a","valueExpression":" "},{"key":"a","valueExpression":"1"}]`,
+		{`,"validations":[{"expression":"true","message":"a\n","messageExpression":"''","reason":"Forbidden"}]`, ""},
+		{`,"auditAnnotations":[{"key":"a","valueExpression":" "},{"key":"a","valueExpression":"''"}]`,
 			`spec.auditAnnotations[0].valueExpression: Required value: valueExpression is not specified
 spec.auditAnnotations[1].key: Duplicate value: "a"`},
-		{`,"auditAnnotations":[{"key":"a","valueExpression":" ` + strings.Repeat("a", 5120) + ` "}]`, ""},
+		{`,"auditAnnotations":[{"key":"a","valueExpression":" '` + strings.Repeat("a", 5118) + `' "}]`, ""},
 		{`,"auditAnnotations":[{"key":"a","valueExpression":"` + strings.Repeat("a", 5121) + `"}]`,
 			`spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120 bytes in length`},
 	} {
-		checktest.Want(t, checkValidatingPolicy(validatingPolicy(t, tt.spec), nil), tt.want)
+		checktest.Want(t, checkValidatingPolicy(t.Context(), validatingPolicy(t, tt.spec), nil), tt.want)
 	}
-	nameless := validatingPolicy(t, `,"auditAnnotations":[{"key":"a","valueExpression":"1"}]`)
+	nameless := validatingPolicy(t, `,"auditAnnotations":[{"key":"a","valueExpression":"''"}]`)
 	nameless.Name = ""
-	checktest.Want(t, checkValidatingPolicy(nameless, nil), `spec.auditAnnotations[0].key: Invalid value: "a": requires metadata.name be non-empty`)
+	checktest.Want(t, checkValidatingPolicy(t.Context(), nameless, nil), `spec.auditAnnotations[0].key: Invalid value: "a": requires metadata.name be non-empty`)
 }
 
 func TestManyAuditAnnotations(t *testing.T) {
 	var list []string
 	for i := range 21 {
-		list = append(list, fmt.Sprintf(`{"key":"k%d","valueExpression":"1"}`, i))
+		list = append(list, fmt.Sprintf(`{"key":"k%d","valueExpression":"''"}`, i))
 	}
-	checktest.Want(t, checkValidatingPolicy(validatingPolicy(t, `,"auditAnnotations":[`+strings.Join(list[:20], ",")+`]`), nil), "")
-	errs := checkValidatingPolicy(validatingPolicy(t, `,"auditAnnotations":[`+strings.Join(list, ",")+`]`), nil)
-	if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), `spec.auditAnnotations: Invalid value: [{"Key":"k0","ValueExpression":"1"},`) ||
+	checktest.Want(t, checkValidatingPolicy(t.Context(), validatingPolicy(t, `,"auditAnnotations":[`+strings.Join(list[:20], ",")+`]`), nil), "")
+	errs := checkValidatingPolicy(t.Context(), validatingPolicy(t, `,"auditAnnotations":[`+strings.Join(list, ",")+`]`), nil)
+	if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), `spec.auditAnnotations: Invalid value: [{"Key":"k0","ValueExpression":"''"},`) ||
 		!strings.HasSuffix(errs[0].Error(), "must not have more than 20 auditAnnotations") {
 		t.Errorf("got %v, want that there are too many", errs)
 	}
@@ -73,7 +73,7 @@ func TestManyAuditAnnotations(t *testing.T) {
 
 // TestSameConditions: conditions are checked again when they change, or what they may know.
 func TestSameConditions(t *testing.T) {
-	const bad, want = `,"matchConditions":[{"expression":"1"}]`, "spec.matchConditions[0].name: Required value"
+	const bad, want = `,"matchConditions":[{"expression":"true"}]`, "spec.matchConditions[0].name: Required value"
 	for _, tt := range []struct{ old, now, want string }{
 		{bad, bad, ""},
 		{``, bad, want},
@@ -82,8 +82,8 @@ func TestSameConditions(t *testing.T) {
 		{bad + `,"paramKind":{"apiVersion":"v1","kind":"A"}`, bad + `,"paramKind":{"apiVersion":"v1","kind":"A"}`, ""},
 	} {
 		const validations = `,"validations":[{"expression":"true"}]`
-		checktest.Want(t, checkValidatingPolicy(validatingPolicy(t, validations+tt.now), validatingPolicy(t, validations+tt.old)), tt.want)
-		checktest.Want(t, checkMutatingPolicy(mutatingPolicy(t, patched+tt.now), mutatingPolicy(t, patched+tt.old)), tt.want)
+		checktest.Want(t, checkValidatingPolicy(t.Context(), validatingPolicy(t, validations+tt.now), validatingPolicy(t, validations+tt.old)), tt.want)
+		checktest.Want(t, checkMutatingPolicy(t.Context(), mutatingPolicy(t, patched+tt.now), mutatingPolicy(t, patched+tt.old)), tt.want)
 	}
 }
 
@@ -118,7 +118,7 @@ status.typeChecking.expressionWarnings[2].fieldRef: Invalid value: "a[": invalid
 	}
 }
 
-const patched = `,"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[]"}}]`
+const patched = `,"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'test', path: '/a'}]"}}]`
 
 func mutatingPolicy(t *testing.T, spec string) *admissionregistrationv1.MutatingAdmissionPolicy {
 	t.Helper()
@@ -146,7 +146,7 @@ spec.mutations[4].applyConfiguration: Invalid value: "{applyConfiguration}": mus
 spec.mutations[5].applyConfiguration.expression: Required value
 spec.mutations[5].jsonPatch: Invalid value: "{jsonPatch}": must not be specified when patchType is ApplyConfiguration`},
 	} {
-		checktest.Want(t, checkMutatingPolicy(mutatingPolicy(t, tt.spec), nil), tt.want)
+		checktest.Want(t, checkMutatingPolicy(t.Context(), mutatingPolicy(t, tt.spec), nil), tt.want)
 	}
 }
 

@@ -1,15 +1,19 @@
 package admissionregistration
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/google/cel-go/common/types"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -22,7 +26,9 @@ func validatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Validate: checkValidatingPolicy,
+			Judge: func(r *registry.Request, _ field.ErrorList, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+				return checkValidatingPolicy(r.Context, policy, old)
+			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 		},
 		Generation: []string{"spec"},
@@ -46,27 +52,34 @@ func validatingPolicies() registry.Resource {
 	})
 }
 
-func checkValidatingPolicy(policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+func checkValidatingPolicy(ctx context.Context, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
 	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
-		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), s.MatchConditions)...)
+		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions, s.ParamKind != nil)...)
 	}
-	errs = append(errs, checkVariables(p.Child("variables"), s.Variables)...)
+	e, uses := policies.New(ctx), policies.Uses{Params: s.ParamKind != nil, Authorizer: true}
+	if len(s.Variables) > 0 {
+		e = policies.WithVariables(ctx)
+	}
+	errs = append(errs, checkVariables(e, p.Child("variables"), s.Variables, uses)...)
 	validations, annotations := p.Child("validations"), p.Child("auditAnnotations")
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		const either = "validations or auditAnnotations must contain at least one item"
 		return append(errs, field.Required(validations, either), field.Required(annotations, either))
 	}
 	for i, v := range field.Each(&errs, s.Validations) {
-		errs = append(errs, checkValidation(validations.Index(i), v)...)
+		errs = append(errs, checkValidation(e, validations.Index(i), v, uses)...)
 	}
-	return append(errs, checkAuditAnnotations(annotations, policy.Name, s.AuditAnnotations)...)
+	return append(errs, checkAuditAnnotations(e, annotations, policy.Name, s.AuditAnnotations, uses)...)
 }
 
-func checkValidation(p *field.Path, v *admissionregistrationv1.Validation) field.ErrorList {
-	errs := checkExpression(p.Child("expression"), v.Expression, "expression is not specified")
-	errs = append(errs, checkNotBlank(p.Child("messageExpression"), v.MessageExpression)...)
+func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation, uses policies.Uses) field.ErrorList {
+	errs := checkExpression(e, p.Child("expression"), v.Expression, "expression is not specified", uses, types.BoolType)
+	message := p.Child("messageExpression")
+	if errs = append(errs, checkNotBlank(message, v.MessageExpression)...); !isBlank(v.MessageExpression) {
+		errs = append(errs, only(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params}, types.StringType))...)
+	}
 	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)
 	if strings.ContainsAny(strings.TrimSpace(v.Message), "\n\r") {
 		errs = append(errs, field.Invalid(p.Child("message"), v.Message, "must not contain line breaks"))
@@ -89,7 +102,8 @@ const (
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
-func checkAuditAnnotations(p *field.Path, policy string, annotations []admissionregistrationv1.AuditAnnotation) field.ErrorList {
+func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, annotations []admissionregistrationv1.AuditAnnotation,
+	uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	if len(annotations) > maxAuditAnnotations {
 		errs = append(errs, field.Invalid(p, govalue.JSON(annotations),
@@ -103,9 +117,16 @@ func checkAuditAnnotations(p *field.Path, policy string, annotations []admission
 		} else {
 			errs = append(errs, check.QualifiedName(key, policy+"/"+a.Key)...)
 		}
-		errs = append(errs, checkExpression(value, a.ValueExpression, "valueExpression is not specified")...)
-		if len(strings.TrimSpace(a.ValueExpression)) > maxAuditExpression {
+		if text := strings.TrimSpace(a.ValueExpression); len(text) > maxAuditExpression {
 			errs = append(errs, field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
+		} else {
+			wrong := checkExpression(e, value, text, "valueExpression is not specified", uses, types.StringType, types.NullType)
+			for _, err := range wrong {
+				if err.Type == field.ErrorTypeInvalid {
+					err.BadValue = a.ValueExpression
+				}
+			}
+			errs = append(errs, wrong...)
 		}
 		if !seen.Add(a.Key) {
 			errs = append(errs, field.Duplicate(key, a.Key))

@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
@@ -17,7 +18,9 @@ func validatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Validate: checkValidatingWebhooks,
+			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+				return checkValidatingWebhooks(r.Context, c, old)
+			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingWebhookConfiguration],
 		},
 		Generation: []string{"webhooks"},
@@ -38,7 +41,9 @@ func mutatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Validate: checkMutatingWebhooks,
+			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+				return checkMutatingWebhooks(r.Context, c, old)
+			},
 			Warnings: nameWarnings[*admissionregistrationv1.MutatingWebhookConfiguration],
 		},
 		Generation: []string{"webhooks"},
@@ -55,18 +60,18 @@ var webhookColumns = []meta.TableColumnDefinition{
 	registry.NameColumn, registry.IntegerColumn("Webhooks", "How many webhooks are listed.", 0), registry.AgeColumn,
 }
 
-func checkValidatingWebhooks(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+func checkValidatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
-		return checkWebhooks(ofValidating(c), strict)
+		return checkWebhooks(ctx, ofValidating(c), strict)
 	}
-	return checkWebhooks(ofValidating(c), leniency(ofValidating(c), ofValidating(old)))
+	return checkWebhooks(ctx, ofValidating(c), leniency(ofValidating(c), ofValidating(old)))
 }
 
-func checkMutatingWebhooks(c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+func checkMutatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
-		return checkWebhooks(ofMutating(c), strict)
+		return checkWebhooks(ctx, ofMutating(c), strict)
 	}
-	return checkWebhooks(ofMutating(c), leniency(ofMutating(c), ofMutating(old)))
+	return checkWebhooks(ctx, ofMutating(c), leniency(ofMutating(c), ofMutating(old)))
 }
 
 // webhook is a webhook of either sort. A mutating one has another field.

@@ -89,16 +89,16 @@ admissionReviewVersions: Invalid value: ["2","v3"]: must include at least one of
 		if tt.want != "" {
 			want = "webhooks[0]." + strings.ReplaceAll(tt.want, "\n", "\nwebhooks[0].")
 		}
-		checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(tt.fields))), nil), want)
+		checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(hook(tt.fields))), nil), want)
 		mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(tt.fields)))
-		checktest.Want(t, checkMutatingWebhooks(mutating, nil), want)
+		checktest.Want(t, checkMutatingWebhooks(t.Context(), mutating, nil), want)
 	}
-	checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(``), hook(``), hook(`,"name":""`), hook(`,"name":""`))), nil),
+	checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(hook(``), hook(``), hook(`,"name":""`), hook(`,"name":""`))), nil),
 		`webhooks[1].name: Duplicate value: "a.b.c"
 webhooks[2].name: Required value
 webhooks[3].name: Required value`)
 	mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(`,"reinvocationPolicy":"X"`)))
-	checktest.Want(t, checkMutatingWebhooks(mutating, nil),
+	checktest.Want(t, checkMutatingWebhooks(t.Context(), mutating, nil),
 		`webhooks[0].reinvocationPolicy: Unsupported value: "X": supported values: "IfNeeded", "Never"`)
 }
 
@@ -108,8 +108,8 @@ func TestManyMatchConditions(t *testing.T) {
 		list[i] = fmt.Sprintf(`{"name":"c%d","expression":"true"}`, i)
 	}
 	fields := func(n int) string { return `,"matchConditions":[` + strings.Join(list[:n], ",") + `]` }
-	checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(fields(64)))), nil), "")
-	checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(hook(fields(65)))), nil),
+	checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(hook(fields(64)))), nil), "")
+	checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(hook(fields(65)))), nil),
 		"webhooks[0].matchConditions: Too many: 65: must have at most 64 items")
 }
 
@@ -145,7 +145,7 @@ webhooks[0].clientConfig.service.path: Invalid value: "a/_": segment[1]: ` + bad
 			want = "webhooks[0]." + want
 		}
 		client := `{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":` + tt.client + `}`
-		checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(client)), nil), want)
+		checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(client)), nil), want)
 	}
 }
 
@@ -157,6 +157,7 @@ func TestOldWebhooks(t *testing.T) {
 		values   = `,"namespaceSelector":{"matchExpressions":[{"key":"a","operator":"In","values":["!"]}]}`
 		values2  = `,"objectSelector":{"matchExpressions":[{"key":"a","operator":"In","values":["!"]}]}`
 		nameless = `,"matchConditions":[{"expression":"true"}]`
+		broken   = `,"matchConditions":[{"name":"a","expression":"1"}]`
 	)
 	for _, tt := range []struct{ old, now, want string }{
 		{hook(wild), hook(wild), ""},
@@ -178,12 +179,14 @@ func TestOldWebhooks(t *testing.T) {
 		{hook(``), hook(values), `webhooks[0].namespaceSelector.matchExpressions[0].values[0]: Invalid value: "!": ` + badLabel},
 		{hook(nameless), hook(nameless), ""},
 		{hook(``), hook(nameless), `webhooks[0].matchConditions[0].name: Required value`},
+		{hook(broken), hook(broken + `,"timeoutSeconds":1`), ""},
+		{hook(``), hook(broken), `webhooks[0].matchConditions[0].expression: Invalid value: "1": must evaluate to bool but got int`},
 		{hook(nameless), hook(nameless) + "," + hook(`,"name":"b.b.c"`), `webhooks[0].matchConditions[0].name: Required value`},
 	} {
-		checktest.Want(t, checkValidatingWebhooks(validating(t, hooks(tt.now)), validating(t, hooks(tt.old))), tt.want)
+		checktest.Want(t, checkValidatingWebhooks(t.Context(), validating(t, hooks(tt.now)), validating(t, hooks(tt.old))), tt.want)
 		mutating := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(tt.now))
 		old := checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(tt.old))
-		checktest.Want(t, checkMutatingWebhooks(mutating, old), tt.want)
+		checktest.Want(t, checkMutatingWebhooks(t.Context(), mutating, old), tt.want)
 	}
 }
 

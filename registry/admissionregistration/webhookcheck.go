@@ -1,12 +1,14 @@
 package admissionregistration
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -40,12 +42,13 @@ func sameConditions(hooks, old []webhook) bool {
 	return slices.EqualFunc(hooks, old, func(w, old webhook) bool { return scheme.Equal(&w.MatchConditions, &old.MatchConditions) })
 }
 
-func checkWebhooks(hooks []webhook, not lenient) field.ErrorList {
+func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.ErrorList {
 	var errs field.ErrorList
+	e := policies.New(ctx)
 	seen := check.Duplicates{}
 	for i, w := range field.Each(&errs, hooks) {
 		p := field.NewPath("webhooks").Index(i)
-		errs = append(errs, checkWebhook(p, w, not)...)
+		errs = append(errs, checkWebhook(e, p, w, not)...)
 		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not.reviewVersions,
 			"must specify one of v1, v1beta1")...)
 		if w.Name != "" && !seen.Add(w.Name) && !not.sameNames {
@@ -63,7 +66,7 @@ var (
 	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome, admissionregistrationv1.SideEffectClassUnknown)
 )
 
-func checkWebhook(p *field.Path, w *webhook, not lenient) field.ErrorList {
+func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) field.ErrorList {
 	errs := checkWebhookName(p.Child("name"), w.Name)
 	for i, rule := range field.Each(&errs, w.Rules) {
 		errs = append(errs, checkRule(p.Child("rules").Index(i), rule)...)
@@ -79,7 +82,7 @@ func checkWebhook(p *field.Path, w *webhook, not lenient) field.ErrorList {
 	errs = append(errs, check.OptionalOneOf(p.Child("reinvocationPolicy"), w.reinvocation, reinvocationPolicies...)...)
 	errs = append(errs, checkClient(p.Child("clientConfig"), &w.ClientConfig)...)
 	if !not.conditions {
-		errs = append(errs, checkMatchConditions(p.Child("matchConditions"), w.MatchConditions)...)
+		errs = append(errs, checkMatchConditions(e, p.Child("matchConditions"), w.MatchConditions, false)...)
 	}
 	return errs
 }

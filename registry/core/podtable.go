@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -88,6 +89,14 @@ func hasCondition(pod *corev1.Pod, t corev1.PodConditionType) bool {
 		}
 	}
 	return false
+}
+
+// saysReady reports whether any condition says that the pod is ready. A status may have several of
+// a type.
+func saysReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // summary is what a line about a pod says of its containers.
@@ -204,7 +213,7 @@ func (s *summary) containers(pod *corev1.Pod) {
 		return
 	}
 	switch {
-	case running && pod.Status.Ready():
+	case running && saysReady(pod):
 		s.reason = "Running"
 	case failure != "":
 		s.reason = failure

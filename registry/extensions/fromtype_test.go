@@ -147,13 +147,13 @@ func TestDefinitionOfType(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if unknown := s.Prune(tree); len(unknown) > 0 {
+		if unknown := s.Prune(nil, tree); len(unknown) > 0 {
 			t.Errorf("%s: the schema does not know %q", name, unknown)
 		}
-		if err := s.SetDefaults(tree); err != nil {
+		if err := s.SetDefaults(nil, tree); err != nil {
 			t.Fatal(err)
 		}
-		if errs := append(s.Validate(nil, tree, nil), s.ValidateLists(nil, tree, nil)...); (len(errs) == 0) != (len(own) == 0) {
+		if errs := append(s.Validate(nil, nil, tree, nil), s.ValidateLists(nil, nil, tree, nil)...); (len(errs) == 0) != (len(own) == 0) {
 			t.Errorf("%s: %s\nthe schema says %v, the type says %v", name, text, errs, own)
 		}
 		if len(own) == 0 {

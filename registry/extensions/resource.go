@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
@@ -136,12 +137,13 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 	if old != nil {
 		before = headed(old)
 	}
-	errs := schema.Validate(nil, tree, before)
+	m := meter.New(r.Context)
+	errs := schema.Validate(m, nil, tree, before)
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateSpec(u)...)
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	errs = slices.Concat(errs, schema.ValidateResources(nil, tree), schema.ValidateLists(nil, tree, before))
+	errs = slices.Concat(errs, schema.ValidateResources(m, nil, tree), schema.ValidateLists(m, nil, tree, before))
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
@@ -189,17 +191,17 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 // the object, and embedded resources nowhere.
 func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
-	schema := v.kind.Schema()
+	schema, m := v.kind.Schema(), meter.New(r.Context)
 	status, ok := u.Content[statusField]
 	before := old.Content[statusField]
 	// Null where there was none, or null, is no change, and not held against an update.
 	if s := schema.Target().Properties[statusField]; s != nil && ok && (status != nil || before != nil) {
-		errs = s.Validate(field.NewPath(statusField), status, before)
+		errs = s.Validate(m, field.NewPath(statusField), status, before)
 	}
 	if v.scale != nil {
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
-	errs = append(errs, schema.ValidateLists(nil, u.Content, old.Content)...)
+	errs = append(errs, schema.ValidateLists(m, nil, u.Content, old.Content)...)
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 

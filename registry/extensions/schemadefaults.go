@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -18,7 +19,7 @@ func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaPro
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
-	errs := compile(s, schema.ParseLiteral).ValidateDefaults(path, pruned)
+	errs := compile(s, schema.ParseLiteral).ValidateDefaults(meter.New(ctx), path, pruned)
 	if anyIn(s, hasRules) {
 		d := defaultRules{ctx: ctx, known: errs, budget: cel.ObjectBudget}
 		d.schema(path, s, CompileSchema(s), true)
@@ -86,7 +87,7 @@ func hasUnprunedDefault(s *v1.JSONSchemaProps, keep bool) bool {
 	if s.Default != nil {
 		literal := compile(s, schema.ParseLiteral)
 		literal.Resource, literal.PreserveUnknown = false, literal.PreserveUnknown || keep
-		if len(literal.Prune(treeOf(s.Default))) > 0 {
+		if len(literal.Prune(nil, treeOf(s.Default))) > 0 {
 			return true
 		}
 	}

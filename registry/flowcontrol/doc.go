@@ -1,6 +1,6 @@
 // Package flowcontrol knows what is special about the resources of flowcontrol.apiserver.k8s.io: flow schemas, which sort
 // requests, and priority levels, which say how many of a sort are served at once. What the schemas and levels of every
-// cluster look like is fixed: see mandatory.go.
+// cluster look like is fixed: see mandatory.go. What else a new cluster has: see bootstrap.go.
 //
 // Resources returns the declarations that a server makes stores from.
 //

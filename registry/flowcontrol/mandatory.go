@@ -13,31 +13,47 @@ var mandatorySchemas = map[string]*flowcontrolv1.FlowSchemaSpec{
 	flowcontrolv1.NameExempt: {
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.NameExempt},
 		MatchingPrecedence:         1,
-		Rules:                      everythingOf("system:masters"),
+		Rules:                      []flowcontrolv1.PolicyRulesWithSubjects{everything(groups("system:masters"))},
 	},
 	flowcontrolv1.NameCatchAll: {
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.NameCatchAll},
 		MatchingPrecedence:         flowcontrolv1.MaxMatchingPrecedence,
 		DistinguisherMethod:        &flowcontrolv1.FlowDistinguisherMethod{Type: flowcontrolv1.FlowDistinguisherMethodByUserType},
-		Rules:                      everythingOf("system:unauthenticated", "system:authenticated"),
+		Rules:                      []flowcontrolv1.PolicyRulesWithSubjects{everything(groups(unauthenticated, authenticated))},
 	},
 }
 
-// everythingOf matches all requests of some groups.
-func everythingOf(groups ...string) []flowcontrolv1.PolicyRulesWithSubjects {
+// The groups that everybody belongs to one of.
+const unauthenticated, authenticated = "system:unauthenticated", "system:authenticated"
+
+// everything matches all requests of some subjects.
+func everything(subjects []flowcontrolv1.Subject) flowcontrolv1.PolicyRulesWithSubjects {
 	all := []string{flowcontrolv1.All}
-	rules := flowcontrolv1.PolicyRulesWithSubjects{
+	return flowcontrolv1.PolicyRulesWithSubjects{
+		Subjects: subjects,
 		ResourceRules: []flowcontrolv1.ResourcePolicyRule{
 			{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all},
 		},
 		NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{{Verbs: all, NonResourceURLs: all}},
 	}
-	for _, name := range groups {
-		rules.Subjects = append(rules.Subjects, flowcontrolv1.Subject{
+}
+
+func groups(names ...string) (subjects []flowcontrolv1.Subject) {
+	for _, name := range names {
+		subjects = append(subjects, flowcontrolv1.Subject{
 			Kind: flowcontrolv1.SubjectKindGroup, Group: &flowcontrolv1.GroupSubject{Name: name},
 		})
 	}
-	return []flowcontrolv1.PolicyRulesWithSubjects{rules}
+	return subjects
+}
+
+func users(names ...string) (subjects []flowcontrolv1.Subject) {
+	for _, name := range names {
+		subjects = append(subjects, flowcontrolv1.Subject{
+			Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: name},
+		})
+	}
+	return subjects
 }
 
 func checkMandatorySchema(fs *flowcontrolv1.FlowSchema) field.ErrorList {

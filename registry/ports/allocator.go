@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -43,10 +44,56 @@ type state struct {
 
 // change is what one caller wants. done is closed when err is what came of it.
 type change struct {
-	ctx   context.Context
-	apply func(s *Set) error
-	err   error
-	done  chan struct{}
+	ctx  context.Context
+	err  error
+	done chan struct{}
+
+	mu            sync.Mutex
+	apply         func(s *Set) error // nil when the caller has left
+	before, after *Set               // of the last call of apply
+}
+
+// on makes the change to a set, unless the caller is gone.
+func (c *change) on(before, s *Set) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.ctx.Err(); err != nil || c.apply == nil {
+		return cmp.Or(err, context.Canceled)
+	}
+	c.before, c.after = before, s
+	return c.apply(s)
+}
+
+// leave has apply not be called any more. It reports false if the change is done.
+func (c *change) leave() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.done:
+		return false
+	default:
+		c.apply = nil
+		return true
+	}
+}
+
+// end ends the change, and returns the ports that it has taken for a caller who has left.
+func (c *change) end(err error) (lost []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil { // what it failed with itself may not hold any more
+		c.err = err
+	}
+	close(c.done)
+	if c.apply != nil || c.err != nil {
+		return nil
+	}
+	for port := range c.after.All() {
+		if !c.before.Has(port) {
+			lost = append(lost, port)
+		}
+	}
+	return lost
 }
 
 // New returns the allocator of node ports. It is opened before it is used.
@@ -58,9 +105,11 @@ func (a *Allocator) Open(records registry.Records[*corev1.RangeAllocation]) { a.
 // Span is the range.
 func (a *Allocator) Span() Span { return a.span }
 
-// Change lets f take and release ports, and returns when that is stored. f may be called again, with a fresh set, if others
-// were faster; if it fails, with that error, nothing of what it did is stored. With any other error it is not known whether
-// what f took last is taken.
+// Change lets f take and release ports, and returns when that is stored. f may be called again,
+// with a fresh set, if others were faster; if it fails, with that error, nothing of what it did is
+// stored. With any other error it is not known whether what f took last is taken. If ctx ends,
+// Change returns its error at once: f is not called any more, what it took is given back, and
+// others' changes go on.
 func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	c := &change{ctx: ctx, apply: f, done: make(chan struct{})}
 	a.mu.Lock()
@@ -68,11 +117,22 @@ func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	a.mu.Unlock()
 	select {
 	case <-c.done:
+	case <-ctx.Done():
 	case a.turn <- struct{}{}: // the present writer has ended, maybe without c
-		a.commit(ctx)
-		<-a.turn
+		go func() { // it is for all who wait, and ends by commitTime
+			a.commit(ctx)
+			<-a.turn
+		}()
 	}
-	return c.err
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		if c.leave() {
+			return ctx.Err()
+		}
+		return c.err
+	}
 }
 
 // Release gives ports back. It is for ports that nobody has any more, and must not be late: who finds them taken by nobody for
@@ -80,12 +140,7 @@ func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 func (a *Allocator) Release(ctx context.Context, list []int) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
-	return a.Change(ctx, func(s *Set) error {
-		for _, port := range list {
-			s.Release(port)
-		}
-		return nil
-	})
+	return a.Change(ctx, releasing(list))
 }
 
 // commit writes all changes that wait. The caller's is among them, or done. They do not share the end of its context.
@@ -100,11 +155,22 @@ func (a *Allocator) commit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	err := a.write(ctx, batch)
+	var lost []int
 	for _, c := range batch {
-		if err != nil { // what they failed with themselves may not hold any more
-			c.err = err
+		lost = append(lost, c.end(err)...)
+	}
+	if len(lost) > 0 { // if it fails, the repair finds them
+		_ = a.write(ctx, []*change{{ctx: ctx, apply: releasing(lost)}})
+	}
+}
+
+// releasing is the change that gives ports back.
+func releasing(list []int) func(s *Set) error {
+	return func(s *Set) error {
+		for _, port := range list {
+			s.Release(port)
 		}
-		close(c.done)
+		return nil
 	}
 }
 
@@ -151,11 +217,8 @@ func (a *Allocator) write(ctx context.Context, batch []*change) error {
 func applied(before *Set, batch []*change) *Set {
 	set := before
 	for _, c := range batch {
-		if c.err = c.ctx.Err(); c.err != nil {
-			continue
-		}
 		next := set.clone()
-		if c.err = c.apply(next); c.err == nil {
+		if c.err = c.on(set, next); c.err == nil {
 			set = next
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/ports"
@@ -188,6 +189,66 @@ func TestFailedChange(t *testing.T) {
 	if s, _, err := a.Load(t.Context()); err != nil || len(slices.Collect(s.All())) != 0 {
 		t.Errorf("Load: got %v, %v, want nothing taken", slices.Collect(s.All()), err)
 	}
+}
+
+// slow is a store whose writes wait.
+type slow struct {
+	storage.Store
+	begun, proceed chan struct{}
+}
+
+func (s *slow) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+	s.begun <- struct{}{}
+	<-s.proceed
+	return s.Store.Put(ctx, key, value, pre, lease)
+}
+
+// TestChangeEnds: a change whose request has gone ends at once, whether it is being written or
+// waits for its turn. What it took is given back, and the change of another in the same write
+// holds.
+func TestChangeEnds(t *testing.T) {
+	store := &slow{newStore(t), make(chan struct{}), make(chan struct{})}
+	a := open(t, store, ports.Span{Base: 1, Size: 10})
+	fast := open(t, store.Store, a.Span())
+	begin(t, fast)
+	change := func(ctx context.Context, port int) chan error {
+		ended := make(chan error, 1)
+		go func() { ended <- a.Change(ctx, func(s *ports.Set) error { return s.Take(port) }) }()
+		return ended
+	}
+	writer, leave := context.WithCancel(t.Context())
+	waiter, leaveToo := context.WithCancel(t.Context())
+	first := change(writer, 1)
+	<-store.begun
+	second, third := change(waiter, 2), change(t.Context(), 3)
+	leave()
+	leaveToo()
+	for what, ended := range map[string]chan error{"the writer": first, "who waits": second} {
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v, want %v", what, err, context.Canceled)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s does not end with its request", what)
+		}
+	}
+	go func() {
+		for range store.begun {
+			store.proceed <- struct{}{}
+		}
+	}()
+	store.proceed <- struct{}{}
+	if err := <-third; err != nil {
+		t.Errorf("the change of another: %v", err)
+	}
+	if err := a.Release(t.Context(), []int{9}); err != nil { // after all that was under way
+		t.Error(err)
+	}
+	if s, _, err := fast.Load(t.Context()); err != nil || !slices.Equal(slices.Collect(s.All()), []int{3}) {
+		t.Errorf("Load: got %v, %v, want port 3 alone", slices.Collect(s.All()), err)
+	}
+	close(store.begun)
 }
 
 // Two servers, each with many clients, share one store: each port goes to one of them, and none is refused that is free.

@@ -47,13 +47,6 @@ rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply t
 		obj := checktest.Decode[rbacv1.Role](t, `{"rules":`+rules+`}`)
 		checktest.Want(t, role.Strategy.Validate(obj, nil), want)
 	}
-	for _, r := range []*rbacv1.Role{{Rules: []rbacv1.PolicyRule{}}, {Rules: []rbacv1.PolicyRule{{}}}} {
-		n := len(r.Rules)
-		role.Strategy.Canonicalize(r)
-		if len(r.Rules) != n || n == 0 && r.Rules != nil {
-			t.Errorf("got the rules %v, want %d, nil for none", r.Rules, n)
-		}
-	}
 }
 
 func TestClusterRoles(t *testing.T) {
@@ -73,10 +66,6 @@ aggregationRule.clusterRoleSelectors[1].matchExpressions[0].operator: Invalid va
 aggregationRule.clusterRoleSelectors[1]: Invalid value: null: invalid label selector.`,
 	} {
 		checktest.Want(t, role.Strategy.Validate(checktest.Decode[rbacv1.ClusterRole](t, text), nil), want)
-	}
-	r := &rbacv1.ClusterRole{Rules: []rbacv1.PolicyRule{}}
-	if role.Strategy.Canonicalize(r); r.Rules != nil {
-		t.Errorf("got the rules %v, want none", r.Rules)
 	}
 }
 

@@ -18,7 +18,6 @@ func roles(c Config) registry.Resource {
 			Metadata:                 registry.MetaWhole,
 			ValidateName:             anyName,
 			Validate:                 func(r, _ *rbacv1.Role) field.ErrorList { return checkRules(r.Rules, true) },
-			Canonicalize:             func(r *rbacv1.Role) { dropEmpty(&r.Rules) },
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
@@ -35,18 +34,10 @@ func clusterRoles(c Config) registry.Resource {
 			Metadata:                 registry.MetaWhole,
 			ValidateName:             anyName,
 			Validate:                 checkClusterRole,
-			Canonicalize:             func(r *rbacv1.ClusterRole) { dropEmpty(&r.Rules) },
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 		},
 	})
-}
-
-// dropEmpty makes an empty list of rules none, which is what it is in protobuf: clients read it as null.
-func dropEmpty(rules *[]rbacv1.PolicyRule) {
-	if len(*rules) == 0 {
-		*rules = nil
-	}
 }
 
 func checkClusterRole(r, _ *rbacv1.ClusterRole) field.ErrorList {

@@ -1,0 +1,126 @@
+package flowcontrol
+
+import (
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+)
+
+// AutoUpdate is the annotation that says whether the server keeps the spec of a schema or level as
+// it makes it: true or false.
+const AutoUpdate = "apf.kubernetes.io/autoupdate-spec"
+
+// Set is a set of priority levels and of the flow schemas that refer to them.
+type Set struct {
+	Levels  []*flowcontrolv1.PriorityLevelConfiguration
+	Schemas []*flowcontrolv1.FlowSchema
+}
+
+// Mandatory returns the schemas and levels that cannot be otherwise, as they are made. The caller
+// may change them.
+func Mandatory() Set {
+	exempt := scheme.DeepCopy(*mandatoryLevels[flowcontrolv1.NameExempt])
+	exempt.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: new(int32(0)), LendablePercent: new(int32(0))}
+	return Set{
+		Levels: []*flowcontrolv1.PriorityLevelConfiguration{
+			newLevel(flowcontrolv1.NameExempt, exempt),
+			newLevel(flowcontrolv1.NameCatchAll, scheme.DeepCopy(*mandatoryLevels[flowcontrolv1.NameCatchAll])),
+		},
+		Schemas: []*flowcontrolv1.FlowSchema{
+			newSchema(flowcontrolv1.NameExempt, scheme.DeepCopy(*mandatorySchemas[flowcontrolv1.NameExempt])),
+			newSchema(flowcontrolv1.NameCatchAll, scheme.DeepCopy(*mandatorySchemas[flowcontrolv1.NameCatchAll])),
+		},
+	}
+}
+
+// Suggested returns the other schemas and levels of a new cluster, as they are made: those of
+// Kubernetes 1.36. Administrators may change them. Those of one call share what they have in
+// common.
+func Suggested() Set {
+	const byUser, byNamespace = flowcontrolv1.FlowDistinguisherMethodByUserType, flowcontrolv1.FlowDistinguisherMethodByNamespaceType
+	all := []string{flowcontrolv1.All}
+	nodes, everybody := groups("system:nodes"), groups(unauthenticated, authenticated)
+	managers, schedulers := users("system:kube-controller-manager"), users("system:kube-scheduler")
+	systemAccounts := flowcontrolv1.Subject{
+		Kind:           flowcontrolv1.SubjectKindServiceAccount,
+		ServiceAccount: &flowcontrolv1.ServiceAccountSubject{Namespace: "kube-system", Name: flowcontrolv1.All},
+	}
+	leases := func(verbs ...string) flowcontrolv1.ResourcePolicyRule {
+		return flowcontrolv1.ResourcePolicyRule{
+			Verbs: verbs, APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Namespaces: all,
+		}
+	}
+	return Set{
+		Levels: []*flowcontrolv1.PriorityLevelConfiguration{
+			queued("system", 30, 33, 64, 6),
+			queued("node-high", 40, 25, 64, 6),
+			queued("leader-election", 10, 0, 16, 4),
+			queued("workload-high", 40, 50, 128, 6),
+			queued("workload-low", 100, 90, 128, 6),
+			queued("global-default", 20, 50, 128, 6),
+		},
+		Schemas: []*flowcontrolv1.FlowSchema{
+			sorted("system-nodes", "system", 500, byUser, everything(nodes)),
+			sorted("system-node-high", "node-high", 400, byUser, flowcontrolv1.PolicyRulesWithSubjects{
+				Subjects: nodes,
+				ResourceRules: []flowcontrolv1.ResourcePolicyRule{
+					{Verbs: all, APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Namespaces: all, ClusterScope: true},
+					leases(all...),
+				},
+			}),
+			sorted("probes", flowcontrolv1.NameExempt, 2, "", flowcontrolv1.PolicyRulesWithSubjects{
+				Subjects: everybody,
+				NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{
+					{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz", "/readyz", "/livez"}},
+				},
+			}),
+			sorted("system-leader-election", "leader-election", 100, byUser, flowcontrolv1.PolicyRulesWithSubjects{
+				Subjects:      append(append(managers, schedulers...), systemAccounts),
+				ResourceRules: []flowcontrolv1.ResourcePolicyRule{leases("get", "create", "update")},
+			}),
+			sorted("kube-controller-manager", "workload-high", 800, byNamespace, everything(managers)),
+			sorted("kube-scheduler", "workload-high", 800, byNamespace, everything(schedulers)),
+			sorted("kube-system-service-accounts", "workload-high", 900, byNamespace, everything([]flowcontrolv1.Subject{systemAccounts})),
+			sorted("service-accounts", "workload-low", 9000, byUser, everything(groups("system:serviceaccounts"))),
+			sorted("global-default", "global-default", 9900, byUser, everything(everybody)),
+		},
+	}
+}
+
+// queued makes a limited level whose requests wait.
+func queued(name string, shares, lendable, queues, hand int32) *flowcontrolv1.PriorityLevelConfiguration {
+	return newLevel(name, flowcontrolv1.PriorityLevelConfigurationSpec{
+		Type: flowcontrolv1.PriorityLevelEnablementLimited,
+		Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{
+			NominalConcurrencyShares: &shares, LendablePercent: &lendable,
+			LimitResponse: flowcontrolv1.LimitResponse{
+				Type:    flowcontrolv1.LimitResponseTypeQueue,
+				Queuing: &flowcontrolv1.QueuingConfiguration{Queues: queues, HandSize: hand, QueueLengthLimit: 50},
+			},
+		},
+	})
+}
+
+func newLevel(name string, spec flowcontrolv1.PriorityLevelConfigurationSpec) *flowcontrolv1.PriorityLevelConfiguration {
+	l := &flowcontrolv1.PriorityLevelConfiguration{Spec: spec}
+	l.Name, l.Annotations = name, map[string]string{AutoUpdate: "true"}
+	return l
+}
+
+// sorted makes a schema. Without a method all its requests are one flow.
+func sorted(name, level string, precedence int32, method flowcontrolv1.FlowDistinguisherMethodType,
+	rules flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
+	spec := flowcontrolv1.FlowSchemaSpec{
+		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level},
+		MatchingPrecedence:         precedence, Rules: []flowcontrolv1.PolicyRulesWithSubjects{rules},
+	}
+	if method != "" {
+		spec.DistinguisherMethod = &flowcontrolv1.FlowDistinguisherMethod{Type: method}
+	}
+	return newSchema(name, spec)
+}
+
+func newSchema(name string, spec flowcontrolv1.FlowSchemaSpec) *flowcontrolv1.FlowSchema {
+	fs := &flowcontrolv1.FlowSchema{Spec: spec}
+	fs.Name, fs.Annotations = name, map[string]string{AutoUpdate: "true"}
+	return fs
+}
