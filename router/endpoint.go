@@ -117,6 +117,8 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 		return notFound
 	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
 		return e.nameless(verb)
+	case !ok && verb == "watch" && e.collectionVerbs["list"] != nil:
+		return newWarned(e, handlerFunc(e.unwatched))
 	case !ok:
 		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":

@@ -85,6 +85,12 @@ func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.
 	if p.err != nil {
 		return nil, nil, p.err
 	}
+	if opts.Watch && !e.cfg.NoWatchLists && opts.SendInitialEvents == nil && opts.ResourceVersionMatch == "" &&
+		(opts.ResourceVersion == "" || opts.ResourceVersion == "0") {
+		// A watch from no revision in particular begins with what there is. Clients that want
+		// bookmarks learn from one where that ends.
+		opts.SendInitialEvents, opts.ResourceVersionMatch = new(true), meta.ResourceVersionMatchNotOlderThan
+	}
 	req := &request.ListRequest{
 		Version:              e.gv.Version,
 		Namespace:            info.Namespace,

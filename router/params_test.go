@@ -41,6 +41,37 @@ func checkOneAnswer(t *testing.T, query string) {
 	}
 }
 
+// A watch from no revision begins with what there is, and is one of those that say where that ends.
+func TestWatchesFromNowhere(t *testing.T) {
+	for _, tt := range []struct {
+		query   string
+		without bool // watch lists
+		initial bool
+	}{
+		{"watch=1", false, true},
+		{"watch=1&resourceVersion=0", false, true},
+		{"watch=1&resourceVersion=5", false, false},
+		{"watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", false, false},
+		{"watch=1", true, false},
+		{"limit=5", false, false},
+	} {
+		cfg := testConfig(t)
+		cfg.NoWatchLists = tt.without
+		e := newEndpoint(cfg, meta.GroupVersion{Version: "v1"}, &Resource{Name: "configmaps", Encoder: encoder{}})
+		info := &request.Info{}
+		if err := request.Parse(httptest.NewRequest(http.MethodGet, maps+"?"+tt.query, nil), info); err != nil {
+			t.Fatal(err)
+		}
+		req, _, err := e.listRequest(info)
+		if err != nil {
+			t.Fatalf("?%s: %v", tt.query, err)
+		}
+		if got := req.SendInitialEvents != nil && *req.SendInitialEvents; got != tt.initial {
+			t.Errorf("?%s: initial events %v, want %v", tt.query, got, tt.initial)
+		}
+	}
+}
+
 var strangeQueries = []string{
 	"labelSelector=a%3Db&labelSelector=c", "label%53elector=a&fieldSelector=metadata.name==x", "labelSelector=a;labelSelector=b", "labelSelector=%zz&labelSelector=b",
 	"fieldSelector=metadata.name%3Db,metadata.name%3Da", "fieldSelector=metadata.name%3D%ff%5C%5C", "fieldSelector=,,metadata.name=x&watch=1", "watch=0&watch=1",

@@ -215,10 +215,25 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	switch {
 	case err != nil:
 		return decoded, err
+	case p.e.res.Custom && p.typ == nil && decoded.GVK.Version == "":
+		return decoded, versionless(patched)
 	case decoded.GVK.GroupKind() != want.GroupKind() || decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
 		return decoded, &scheme.ConversionError{From: decoded.GVK, To: hubOf(want)}
 	}
 	return decoded, p.report(decoded.Strict)
+}
+
+// versionless returns the error for a custom resource without an apiVersion. As in kube-apiserver,
+// the message for null differs from that for "" or a missing field.
+func versionless(object []byte) error {
+	members, _ := jsontext.RawOf(object).Members(0, nil)
+	for _, m := range members {
+		if m.Key == "apiVersion" && m.Value.IsNull() {
+			return errors.New(".apiVersion accessor error: <nil> is of the type <nil>, expected string")
+		}
+	}
+	//lint:ignore ST1005 clients know kube-apiserver's wording
+	return errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 }
 
 // report tells field validation of the patch's own slips, and then of those of the result.

@@ -52,6 +52,18 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 	return e.stream(w, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
 
+// unwatched refuses a watch of what can only be listed. What is wrong with the request itself is
+// said first, as of a list.
+func (e *endpoint) unwatched(_ http.ResponseWriter, r *http.Request, info *request.Info) error {
+	if _, err := e.accept(r, codec.OfferStream); err != nil {
+		return err
+	}
+	if _, _, err := e.listRequest(info); err != nil {
+		return err
+	}
+	return meta.NewMethodNotSupported(e.gr, "watch")
+}
+
 // watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
 // do not come back all at once.
 func (e *endpoint) watchTime(opts *meta.ListOptions) time.Duration {

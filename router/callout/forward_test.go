@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func forwarder(t testing.TB, to Target) *Forwarder {
@@ -112,6 +113,66 @@ func TestForwardUpgrade(t *testing.T) {
 	io.WriteString(conn, "there and back\n")
 	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "there and back\n" {
 		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+// TestForwardClose: a Forwarder that is closed keeps its connections for those requests alone that
+// are on their way, and for those that come after all.
+func TestForwardClose(t *testing.T) {
+	ca := newAuthority(t)
+	for _, h2 := range []bool{true, false} {
+		t.Run(fmt.Sprintf("HTTP/2=%t", h2), func(t *testing.T) {
+			came, release := make(chan struct{}), make(chan struct{})
+			hook := serve(t, ca, h2, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/waits" {
+					came <- struct{}{}
+					<-release
+				}
+				fmt.Fprint(w, r.ProtoMajor)
+			}, "mine.team.svc")
+			open := func() int { return int(hook.conns.Load()) - len(hook.closed) }
+			f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem})
+			ask := func(path string) *http.Response {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", hook.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := f.RoundTrip(r)
+				if err != nil {
+					t.Error(err)
+				}
+				return resp
+			}
+			end := func(resp *http.Response) {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			none := func(when string) {
+				t.Helper()
+				for began := time.Now(); open() > 0; time.Sleep(time.Millisecond) {
+					if time.Since(began) > 10*time.Second {
+						t.Fatalf("%s: %d connections are open", when, open())
+					}
+				}
+			}
+			end(ask("/"))
+			answer := make(chan *http.Response)
+			go func() { answer <- ask("/waits") }()
+			<-came
+			f.Close()
+			if open() == 0 {
+				t.Error("the connection of a request is closed")
+			}
+			close(release)
+			resp := <-answer
+			if open() == 0 {
+				t.Error("the connection of an answer is closed")
+			}
+			end(resp)
+			none("after the last answer")
+			end(ask("/"))
+			none("after one that came late")
+		})
 	}
 }
 

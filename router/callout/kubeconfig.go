@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // kubeconfig is the part of a kubeconfig file that says how to reach one server.
@@ -62,7 +62,7 @@ type user struct {
 // as they may change; all are read once now, so that a mistake is found. What the file asks for and cannot be had
 // (exec, auth-provider, impersonation, proxy-url) is an error.
 func ReadKubeconfig(path string) (Target, error) {
-	data, err := os.ReadFile(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return Target{}, fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -148,7 +148,7 @@ func (c *cluster) fill(t *Target) error {
 	t.URL, t.ServerName, t.Insecure, t.CABundle = c.Server, c.ServerName, c.Insecure, c.CAData
 	if len(c.CAData) == 0 && c.CAFile != "" {
 		var err error
-		if t.CABundle, err = os.ReadFile(c.CAFile); err != nil {
+		if t.CABundle, err = configfile.Read(c.CAFile); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (u *user) fillCertificate(t *Target) error {
 		if len(data) > 0 {
 			return data, nil
 		}
-		return os.ReadFile(file)
+		return configfile.Read(file)
 	}
 	t.Certificate = func() (*tls.Certificate, error) {
 		cert, certErr := read(u.CertData, u.CertFile)
@@ -231,7 +231,7 @@ func (u *user) bearer() (string, error) {
 	if u.TokenFile == "" {
 		return checkToken(u.Token)
 	}
-	data, err := os.ReadFile(u.TokenFile)
+	data, err := configfile.Read(u.TokenFile)
 	if err != nil {
 		return "", err
 	}
