@@ -151,11 +151,16 @@ func (a *aggregator) begin(s *Server) error {
 		return nil
 	}
 	s.Go(a.run)
+	seen := func(ctx context.Context, _ *Server) error {
+		_ = a.seen.wait(ctx, 0) // it fails when the server ends
+		return nil
+	}
 	return errors.Join(
-		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: func(ctx context.Context, _ *Server) error {
-			_ = a.seen.wait(ctx, 0) // it fails when the server ends
-			return nil
-		}}),
+		s.AddPostStartHook(Hook{Name: "start-kube-aggregator-informers", Run: readsAll([]meta.GroupResource{apiServices})}),
+		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: seen}),
+		// From then on a request for OpenAPI is answered with what the servers behind this one say:
+		// they are asked when it comes.
+		s.AddPostStartHook(Hook{Name: "apiservice-openapi-controller", Run: seen}),
 		s.AddPostStartHook(Hook{Name: "apiservice-discovery-controller", Run: func(ctx context.Context, _ *Server) error {
 			if a.seen.wait(ctx, 0) == nil {
 				a.docs.wait(ctx)

@@ -137,7 +137,7 @@ func (a *aggregator) check(ctx context.Context, s *apiregistrationv1.APIService)
 		to.Path = "/api/" + s.Spec.Version
 	}
 	if err := r.answers(ctx, &to); err != nil {
-		r.close() // what is idle may be dead
+		r.closeIdle() // what is idle may be dead
 		return fmt.Errorf("failing or missing response from %v: %w", &to, steady(err))
 	}
 	return nil

@@ -92,6 +92,36 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
+// TestGoneServersAreLeft: connections to a server behind end with its API service, and if a check
+// is on its way then, with the check.
+func TestGoneServersAreLeft(t *testing.T) {
+	t.Parallel()
+	came, release := make(chan struct{}, 100), make(chan struct{})
+	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		<-release
+		hello(w, r)
+	})
+	s := inFront(t)
+	for range 3 {
+		made, err := apiServices(s).Create(t.Context(), b.service(), meta.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-came
+		if err := apiServices(s).Delete(t.Context(), made.Name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the API service is gone", func() bool {
+			code, _ := do(t, s, "GET", skiffs, "")
+			return code == 404
+		})
+		release <- struct{}{}
+	}
+	close(release)
+	eventually(t, "all connections are closed", func() bool { return b.open.Load() == 0 })
+}
+
 func port(a net.Addr) string {
 	_, port, _ := net.SplitHostPort(a.String())
 	return port

@@ -230,27 +230,59 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 }
 
 // inNamespaces returns what other servers keep in namespaces.
-func (n *neighbours) inNamespaces() controller.Elsewhere {
+func (n *neighbours) inNamespaces() (all controller.Elsewhere) {
+	all.Unknown, all.Changed = n.preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
+		ok := r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete")
+		if ok {
+			all.Resources = append(all.Resources, gvr)
+		}
+		return ok
+	})
+	return all
+}
+
+// preferred calls take for the resources of other servers, the preferred version of each first,
+// until take has returned true for one of its versions. It returns the versions of which nobody
+// knows what they have, and what is closed when any of it changes.
+func (n *neighbours) preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
+	unknown []meta.GroupVersion, changed <-chan struct{}) {
 	n.mu.Lock()
-	versions, all := slices.Clone(n.versions), controller.Elsewhere{Changed: n.changed}
+	versions, changed := slices.Clone(n.versions), n.changed
 	n.mu.Unlock()
-	slices.SortStableFunc(versions, func(a, b *router.RemoteVersion) int { return cmp.Compare(b.VersionPriority, a.VersionPriority) }) // the preferred ones first
-	seen := map[meta.GroupResource]bool{}
+	slices.SortStableFunc(versions, func(a, b *router.RemoteVersion) int { return cmp.Compare(b.VersionPriority, a.VersionPriority) })
+	taken := map[meta.GroupResource]bool{}
 	for _, v := range versions {
 		if v.Stale {
-			all.Unknown = append(all.Unknown, v.GroupVersion)
+			unknown = append(unknown, v.GroupVersion)
 			continue
 		}
 		for i := range v.Resources {
-			r, gvr := &v.Resources[i], v.WithResource(v.Resources[i].Resource)
-			if r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete") && !seen[gvr.GroupResource()] {
-				seen[gvr.GroupResource()] = true
-				all.Resources = append(all.Resources, gvr)
+			gvr := v.WithResource(v.Resources[i].Resource)
+			if !taken[gvr.GroupResource()] {
+				taken[gvr.GroupResource()] = take(gvr, &v.Resources[i])
 			}
 		}
 	}
-	slices.SortFunc(all.Unknown, func(a, b meta.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
-	return all
+	slices.SortFunc(unknown, func(a, b meta.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
+	return unknown, changed
+}
+
+// resource returns the first resource of other servers that is asked for and whose objects can be
+// read, and their kind.
+func (n *neighbours) resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
+	gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {
+	n.mu.Lock()
+	versions := n.versions // replaced, never changed
+	n.mu.Unlock()
+	for _, v := range versions {
+		for i := range v.Resources {
+			r := &v.Resources[i]
+			if r.ResponseKind != nil && slices.Contains(r.Verbs, "get") && asked(v, r) {
+				return v.WithResource(r.Resource), r.ResponseKind.Kind, r.Scope == apidiscoveryv2.ScopeNamespace, true
+			}
+		}
+	}
+	return gvr, "", false, false
 }
 
 // sameVersion reports whether two say the same.

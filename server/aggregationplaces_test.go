@@ -113,3 +113,27 @@ func asSailor(t *testing.T, s *servertest.Server) func(method, path string) (int
 		return resp.StatusCode, string(text)
 	}
 }
+
+// TestHandedOnBeforeDefinitions: another server comes before a definition of the same group
+// version, and the definition after it.
+func TestHandedOnBeforeDefinitions(t *testing.T) {
+	t.Parallel()
+	b := newBehind(t, hello)
+	s := b.front(t)
+	code, body := do(t, s, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"boats.skiffs.example.com"},"spec":{
+		"group":"skiffs.example.com","scope":"Cluster","names":{"plural":"boats","kind":"Boat"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`)
+	if code != http.StatusCreated {
+		t.Fatal(code, body)
+	}
+	if code, body := do(t, s, "GET", skiffs+"/boats", ""); code != 200 || !strings.HasPrefix(body, "behind") {
+		t.Errorf("got %d %s", code, body)
+	}
+	if code, body := do(t, s, "DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v1.skiffs.example.com", ""); code != http.StatusOK {
+		t.Fatal(code, body)
+	}
+	eventually(t, "the definition is served", func() bool {
+		code, body := do(t, s, "GET", skiffs+"/boats", "")
+		return code == 200 && strings.Contains(body, "BoatList")
+	})
+}

@@ -31,6 +31,7 @@ type route struct {
 	target callout.Target
 	places filters.Filter             // for those who wait for the server
 	now    atomic.Pointer[connection] // nil until somebody asks
+	gone   atomic.Bool                // nothing leads there any more
 }
 
 // connection is what connects, for as long as this server shows one certificate.
@@ -86,6 +87,9 @@ func (r *route) connect() *connection {
 		return r.now.Load() // somebody was faster
 	}
 	now.close()
+	if r.gone.Load() { // second, as close looks for a connection second
+		next.close()
+	}
 	return next
 }
 
@@ -106,8 +110,19 @@ func (c *connection) close() {
 	}
 }
 
-// close ends the connections that are idle; those in use end with their requests.
-func (r *route) close() { r.now.Load().close() }
+// close ends the way: its connections end with the last request that is on it. Who comes later
+// still finds it.
+func (r *route) close() {
+	r.gone.Store(true)
+	r.now.Load().close()
+}
+
+// closeIdle ends the connections that are idle.
+func (r *route) closeIdle() {
+	if c := r.now.Load(); c != nil && c.err == nil {
+		c.CloseIdle()
+	}
+}
 
 // get asks the server behind for a path, on behalf of a user. A redirect is an answer. The caller closes the body, and bounds what
 // is read of it.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -14,11 +15,18 @@ func (s *Server) addAPIServiceRegistration() error {
 		return nil
 	}
 	local := &localVersions{table: s.table, declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
-	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.peers.foreign.Load, Log: s.log.Named("apiservice-registration")}
+	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
-	return s.AddPostStartHook(Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
+	begun := make(chan struct{})
+	wait := func(ctx context.Context) {
+		select {
+		case <-begun:
+		case <-time.After(readyTime): // what is in the way may stay there, and be seen in the check
+		case <-ctx.Done():
+		}
+	}
+	register := Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
 		local.settle()
-		begun := make(chan struct{})
 		s.life.controllers.run(func(ctx context.Context) {
 			r.Begin(ctx)
 			close(begun)
@@ -28,13 +36,15 @@ func (s *Server) addAPIServiceRegistration() error {
 			case <-ctx.Done():
 			}
 		})
-		select {
-		case <-begun:
-		case <-time.After(readyTime): // what is in the way may stay there, and be seen in the check
-		case <-ctx.Done():
-		}
+		wait(ctx)
 		return nil
-	}})
+	}}
+	// Each version is said to be available by the loop that registers it, right after that.
+	available := Hook{Name: "apiservice-status-local-available-controller", Run: func(ctx context.Context, _ *Server) error {
+		wait(ctx)
+		return nil
+	}}
+	return errors.Join(s.AddPostStartHook(register), s.AddPostStartHook(available))
 }
 
 // localVersions are the group versions of a table, and those that definitions declare. Those of the

@@ -22,13 +22,15 @@ import (
 //  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
 //     that the webhook knows
 //  5. what the configuration adds
+//  6. front proxies once more: who shows a certificate that is not one of theirs is refused
 //
 // Tokens that do not say what they are for are for the server. Whoever shows no credentials at all is anonymous. As soon as the user is
 // known, nobody behind sees headers of front proxies.
 func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer, m *metrics) (request.Authenticator, request.TokenAuthenticator, error) {
-	var all []request.Authenticator
+	var all, last []request.Authenticator
 	if id.proxies != nil {
-		all = append(all, authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers))
+		proxies := authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
+		all, last = append(all, proxies), append(last, proxies.Others())
 	}
 	if c.BasicAuthFile != "" {
 		passwords, err := authn.ReadPasswordFile(c.BasicAuthFile)
@@ -60,7 +62,7 @@ func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjec
 		return nil, nil, err
 	}
 	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
-	who := authn.Union(all...)
+	who := authn.Union(append(all, last...)...)
 	if who, err = withAnonymous(who, &c, known); err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}

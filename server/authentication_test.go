@@ -204,6 +204,7 @@ func TestFrontProxy(t *testing.T) {
 		"an outsider":          {nil, as("root", "system:masters"), 403, `User \"system:anonymous\" cannot`},
 		"a client":             {alice, as("root", "system:masters"), 403, `User \"alice\" cannot`},
 		"another server":       {[]tls.Certificate{proxies.client("back")}, as("root", "system:masters"), 401, ""},
+		"a client, no name":    {[]tls.Certificate{clients.client("", "dev")}, nil, 401, ""},
 		"a stranger":           {[]tls.Certificate{more.client("front", "system:masters")}, as("root", "system:masters"), 401, ""},
 		"a password":           {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW1l"}, 200, ""},
 		"a wrong one":          {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW0="}, 401, ""},

@@ -8,12 +8,12 @@ import (
 	"encoding/pem"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
@@ -63,7 +63,7 @@ func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
 			}
 			return trustEvery, err
 		},
-		Log: s.log.Named("authentication-trust"),
+		Log: s.loopLog("authentication-trust"),
 	}
 	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
 		s.life.controllers.run(keep.Run)
@@ -173,7 +173,7 @@ func mergeCertificates(have string, more []*x509.Certificate, now time.Time) str
 
 // readCertificates reads the certificates in a PEM file.
 func readCertificates(file string) ([]*x509.Certificate, error) {
-	data, err := os.ReadFile(file)
+	data, err := configfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

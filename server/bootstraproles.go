@@ -109,12 +109,9 @@ func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew b
 	return mendMeta(m, want.GetObjectMeta()) || changed, anew, err
 }
 
-// ensureManager owns what is written.
-const ensureManager = "coracle"
-
 func (e *ensuring[T]) create(ctx context.Context, want T) error {
 	_, err := e.store.Create(ctx, &request.Write{
-		Namespace: want.GetObjectMeta().Namespace, Manager: ensureManager, Options: &meta.CreateOptions{}, Admitted: true,
+		Namespace: want.GetObjectMeta().Namespace, Manager: registry.ServerManager, Options: &meta.CreateOptions{}, Admitted: true,
 		Change: func(context.Context, request.Current) (meta.Typed, error) { return want, nil },
 	})
 	if meta.IsAlreadyExists(err) { // another server was faster
@@ -126,7 +123,7 @@ func (e *ensuring[T]) create(ctx context.Context, want T) error {
 func (e *ensuring[T]) update(ctx context.Context, want T) error {
 	m := want.GetObjectMeta()
 	_, _, err := e.store.Update(ctx, &request.Write{
-		Namespace: m.Namespace, Name: m.Name, Manager: ensureManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Namespace: m.Namespace, Name: m.Name, Manager: registry.ServerManager, Options: &meta.UpdateOptions{}, Admitted: true,
 		Change: func(ctx context.Context, cur request.Current) (meta.Typed, error) {
 			have, err := cur.Object()
 			if err == nil {

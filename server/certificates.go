@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
@@ -19,7 +20,7 @@ type namedCertificates map[string]*tls.Certificate
 func readNamed(all []NamedCertificate) (*namedCertificates, error) {
 	given, found := namedCertificates{}, namedCertificates{}
 	for _, c := range slices.Backward(all) {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		pair, err := configfile.KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.CertFile, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/iprange"
 )
 
@@ -152,11 +153,11 @@ func (p *pki) signed(name string, fits func(*x509.Certificate) bool, template *x
 
 // read parses the pair called name.
 func (p *pki) read(name string) (*keyPair, error) {
-	certPEM, err := os.ReadFile(filepath.Join(p.dir, name+".crt"))
+	certPEM, err := configfile.Read(filepath.Join(p.dir, name+".crt"))
 	if err != nil {
 		return nil, err
 	}
-	keyPEM, err := os.ReadFile(filepath.Join(p.dir, name+".key"))
+	keyPEM, err := configfile.Read(filepath.Join(p.dir, name+".key"))
 	if err != nil {
 		return nil, err
 	}

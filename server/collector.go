@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
@@ -67,7 +70,7 @@ func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &removals{tap, kept{s.table}}, nil
+	return &removals{tap, kept{table: s.table}}, nil
 }
 
 type removals struct {
@@ -92,14 +95,79 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	return namespaces, err
 }
 
-// kept are the controller.Resources with a store.
-type kept struct{ table *table }
+// kept are the controller.Resources with a store, and those of servers behind this one, unless
+// there are none.
+type kept struct {
+	table  *table
+	behind *neighbours // nil: those with a store alone
+}
 
 // Changed implements controller.Resources.
-func (k kept) Changed() <-chan struct{} { return k.table.now.Load().replaced }
+func (k kept) Changed() (stored, elsewhere <-chan struct{}) {
+	if k.behind != nil {
+		elsewhere = k.behind.inNamespaces().Changed
+	}
+	return k.table.now.Load().replaced, elsewhere
+}
+
+// Elsewhere implements controller.Resources.
+func (k kept) Elsewhere() (homes []controller.Home, unknown []meta.GroupVersion) {
+	if k.behind == nil {
+		return nil, nil
+	}
+	unknown, _ = k.behind.preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
+		for _, verb := range []string{"get", "list", "watch", "delete"} {
+			if r.ResponseKind == nil || !slices.Contains(r.Verbs, verb) {
+				return false
+			}
+		}
+		homes = append(homes, homeBehind(gvr, r.Scope == apidiscoveryv2.ScopeNamespace))
+		return true
+	})
+	return homes, unknown
+}
+
+// homeBehind is the Home of what a server behind this one keeps.
+func homeBehind(gvr meta.GroupVersionResource, namespaced bool) controller.Home {
+	return controller.Home{Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced}
+}
+
+// remotePrefix begins the keys of objects that servers behind this one have: no store has such
+// keys. Group and resource follow.
+const remotePrefix = "//"
+
+// remotePlace is Place for the key of an object that another server has.
+func (k kept) remotePlace(key string) (controller.Place, bool) {
+	parts := strings.Split(key[len(remotePrefix):], "/")
+	if k.behind == nil || len(parts) < 3 {
+		return controller.Place{}, false
+	}
+	gvr, kind, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
+		return v.Group == parts[0] && r.Resource == parts[1]
+	})
+	place := controller.Place{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
+	if namespaced {
+		place.Namespace = parts[2]
+	}
+	return place, ok && namespaced == (len(parts) == 4)
+}
+
+// remoteHome is Home for a kind that another server has.
+func (k kept) remoteHome(gv meta.GroupVersion, kind string) (controller.Home, bool) {
+	if k.behind == nil {
+		return controller.Home{}, false
+	}
+	gvr, _, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
+		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind
+	})
+	return homeBehind(gvr, namespaced), ok
+}
 
 // Place implements controller.Resources.
 func (k kept) Place(key string) (controller.Place, bool) {
+	if strings.HasPrefix(key, remotePrefix) {
+		return k.remotePlace(key)
+	}
 	e := k.table.ofKey(key)
 	if e == nil {
 		return controller.Place{}, false
@@ -134,7 +202,7 @@ func (k kept) Home(apiVersion, kind string) (controller.Home, bool) {
 	}
 	o := k.table.now.Load().kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
 	if o == nil || o.store == nil || !o.serves(gv, "") {
-		return controller.Home{}, false
+		return k.remoteHome(gv, kind)
 	}
 	return controller.Home{
 		Resource: gv.WithResource(o.name.Resource), Prefix: o.prefix, Namespaced: o.store.Resource().Namespaced,

@@ -213,7 +213,7 @@ func (c *ServingConfig) validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
-	if c.HTTP.GoawayChance < 0 || c.HTTP.GoawayChance > maxGoawayChance {
+	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // nor is what is no number
 		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
 	}
 	if c.HTTP.MaxStreams < 0 {

@@ -43,7 +43,9 @@ type Config struct {
 type APIConfig struct {
 	// Groups are the API groups to serve; nil means Core.
 	Groups []Group
-	// Core serves Kubernetes' own groups beside Groups.
+	// Core serves Kubernetes' own groups beside Groups. Without Core there are no namespaces:
+	// objects are stored in any namespace that a client names. Roles are served if they decide, and
+	// the reviews of authorization and authentication unless everything is allowed.
 	Core bool
 	// Profile chooses among Kubernetes' own groups; "" keeps all of them.
 	Profile string
@@ -83,6 +85,10 @@ type WithoutConfig struct {
 	// IdentityLease is the Lease by which servers that share a store see that this one lives.
 	// (--feature-gates=APIServerIdentity=false)
 	IdentityLease bool
+	// PriorityAndFairness is what is done by FlowSchemas: their status is not kept. The FlowSchemas
+	// and PriorityLevelConfigurations of every cluster are made and kept nevertheless.
+	// (--enable-priority-and-fairness=false)
+	PriorityAndFairness bool
 }
 
 // ServicesConfig says what services are given.
@@ -315,8 +321,11 @@ type AuthorizationWebhook struct {
 
 // AdmissionConfig says what is asked about every write.
 type AdmissionConfig struct {
-	// Enable and Disable are the names of built-in plugins to have, and not to have: AdmissionPlugins lists them. By default all are there,
-	// NodeRestriction only where AuthorizeNode lets kubelets in. (--enable-admission-plugins, --disable-admission-plugins)
+	// Enable and Disable are the names of plugins to have, and not to have: AdmissionPlugins lists
+	// them. By default all that are here are on, NodeRestriction only where AuthorizeNode lets
+	// kubelets in. One that is not here cannot be enabled. Of those that kube-apiserver has by
+	// default, the log and warnings to clients say that they are absent, unless they are disabled.
+	// (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
 	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is not ready or cannot be reached; nil
 	// means 300. (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -161,7 +162,10 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 		cs.crowd.moved()
 	}
 	switch {
-	case state == http.StateActive || c.closed:
+	case state == http.StateActive:
+		c.unheard.Store(!c.frames)
+		return
+	case c.closed:
 		return
 	case state == http.StateHijacked:
 		cs.taken.push(c)
@@ -233,6 +237,8 @@ type conn struct {
 	known   atomic.Bool // somebody known has sent a request by it
 	streams budget
 	refused atomic.Int64 // when a watch by HTTP/1.1 was refused last, in ns; 0: none was
+	unheard atomic.Bool  // the headers of a request by HTTP/1 have been read, and no handler has it yet
+	frames  bool         // it is one of HTTP/2; set before net/http tells of its state
 
 	closed bool // guarded by all.mu, as is the rest
 	used   bool // a request has come by it
@@ -259,6 +265,16 @@ func (c *conn) Close() error {
 	}
 	cs.freed.Broadcast()
 	return err
+}
+
+// Write implements net.Conn. A request that no handler has is answered by net/http itself, for
+// example if nobody can meet what it expects. After such an answer net/http reads the body of the
+// request, for which it has no deadline.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.unheard.Load() {
+		_ = c.SetReadDeadline(time.Now().Add(unheardTime))
+	}
+	return c.Conn.Write(p)
 }
 
 // CloseWrite lets net/http end an answer before the request has been read.

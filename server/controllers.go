@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -62,20 +65,24 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 
 // runControllers runs some controllers, with informers that they share, until ctx ends.
 func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
-	in := controller.NewInformers(ctx, s.client, s.log.Named("informers"))
+	in := controller.NewInformers(ctx, s.client, s.loopLog("informers"))
 	var wg sync.WaitGroup
 	for _, c := range list {
-		wg.Go(func() { c.make(controllerEnv{s, in, s.log.Named(c.name)}).Run(ctx) })
+		wg.Go(func() { c.make(controllerEnv{s, in, s.loopLog(c.name)}).Run(ctx) })
 	}
 	wg.Wait()
 	in.Wait()
 }
 
+// loopLog is the log of a controller or another loop: what keeps it from its work may concern many
+// objects, again and again.
+func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.log.Named(name)) }
+
 // election is among the servers that share the store.
 func (s *Server) election() *controller.Election {
 	host, _ := os.Hostname() // it is for people; the rest tells servers apart
 	return &controller.Election{
-		Client: s.client, Lease: "coracle-controllers", Identity: host + "_" + string(registry.NewUID()), Log: s.log.Named("election"),
+		Client: s.client, Lease: "coracle-controllers", Identity: host + "_" + string(registry.NewUID()), Log: s.loopLog("election"),
 	}
 }
 
@@ -85,7 +92,7 @@ func (s *Server) whileNoManager(ctx context.Context, f func(ctx context.Context)
 		f(ctx)
 		return
 	}
-	(&controller.Yield{Client: s.client, Lease: "kube-controller-manager", Log: s.log.Named("yield")}).Run(ctx, f)
+	(&controller.Yield{Client: s.client, Lease: "kube-controller-manager", Log: s.loopLog("yield")}).Run(ctx, f)
 }
 
 // controllerNames are the names that Config.Controllers may hold.

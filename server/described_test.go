@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // described is what the test reads of a document of OpenAPI.
@@ -55,5 +57,49 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 	if len(models) < 500 || fields < 2000 {
 		t.Errorf("got %d models with %d fields, want all of the groups", len(models), fields)
+	}
+}
+
+// TestKindsOfOptions looks at the kinds of the models that every group version shares: version 2
+// names all that Kubernetes knows, and each document of version 3 its own and v1.
+func TestKindsOfOptions(t *testing.T) {
+	p := newInProcess(t)
+	type model struct {
+		Kinds []meta.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+	}
+	kinds := func(models map[string]model, name string) string {
+		var list []string
+		for _, k := range models[name].Kinds {
+			list = append(list, k.GroupVersion().String())
+		}
+		return strings.Join(list, " ")
+	}
+	var v2 struct{ Definitions map[string]model }
+	_, body := p.do("GET", "/openapi/v2", "")
+	if err := json.Unmarshal([]byte(body), &v2); err != nil {
+		t.Fatal(err)
+	}
+	const options, event = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"
+	for _, name := range []string{options, event} {
+		if got := kinds(v2.Definitions, name); len(v2.Definitions[name].Kinds) != 60 || !strings.Contains(got, " extensions/v1beta1 ") {
+			t.Errorf("version 2: %s: got %s, want the 60 of Kubernetes", name, got)
+		}
+	}
+	if got := kinds(v2.Definitions, "io.k8s.api.policy.v1.Eviction"); got != "policy/v1" {
+		t.Errorf("version 2: Eviction: got %s, want policy/v1", got)
+	}
+	for path, want := range map[string]string{"api/v1": "v1", "apis/apps/v1": "v1 apps/v1", "apis/autoscaling/v2": "v1 autoscaling/v2"} {
+		var v3 struct {
+			Components struct{ Schemas map[string]model }
+		}
+		_, body := p.do("GET", "/openapi/v3/"+path, "")
+		if err := json.Unmarshal([]byte(body), &v3); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{options, event} {
+			if got := kinds(v3.Components.Schemas, name); got != want {
+				t.Errorf("version 3 of %s: %s: got %s, want %s", path, name, got, want)
+			}
+		}
 	}
 }

@@ -16,22 +16,6 @@ import (
 // APIConfig.Runtime is read as kube-apiserver reads --runtime-config: words for many versions come before versions, and those
 // before resources, in whatever order they are given. The errors are those of kube-apiserver, where it has any.
 
-// notBuilt are the alpha and beta versions that Kubernetes can serve and this server cannot, by group. They are disabled by
-// default in Kubernetes.
-var notBuilt = map[string][]string{
-	"admissionregistration.k8s.io": {"v1alpha1", "v1beta1"},
-	"authentication.k8s.io":        {"v1alpha1", "v1beta1"},
-	"certificates.k8s.io":          {"v1alpha1", "v1beta1"},
-	"coordination.k8s.io":          {"v1alpha2", "v1beta1"},
-	"flowcontrol.apiserver.k8s.io": {"v1beta1", "v1beta2", "v1beta3"},
-	"internal.apiserver.k8s.io":    {"v1alpha1"},
-	"networking.k8s.io":            {"v1beta1"},
-	"resource.k8s.io":              {"v1alpha3", "v1beta1", "v1beta2"},
-	"scheduling.k8s.io":            {"v1alpha2"},
-	"storage.k8s.io":               {"v1alpha1", "v1beta1"},
-	"storagemigration.k8s.io":      {"v1beta1"},
-}
-
 // versionWord stands for all versions whose names match.
 type versionWord struct {
 	word     string
@@ -51,7 +35,7 @@ func CheckRuntime(config map[string]string) error {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return errors.New("invalid runtime-config with only api/all=false")
 	}
-	known := maps.Clone(notBuilt)
+	known := maps.Clone(api.NotBuilt)
 	for group := range api.Groups {
 		known[group] = append(slices.Clip(known[group]), "")
 	}
@@ -70,7 +54,7 @@ func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kub
 	}
 	known := map[string][]string{}
 	if kubernetes {
-		known = maps.Clone(notBuilt)
+		known = maps.Clone(api.NotBuilt)
 	}
 	for gv := range built {
 		known[gv.Group] = append(slices.Clip(known[gv.Group]), gv.Version)

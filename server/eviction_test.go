@@ -23,16 +23,18 @@ import (
 // lent is a store that several servers have at once: none of them closes it.
 type lent struct {
 	storage.Store
-	// charged, if set, is called when a budget has been written.
-	charged func()
+	// charged, if set, is called once, when a budget has been written.
+	charged atomic.Pointer[func()]
 }
 
 func (*lent) Close() error { return nil }
 
 func (l *lent) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	e, err := l.Store.Put(ctx, key, value, pre, lease)
-	if err == nil && l.charged != nil && pre.Rev != 0 && strings.Contains(key, "/poddisruptionbudgets/") {
-		l.charged()
+	if err == nil && pre.Rev != 0 && strings.Contains(key, "/poddisruptionbudgets/") {
+		if charged := l.charged.Swap(nil); charged != nil {
+			(*charged)()
+		}
 	}
 	return e, err
 }
@@ -141,6 +143,27 @@ func TestOldEviction(t *testing.T) {
 	}
 }
 
+// TestEvictionDryRun evicts a pod by a body that asks for a dry run: the pod stays, and the budget
+// is not charged.
+func TestEvictionDryRun(t *testing.T) {
+	store := memory.New(memory.Config{})
+	defer store.Close()
+	e := newEvictor(t, &lent{Store: store})
+	pod := e.run("p")
+	e.allow(5)
+	if err := e.evict("p", &meta.DeleteOptions{DryRun: []string{meta.DryRunAll}}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := e.pods().Get(t.Context(), "p", meta.GetOptions{})
+	if err != nil || after.ResourceVersion != pod.ResourceVersion {
+		t.Errorf("the pod changed: %v", err)
+	}
+	b, err := e.budgets().Get(t.Context(), "b", meta.GetOptions{})
+	if err != nil || b.Status.DisruptionsAllowed != 5 || len(b.Status.DisruptedPods) > 0 {
+		t.Errorf("the budget: got %+v, %v, want 5 disruptions allowed and no pod named", b, err)
+	}
+}
+
 // TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged for each that goes, and for no
 // more than it allows.
 func TestTwoEvictors(t *testing.T) {
@@ -187,8 +210,7 @@ func TestChargeIsGivenBack(t *testing.T) {
 		e := newEvictor(t, store)
 		pod := e.run("p")
 		e.allow(5)
-		store.charged = func() {
-			store.charged = nil
+		charged := func() {
 			if _, err := e.pods().Patch(t.Context(), "p", client.MergePatch, []byte(`{"metadata":{"labels":{"more":"x"}}}`), meta.PatchOptions{}); err != nil {
 				t.Error(err)
 			}
@@ -198,6 +220,7 @@ func TestChargeIsGivenBack(t *testing.T) {
 				}
 			}
 		}
+		store.charged.Store(&charged)
 		err := e.evict("p", &meta.DeleteOptions{Preconditions: &meta.Preconditions{ResourceVersion: &pod.ResourceVersion}})
 		if !meta.IsConflict(err) {
 			t.Fatalf("got %v, want a conflict", err)

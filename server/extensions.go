@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/callout"
@@ -67,7 +68,7 @@ const customPriority = 1000
 
 func newDefinitions(r *resources, on *GenericServer, resolve callout.Resolver) *definitions {
 	return &definitions{
-		resources: r, on: on, log: r.log.Named("extensions"),
+		resources: r, on: on, log: filters.LimitLog(r.log.Named("extensions")),
 		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, flawed: r.metrics.flaws.webhooks, known: map[string]*sharedClient{}},
 		seen:       newProgress(), declared: newDeclared(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
@@ -87,10 +88,14 @@ func (d *definitions) begin(s *Server) error {
 		return err
 	}
 	s.Go(d.run)
-	return s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: func(ctx context.Context, _ *Server) error {
+	seen := func(ctx context.Context, _ *Server) error {
 		_ = d.seen.wait(ctx, 0) // it fails when the server ends
 		return nil
-	}})
+	}
+	return errors.Join(
+		s.AddPostStartHook(Hook{Name: "start-apiextensions-informers", Run: readsAll([]meta.GroupResource{customResourceDefinitions})}),
+		s.AddPostStartHook(Hook{Name: "start-apiextensions-controllers", Run: seen}),
+		s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: seen}))
 }
 
 // followAgain is how long the loop waits after it could not go on.

@@ -122,33 +122,39 @@ func reason(err error) string {
 
 // CheckServer asks the server that a kubeconfig names which of its objects cannot be read.
 func CheckServer(ctx context.Context, kubeconfig string) (Checked, error) {
+	var c Checked
+	return c, askServer(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
+}
+
+// askServer sends a request without a body to the server that a kubeconfig names, and reads its
+// answer.
+func askServer(ctx context.Context, kubeconfig, method, path string, answer any) error {
 	target, err := callout.ReadKubeconfig(kubeconfig)
 	if err != nil {
-		return Checked{}, err
+		return err
 	}
-	way, err := callout.New(callout.Config{Name: "fsck", Target: target})
+	way, err := callout.New(callout.Config{Name: "command", Target: target})
 	if err != nil {
-		return Checked{}, err
+		return err
 	}
 	defer way.Close()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(target.URL, "/")+CheckPath, nil)
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(target.URL, "/")+path, nil)
 	if err != nil {
-		return Checked{}, err
+		return err
 	}
 	resp, err := way.RoundTrip(r)
 	if err != nil {
-		return Checked{}, err
+		return err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("the server answers %s: %.300s", resp.Status, body)
 	}
-	var c Checked
 	if err == nil {
-		err = json.Unmarshal(body, &c)
+		err = json.Unmarshal(body, answer)
 	}
-	return c, err
+	return err
 }
 
 // CheckStore reads a store that no server need be running on, as a server with that configuration

@@ -61,13 +61,14 @@ func (h *health) basic() []healthCheck {
 	return checks
 }
 
-// readiness are the checks of stores that /readyz has besides.
+// readiness are the checks that /readyz has besides: of stores, and whether that has been read by
+// which requests are authorized.
 func (h *health) readiness() []healthCheck {
 	checks := []healthCheck{h.store.answers("etcd-readiness", h.store.config.ReadyTimeout)}
 	for i, other := range h.store.others {
 		checks = append(checks, other.answers(fmt.Sprintf("etcd-override-readiness-%d", i), other.config.ReadyTimeout))
 	}
-	return checks
+	return append(checks, healthCheck{"informer-sync", func(context.Context) error { return h.hooks.done(decidingHook) }})
 }
 
 // answers is the check that a store answers in time. What stands before it in etcd's place belongs to it.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
@@ -111,7 +113,7 @@ func (id *identity) openServing(c completed) (err error) {
 // readPair reads a certificate and its key.
 func readPair(certFile, keyFile string) (*reloaded[tls.Certificate], error) {
 	return newReloaded([]string{certFile, keyFile}, func() (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+		pair, err := configfile.KeyPair(certFile, keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("%s with %s: %w", certFile, keyFile, err)
 		}
@@ -289,7 +291,7 @@ func newReloaded[T any](files []string, read func() (*T, error)) (*reloaded[T], 
 func (r *reloaded[T]) modified() []time.Time {
 	times := make([]time.Time, len(r.files))
 	for i, f := range r.files {
-		if info, err := os.Stat(f); err == nil {
+		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() { // a pipe is read once
 			times[i] = info.ModTime()
 		}
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
 	"reflect"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authn/jwt"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -187,7 +187,7 @@ func (c *OIDCConfig) config() (*jwt.Config, error) {
 		issuer.ClaimMappings.Groups = jwt.PrefixedMapping{Claim: c.GroupsClaim, Prefix: &c.GroupsPrefix}
 	}
 	if c.CAFile != "" {
-		ca, err := os.ReadFile(c.CAFile)
+		ca, err := configfile.Read(c.CAFile)
 		if err != nil {
 			return nil, err
 		}

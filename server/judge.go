@@ -25,7 +25,8 @@ type Judge struct {
 
 // NewJudge makes a Judge of the resources that a server has. Close ends it.
 func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
-	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}}.complete()
+	noPlugins := AdmissionConfig{Disable: admissionPluginNames()}
+	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}, Admission: noPlugins}.complete()
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}

@@ -4,9 +4,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
+
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server listens, or "" if the server has no
@@ -26,7 +27,7 @@ func (id *identity) trusted() (trusted []byte, err error) {
 	if id.given == "" {
 		return trusted, nil
 	}
-	given, err := os.ReadFile(id.given)
+	given, err := configfile.Read(id.given)
 	return append(trusted, given...), err
 }
 

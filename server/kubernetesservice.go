@@ -25,7 +25,7 @@ func (s *Server) addKubernetesService(c completed) error {
 	}
 	b.service = &controller.KubernetesService{
 		Client: s.client, ClusterIP: iprange.New(ranges[0]).First(), NodePort: int32(c.API.Services.KubernetesNodePort),
-		Slices: s.Store(endpointSlices) != nil, Log: s.log.Named("kubernetes-service"),
+		Slices: s.Store(endpointSlices) != nil, Log: s.loopLog("kubernetes-service"),
 	}
 	if !c.API.Services.NoKubernetesEndpoints {
 		if err := b.advertise(c); err != nil {

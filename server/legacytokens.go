@@ -54,6 +54,6 @@ func keepTracking(ctx context.Context, s *Server) {
 		Source: controller.Watch(client.For[*corev1.ConfigMap](s.client, configMapResource).In("kube-system"),
 			meta.ListOptions{FieldSelector: "metadata.name=" + trackingMap}),
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) { return 0, addTracking(ctx, s) },
-		Log:       s.log.Named("legacy-token-tracking"),
+		Log:       s.loopLog("legacy-token-tracking"),
 	}.Run(ctx)
 }

@@ -269,13 +269,9 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestReadinessWaitsForHooks counts hooks that Setup has added as well.
-func TestReadinessWaitsForHooks(t *testing.T) {
-	goOn := make(chan struct{})
-	cfg := config(t)
-	cfg.Setup = func(s *server.Server) error {
-		return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { <-goOn; return nil }})
-	}
+// runEarly runs a server, and returns as soon as it listens, which is before it is ready. end ends it.
+func runEarly(t *testing.T, cfg server.Config) (s *server.Server, url string, end func()) {
+	t.Helper()
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +283,23 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	for s.PlainAddress() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	url := "http://" + s.PlainAddress().String()
+	return s, "http://" + s.PlainAddress().String(), func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReadinessWaitsForHooks counts hooks that Setup has added as well.
+func TestReadinessWaitsForHooks(t *testing.T) {
+	goOn := make(chan struct{})
+	cfg := config(t)
+	cfg.Setup = func(s *server.Server) error {
+		return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { <-goOn; return nil }})
+	}
+	s, url, end := runEarly(t, cfg)
 	for path, want := range map[string]string{
 		"/readyz": "[-]poststarthook/mine failed", "/readyz/poststarthook/mine": "internal server error: not finished\n", "/livez": "mine failed",
 	} {
@@ -298,7 +310,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	// The server's own hooks may or may not have ended.
 	_, index := get(t, url+"/")
 	without := "/readyz?exclude=none&verbose"
-	for _, hook := range regexp.MustCompile(`/readyz/(poststarthook/[^"]+|autoregister-completion)`).FindAllStringSubmatch(index, -1) {
+	for _, hook := range regexp.MustCompile(`/readyz/(poststarthook/[^"]+|autoregister-completion|informer-sync)`).FindAllStringSubmatch(index, -1) {
 		without += "&exclude=" + hook[1]
 	}
 	if code, body := get(t, url+without); code != 200 || !strings.Contains(body, `no matches for "none"`) {
@@ -320,10 +332,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 	if code, body := get(t, url+"/"); code != 200 || !strings.Contains(body, "/readyz/poststarthook/mine") {
 		t.Errorf("the index: got %d %s", code, body)
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }
 
 func TestListenFails(t *testing.T) {

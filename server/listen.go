@@ -24,6 +24,9 @@ import (
 const (
 	headerTimeout = 10 * time.Second // to send a request's headers
 	idleTimeout   = 3 * time.Minute
+	// unheardTime is for the body of a request that no handler has, because net/http answers it by
+	// itself.
+	unheardTime = 2 * time.Second
 	// An answer may take as long as its request, and so much longer. Watches lift the limit for themselves.
 	writeGrace = 10 * time.Second
 	// maxHeaderBytes bounds a request's headers, path and query included, which anybody may have us read. It leaves room
@@ -113,7 +116,7 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			continue
 		}
 		srv := &http.Server{
-			Handler:           paced(apart(h, logger)),
+			Handler:           paced(asterisk(apart(h, logger))),
 			ReadHeaderTimeout: headerTimeout,
 			WriteTimeout:      answerTimeout,
 			IdleTimeout:       idleTimeout,
@@ -122,6 +125,8 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 			ErrorLog:          log.New(&handshakeCounter{quietLog(logger).Writer(), l.handshakes}, "", 0),
 			ConnState:         l.conns.changed,
 			ConnContext:       l.conns.context,
+
+			DisableGeneralOptionsHandler: true, // see asterisk
 		}
 		if port == l.secure {
 			if err := serveHTTP2(srv); err != nil {
@@ -137,6 +142,22 @@ func (l *listeners) serve(h http.Handler, answerTimeout time.Duration, logger *z
 		})
 	}
 	return failed
+}
+
+// asterisk answers OPTIONS *, which is a question to the server and not about a path, with 200 and
+// nothing more. net/http's own answer is the same, but it first waits for the body of the request,
+// without a deadline.
+func asterisk(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodOptions || r.RequestURI != "*" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unheardTime))
+		}
+		w.Header().Set("Content-Length", "0")
+	})
 }
 
 // quietLog takes what net/http says of broken connections to the debug level.

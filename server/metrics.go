@@ -126,6 +126,8 @@ var (
 		"Revision of the store up to which the cache has seen everything.", []string{"storage_cluster_id"}, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"Size of the embedded store's database file, in bytes.", []string{"storage_cluster_id"}, nil)
+	usedDesc = prometheus.NewDesc("coracle_storage_size_in_use_bytes",
+		"Bytes in use of the embedded store's database file; `coracle defrag` gives the others back.", []string{"storage_cluster_id"}, nil)
 	freeDesc = prometheus.NewDesc("coracle_storage_free_bytes",
 		"Bytes free on the disk of the embedded store, which refuses writes before there are none.", nil, nil)
 )
@@ -133,7 +135,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c *cacheCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		objectsDesc, resourceObjectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, freeDesc,
+		objectsDesc, resourceObjectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, usedDesc, freeDesc,
 	} {
 		ch <- d
 	}
@@ -148,8 +150,9 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
 		gauge(seenDesc, float64(b.cache.Seen()), id)
 		if sized, ok := b.engine.(interface{ Size() (file, used int64) }); ok {
-			file, _ := sized.Size()
+			file, used := sized.Size()
 			gauge(sizeDesc, float64(file), id)
+			gauge(usedDesc, float64(used), id)
 		}
 	}
 	for e := range c.table.now.Load().stored {

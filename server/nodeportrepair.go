@@ -34,7 +34,7 @@ const leakRounds = 3
 // nodePortRepair is the repair of node ports. It always looks: what is wrong with the record does not show in services.
 func (s *Server) nodePortRepair() *repair {
 	const name = "portallocator-repair-controller"
-	log := s.log.Named(name)
+	log := s.loopLog(name)
 	r := &portRepair{client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, name, log), log: log}
 	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }

@@ -3,8 +3,82 @@ package server_test
 import (
 	"encoding/json"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/server"
 )
+
+// TestOpenAPIPaths: documents describe the paths of token issuers and of logs when the server
+// serves them.
+func TestOpenAPIPaths(t *testing.T) {
+	const issuer, keys, logs = ".well-known/openid-configuration", "openid/v1/jwks", "logs"
+	for _, tt := range []struct {
+		name   string
+		change func(*server.Config)
+		want   []string
+	}{
+		{"defaults", func(*server.Config) {}, []string{issuer, keys}},
+		{"issuer without URL", func(c *server.Config) { c.Authentication.ServiceAccounts.Issuers = []string{"me"} }, nil},
+		{"logs", func(c *server.Config) { c.Serving.Debug.LogDir = t.TempDir() }, []string{issuer, keys, logs}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newInProcess(t, tt.change)
+			_, index := p.do("GET", "/openapi/v3", "")
+			_, v2 := p.do("GET", "/openapi/v2", "")
+			for path, operations := range map[string]map[string]string{
+				issuer: {"/.well-known/openid-configuration/": "getServiceAccountIssuerOpenIDConfiguration"},
+				keys:   {"/openid/v1/jwks/": "getServiceAccountIssuerOpenIDKeyset"},
+				logs:   {"/logs/": "logFileListHandler", "/logs/{logpath}": "logFileHandler"},
+			} {
+				want := slices.Contains(tt.want, path)
+				if got := strings.Contains(index, `"`+path+`":`); got != want {
+					t.Errorf("%s in the index: got %v, want %v", path, got, want)
+				}
+				code, v3 := p.do("GET", "/openapi/v3/"+path, "")
+				if got := code == 200; got != want {
+					t.Errorf("document of %s: got %d, served: %v", path, code, want)
+				}
+				if want {
+					wantOperations(t, v3, operations)
+					if strings.Contains(v3, `"schemas"`) {
+						t.Errorf("the document of %s has models, and refers to none", path)
+					}
+					wantOperations(t, v2, operations)
+				} else if strings.Contains(v2, `"/`+path+`/":`) {
+					t.Errorf("version 2 describes %s, which is not served", path)
+				}
+			}
+		})
+	}
+}
+
+// TestOpenAPIPhrases: version 2 has the phrases that kubectl's own tests look for.
+func TestOpenAPIPhrases(t *testing.T) {
+	_, v2 := newInProcess(t).do("GET", "/openapi/v2", "")
+	for _, phrase := range []string{"list of returned", "List of services", "Watch for changes to the described resources"} {
+		if !strings.Contains(v2, phrase) {
+			t.Errorf("version 2 lacks %q", phrase)
+		}
+	}
+}
+
+// wantOperations expects operations with GET in a document, by their paths.
+func wantOperations(t *testing.T, document string, ids map[string]string) {
+	t.Helper()
+	var doc struct {
+		Paths map[string]struct{ Get struct{ OperationID string } }
+	}
+	if err := json.Unmarshal([]byte(document), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, id := range ids {
+		if got := doc.Paths[path].Get.OperationID; got != id {
+			t.Errorf("GET %s: got the operation %q, want %q", path, got, id)
+		}
+	}
+}
 
 // What answers may take, in bytes: what stays of the first to /openapi/v3, most of which are compiled types; all that is allocated
 // for it; and what stays when all documents have been asked for in all forms.

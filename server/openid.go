@@ -10,7 +10,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/scheme/codec"
 )
+
+// keySetType is the media type of the keys that verify tokens.
+const keySetType = "application/jwk-set+json"
 
 // addIssuerPaths serves what others need to verify tokens of service accounts. An issuer that is no URL cannot say where that is:
 // then there is nothing, as in kube-apiserver.
@@ -21,18 +25,17 @@ func (s *Server) addIssuerPaths(c completed) error {
 		s.log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
-	const keySet, document = "application/jwk-set+json", "application/json"
-	err := s.Core.Paths.Handle(authn.KeysPath, produces(keySet, answered(func(w http.ResponseWriter, _ *http.Request) error {
+	err := s.Core.Paths.Handle(authn.KeysPath, produces(keySetType, answered(func(w http.ResponseWriter, _ *http.Request) error {
 		set, err := keys.Keys().KeySet()
 		if err != nil {
 			return err
 		}
-		return writePublic(w, keySet, set, keys.MaxAge())
+		return writePublic(w, keySetType, set, keys.MaxAge())
 	})))
 	if err != nil {
 		return err
 	}
-	return s.Core.Paths.Handle(authn.DiscoveryPath, produces(document, answered(func(w http.ResponseWriter, _ *http.Request) error {
+	return s.Core.Paths.Handle(authn.DiscoveryPath, produces(codec.JSONType, answered(func(w http.ResponseWriter, _ *http.Request) error {
 		url := sa.KeysURL
 		if url == "" {
 			url = "https://" + s.external(&c.Serving) + authn.KeysPath
@@ -41,7 +44,7 @@ func (s *Server) addIssuerPaths(c completed) error {
 		if err != nil {
 			return err
 		}
-		return writePublic(w, document, body, keys.MaxAge())
+		return writePublic(w, codec.JSONType, body, keys.MaxAge())
 	})))
 }
 

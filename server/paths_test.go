@@ -177,3 +177,28 @@ func TestIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedWatchWarns wants a watch that is refused to say that the resource is deprecated, also
+// of what can only be listed. The words are kube-apiserver's.
+func TestRefusedWatchWarns(t *testing.T) {
+	p := newInProcess(t)
+	const endpoints, statuses = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", "v1 ComponentStatus is deprecated in v1.19+"
+	for _, tt := range []struct {
+		path, warning, message string
+		code                   int
+	}{
+		{"/api/v1/endpoints?watch=1&fieldSelector=a.b%3Dc", endpoints, `"a.b" is not a known field selector: only "metadata.name", "metadata.namespace"`, 400},
+		{"/api/v1/endpoints?watch=1&limit=x", endpoints, `strconv.ParseInt: parsing "x": invalid syntax`, 400},
+		{"/api/v1/componentstatuses?watch=1", statuses, `watch is not supported on resources of kind "componentstatuses"`, 405},
+		{"/api/v1/componentstatuses?watch=1&limit=x", statuses, `strconv.ParseInt: parsing "x": invalid syntax`, 400},
+		{"/api/v1/componentstatuses?watch=1&resourceVersion=1", statuses, `watch is not supported on resources of kind "componentstatuses"`, 405},
+	} {
+		w := p.serve(p.request("GET", tt.path, http.NoBody))
+		if got := status(w.Body.String()); w.Code != tt.code || got.Message != tt.message {
+			t.Errorf("%s: got %d %q, want %d %q", tt.path, w.Code, got.Message, tt.code, tt.message)
+		}
+		if got, want := w.Header().Get("Warning"), "299 - \""+tt.warning+"\""; got != want {
+			t.Errorf("%s: got the warning %s, want %s", tt.path, got, want)
+		}
+	}
+}

@@ -41,3 +41,75 @@ func TestRuleMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Canoe is a kind whose hub demands little.
+type Canoe struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty"`
+	Seats           int32  `json:"seats,omitempty" check:"max=9"`
+	Paint           string `json:"paint,omitempty"`
+}
+
+// AlphaCanoe is another version of it, which demands more.
+type AlphaCanoe struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty"`
+	Seats           int32  `json:"seats,omitempty" check:"min=0,max=1"`
+	Paint           string `json:"paint,omitempty" check:"immutable" rule:"self != 'pink'" message:"not pink"`
+}
+
+// BetaCanoe is a version that demands what the hub demands.
+type BetaCanoe struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata,omitempty"`
+	Seats           int32  `json:"seats,omitempty" check:"max=9"`
+	Paint           string `json:"paint,omitempty"`
+}
+
+// TestVersionChecks: what the tags of a version demand holds for whoever writes in that version,
+// and for nobody else.
+func TestVersionChecks(t *testing.T) {
+	const group = "canoes.example.com"
+	p := newInProcess(t, func(c *server.Config) {
+		c.API.Core = true
+		c.API.Groups = []server.Group{{
+			Name: group,
+			AddToScheme: func(s *scheme.Scheme) {
+				s.AddKnownTypes(meta.GroupVersion{Group: group, Version: "v1"}, &Canoe{})
+				s.AddKnownType(meta.GroupVersionKind{Group: group, Version: "v1alpha1", Kind: "Canoe"}, &AlphaCanoe{})
+				s.AddKnownType(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: "Canoe"}, &BetaCanoe{})
+			},
+			Resources: []registry.Resource{registry.Typed(registry.ResourceOf[*Canoe]{
+				GroupResource: meta.GroupResource{Group: group, Resource: "canoes"}, Kind: "Canoe", Namespaced: true,
+			})},
+		}}
+	})
+	const tooMany, pink = "seats: Invalid value: 7: must be less than or equal to 1", `paint: Invalid value: "pink": not pink`
+	for _, tt := range []struct {
+		method, version, fields string
+		wrong                   string // all that is wrong; "" if nothing is
+	}{
+		{"POST", "v1alpha1", `"seats":7`, tooMany},
+		{"POST", "v1beta1", `"seats":10`, "seats: Invalid value: 10: must be less than or equal to 9"},
+		{"POST", "v1alpha1", `"seats":7,"paint":"pink"`, "[" + tooMany + ", " + pink + "]"},
+		{"POST", "v1", `"seats":7`, ""},
+		{"PATCH", "v1alpha1", `"seats":1,"paint":"pink"`, `[paint: Invalid value: "pink": field is immutable, ` + pink + "]"},
+		{"PATCH", "v1alpha1", `"seats":7`, tooMany},
+		{"PATCH", "v1beta1", `"paint":"red"`, ""},
+		{"PATCH", "v1alpha1", `"seats":1,"paint":"blue"`, `paint: Invalid value: "blue": field is immutable`},
+		{"PATCH", "v1alpha1", `"seats":1`, ""},
+	} {
+		at := "/apis/" + group + "/" + tt.version + "/namespaces/ns/canoes"
+		if tt.method != "POST" {
+			at += "/a"
+		}
+		code, answer := p.do(tt.method, at, `{"apiVersion":"`+group+"/"+tt.version+`","kind":"Canoe","metadata":{"name":"a"},`+tt.fields+`}`)
+		want := ""
+		if tt.wrong != "" {
+			want = `Canoe.canoes.example.com "a" is invalid: ` + tt.wrong
+		}
+		if got := status(answer).Message; got != want || (code == 422) != (want != "") {
+			t.Errorf("%s in %s of %s: got %d %s, want %q", tt.method, tt.version, tt.fields, code, got, want)
+		}
+	}
+}

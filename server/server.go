@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/client"
@@ -199,6 +200,9 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	for i := range all {
 		all[i].register(d.scheme)
 	}
+	if c.API.Core {
+		d.scheme.AddOptions(api.Others()...)
+	}
 	if err := d.scheme.Complete(); err != nil {
 		return nil, err
 	}
@@ -232,7 +236,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{d.resources})
-	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs)
+	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
 	d.schemas.AskRemote = d.aggregator.docs.askV2
 	version := VersionInfo(c.API.Version)
 	version.MinCompatibilityMinor = strconv.Itoa(minor)
@@ -244,6 +248,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	if err != nil {
 		return d, err
 	}
+	c.tellAbsence(groups)
 	for i := range groups {
 		on := d.core
 		switch groups[i].Name {
@@ -256,6 +261,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 			return d, err
 		}
 	}
+	warnOfNamespaces(groups, t, c.Log)
 	return d, d.resources.openNodePorts(nodePorts)
 }
 
@@ -281,11 +287,19 @@ func (s *Server) populate(c completed) error {
 	if err := s.addEncryptionReload(); err != nil {
 		return err
 	}
+	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
+		return err
+	}
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
 	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
+	}
+	if !c.API.Without.PriorityAndFairness {
+		if err := s.addFlowStatus(); err != nil {
+			return err
+		}
 	}
 	if err := s.addKubernetesService(c); err != nil {
 		return err
@@ -302,7 +316,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck()); err != nil {
+	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck(), s.addDefragment()); err != nil {
 		return err
 	}
 	if c.Setup != nil {

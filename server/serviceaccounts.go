@@ -23,6 +23,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -61,7 +62,7 @@ func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registere
 	}
 	var keys []crypto.PublicKey
 	for _, file := range sa.KeyFiles {
-		data, err := os.ReadFile(file)
+		data, err := configfile.Read(file)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registere
 }
 
 func readSigningKey(file string) (crypto.Signer, error) {
-	data, err := os.ReadFile(file)
+	data, err := configfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (s *Server) lastChanges(of []meta.GroupResource) []storage.Revision {
 
 func (s *Server) addressRepair(c core.Config, grace time.Duration) *repair {
 	const name = "ipallocator-repair-controller"
-	log := s.log.Named(name)
+	log := s.loopLog(name)
 	events := controller.NewRecorder(s.client, name, log)
 	r := core.NewAddressRepair(c, grace, func(ctx context.Context, e core.RepairEvent) {
 		log.Warn(e.Message, zap.String("reason", e.Reason))

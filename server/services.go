@@ -18,6 +18,10 @@ const defaultServiceRange = "10.0.0.0/24"
 // leastServiceBits is how many bits the addresses of the first range must differ in at least.
 const leastServiceBits = 3
 
+// fixedServiceBits is how many bits the addresses of the first range must share at least.
+// kube-apiserver takes a larger range for one without addresses.
+const fixedServiceBits = 2
+
 func (c ServicesConfig) complete() ServicesConfig {
 	if len(c.ClusterIPRanges) == 0 {
 		c.ClusterIPRanges = []string{defaultServiceRange}
@@ -31,6 +35,9 @@ func (c ServicesConfig) nodePorts() (ports.Span, error) {
 	span, err := ports.ParseSpan(c.NodePortRange)
 	if err != nil {
 		return ports.Span{}, fmt.Errorf("service node port range: %w", err)
+	}
+	if span.Contains(0) { // a service whose node port is 0 has none
+		return ports.Span{}, fmt.Errorf("service node port range: %v must be between 1 and 65535, inclusive: 0 is no node port", span)
 	}
 	return span, nil
 }
@@ -48,7 +55,7 @@ func (c ServicesConfig) ranges() ([]netip.Prefix, error) {
 			return nil, errors.New("service-cluster-ip-range[0] is not a valid cidr")
 		case len(wrong) > 0:
 			return nil, fmt.Errorf("service-cluster-ip-range[%d] is not an ip net", i)
-		case i == 0 && p.Addr().BitLen()-p.Bits() < leastServiceBits:
+		case i == 0 && (p.Addr().BitLen()-p.Bits() < leastServiceBits || p.Bits() < fixedServiceBits):
 			return nil, fmt.Errorf("error determining service IP ranges for primary service cidr: "+
 				"the service cluster IP range must be at least %d IP addresses", 1<<leastServiceBits)
 		}
@@ -77,7 +84,7 @@ func (s *Server) addServiceAddresses(c *completed) error {
 	if err := s.addServiceRepairs(addresses, s.nodePortRepair()); err != nil {
 		return err
 	}
-	log := s.log.Named("kubernetes-service-cidr-controller")
+	log := s.loopLog("kubernetes-service-cidr-controller")
 	d := &controller.DefaultServiceCIDR{
 		Client: s.client, Name: core.DefaultServiceCIDR, Log: log,
 		Events: controller.NewRecorder(s.client, "kubernetes-service-cidr-controller", log),

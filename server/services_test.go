@@ -52,6 +52,21 @@ func (p *inProcess) createService(name, spec string) []string {
 	return svc.Spec.ClusterIPs
 }
 
+// TestAddressesAreOwned looks who owns the fields of the IPAddress that a service has.
+func TestAddressesAreOwned(t *testing.T) {
+	p := cluster(t, "10.0.0.0/24")
+	got := p.must("GET", addressesPath+"/"+p.createService("a", `{}`)[0], "")
+	for _, want := range []string{
+		`"managedFields":[{"manager":"coracle","operation":"Update","apiVersion":"networking.k8s.io/v1",`,
+		`"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +
+			`"f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}}]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+}
+
 func serviceJSON(name, spec string) string {
 	if !strings.Contains(spec, `"ports"`) {
 		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "}"), ",") + `,"ports":[{"port":80}]}`
@@ -359,6 +374,8 @@ func TestServiceRanges(t *testing.T) {
 	}{
 		{"10.0.0.0/24", ""}, {"10.0.0.0/29,fd00::/108", ""}, {"fd00::/64,10.0.0.0/8", ""},
 		{"x", "service-cluster-ip-range[0] is not a valid cidr"},
+		{"0.0.0.0/2", ""}, {"0.0.0.0/1", "the service cluster IP range must be at least 8 IP addresses"},
+		{"0.0.0.0/0,fd00::/108", "the service cluster IP range must be at least 8 IP addresses"},
 		{"10.0.0.0/30", "the service cluster IP range must be at least 8 IP addresses"},
 		{"10.0.0.0/24,10.1.0.0/24", "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family"},
 		{"10.0.0.0/24,x", "service-cluster-ip-range[1] is not an ip net"},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,10 +167,12 @@ func TestUnneededBody(t *testing.T) {
 		for _, request := range []string{
 			"GET /version", "GET /openapi/v2", "GET /none", "POST /version", "GET /api/v1/watch", "GET /version?timeout=x", "DELETE /api/v1/none",
 			"POST /api/v1/namespaces/default/pods/p/exec", "GET /api/v1/none?watch=1", "PUT /api/v1/namespaces/default/pods/p/proxy",
+			"OPTIONS *",
 		} {
 			for _, more := range []string{
 				"Content-Length: 10\r\n\r\n", "Content-Length: 1000000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
 				"Content-Length: 10\r\nAuthorization: Bearer nobody\r\n\r\n", "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n",
+				"Content-Length: 10\r\nExpect: more\r\n\r\n",
 			} {
 				c := p.dial(request + " HTTP/1.1\r\nHost: x\r\n" + more)
 				if answer, took := until(c); !strings.HasPrefix(answer, "HTTP/1.1 ") || strings.HasPrefix(answer, "HTTP/1.1 100") || took > soon {
@@ -191,6 +194,37 @@ func TestUnneededBody(t *testing.T) {
 			}
 			io.Copy(io.Discard, resp.Body)
 			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// TestStrangersBodies: strangers who are more than there are places for their refusals, and whose
+// bodies stay away, lose their connections as soon as those who are answered.
+func TestStrangersBodies(t *testing.T) {
+	const strangers = 400
+	overPipes(t, func(t *testing.T, p *pipes) {
+		var all sync.WaitGroup
+		var answered, late atomic.Int64
+		for range strangers {
+			all.Go(func() {
+				c := p.dial("GET /api/v1/watch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+				defer c.Close()
+				_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+				answer, took := until(c)
+				if strings.HasPrefix(answer, "HTTP/1.1 500 ") {
+					answered.Add(1)
+				}
+				if took > 3*time.Second {
+					late.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := answered.Load(); n == 0 || n == strangers {
+			t.Errorf("%d of %d are answered, want some", n, strangers)
+		}
+		if n := late.Load(); n > 0 {
+			t.Errorf("%d of %d are connected for longer than 3 s", n, strangers)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -85,19 +86,23 @@ func stepsOf(tb testing.TB, gvk meta.GroupVersionKind, body, change string) map[
 		}
 	}
 	bare, obj, old := decode(), decode(), decode()
-	must(k.Default(obj))
-	must(k.Default(old))
+	must(k.Default(context.Background(), obj))
+	must(k.Default(context.Background(), old))
 	stored, err := k.Append(nil, obj, codec.Media{})
 	must(err)
 	buf := make([]byte, 0, 2*len(stored))
 	typ := kind.In(k, gvk.Version).Type()
 	return map[string]func(){
-		"decode":    func() { decode() },
-		"copy":      func() { scheme.Copy(bare) },
-		"default":   func() { must(k.Default(scheme.Copy(bare))) },
-		"encode":    func() { _, err := k.Append(buf, obj, codec.Media{}); must(err) },
-		"create":    func() { must(append(k.Check(obj, nil), strategy.Validate(obj, nil)...).ToAggregate()) },
-		"update":    func() { must(append(k.Check(obj, old), strategy.Validate(obj, old)...).ToAggregate()) },
+		"decode":  func() { decode() },
+		"copy":    func() { scheme.Copy(bare) },
+		"default": func() { must(k.Default(context.Background(), scheme.Copy(bare))) },
+		"encode":  func() { _, err := k.Append(buf, obj, codec.Media{}); must(err) },
+		"create": func() {
+			must(append(k.Check(context.Background(), obj, nil, gvk.Version), strategy.Validate(obj, nil)...).ToAggregate())
+		},
+		"update": func() {
+			must(append(k.Check(context.Background(), obj, old, gvk.Version), strategy.Validate(obj, old)...).ToAggregate())
+		},
 		"warn":      func() { strategy.Warnings(obj, nil) },
 		"strategic": func() { _, err := patch.Strategic(stored, []byte(change), typ, nil); must(err) },
 		"merge":     func() { _, err := patch.Merge(stored, []byte(change), nil); must(err) },

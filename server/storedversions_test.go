@@ -21,7 +21,7 @@ var introducedLate = []struct {
 	want         [4]string
 }{
 	{"admissionregistration.k8s.io/v1/mutatingadmissionpolicies", `{"metadata":{"name":"a"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]},
-		"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[]"}}]}}`, [4]string{"v1alpha1", "v1beta1", "v1beta1", "v1"}},
+		"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'remove', path: '/spec/a'}]"}}]}}`, [4]string{"v1alpha1", "v1beta1", "v1beta1", "v1"}},
 	{"admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings", `{"metadata":{"name":"a"},"spec":{"policyName":"a"}}`, [4]string{"v1alpha1", "v1beta1", "v1beta1", "v1"}},
 	{"resource.k8s.io/v1/deviceclasses", `{"metadata":{"name":"a"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}}`, [4]string{"v1beta2", "v1", "v1", "v1"}},
 	{"resource.k8s.io/v1/namespaces/ns/resourceclaims", `{"metadata":{"name":"a"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"a"}}]}}}`, [4]string{"v1beta2", "v1", "v1", "v1"}},

@@ -75,6 +75,7 @@ func serveHTTP2(srv *http.Server) error {
 	}
 	srv.TLSNextProto[http2.NextProtoTLS] = func(srv *http.Server, tc *tls.Conn, h http.Handler) {
 		c := connOf(tc)
+		c.frames = true
 		h2.ServeConn(&framed{Conn: tc, counted: c, left: len(http2.ClientPreface)}, &http2.ServeConnOpts{
 			Context: context.WithValue(context.Background(), connKey{}, c), BaseConfig: srv, Handler: h,
 		})
@@ -141,11 +142,14 @@ func (f *framed) reset() {
 }
 
 // paced is a handler that gives the streams of HTTP/2 back whose requests have ended. Nobody waits for what has been taken
-// back before it began.
+// back before it began. Of HTTP/1 it tells the connection that its request has come to a handler.
 func paced(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
 		if r.ProtoMajor != 2 || !ok {
+			if ok {
+				c.unheard.Store(false)
+			}
 			h.ServeHTTP(w, r)
 			return
 		}

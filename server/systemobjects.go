@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/flows"
 )
 
 // systemObjects exist in every cluster that has their resource. They are made by post-start hooks.
@@ -24,6 +25,7 @@ var systemObjects = []struct {
 	{"start-system-namespaces-controller", []meta.GroupResource{namespaces}, addSystemNamespaces, keepSystemNamespaces},
 	{"start-legacy-token-tracking-controller", []meta.GroupResource{configMaps, namespaces, secrets}, addTracking, keepTracking},
 	{"scheduling/bootstrap-system-priority-classes", []meta.GroupResource{priorityClasses}, addSystemClasses, nil},
+	{"priority-and-fairness-config-producer", []meta.GroupResource{flowSchemas, priorityLevels}, addFlows, keepFlows},
 	{"rbac/bootstrap-roles", []meta.GroupResource{clusterRoleResource.GroupResource()}, addBootstrapRoles, nil},
 }
 
@@ -84,7 +86,7 @@ func keepSystemNamespaces(ctx context.Context, s *Server) {
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 			return 0, addSystemNamespaces(ctx, s)
 		},
-		Log: s.log.Named("system-namespaces"),
+		Log: s.loopLog("system-namespaces"),
 	}.Run(ctx)
 }
 
@@ -116,4 +118,34 @@ func addMissing[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVer
 		s.log.Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
 	}
 	return nil
+}
+
+func (s *Server) flowKeeper() *flows.Keeper {
+	return &flows.Keeper{Client: s.client, Log: s.log.Named("flows")}
+}
+
+func addFlows(ctx context.Context, s *Server) error { return s.flowKeeper().Ensure(ctx) }
+
+func keepFlows(ctx context.Context, s *Server) { s.flowKeeper().Run(ctx) }
+
+// addFlowStatus adds the hook that has the status of flow schemas kept, if there are any. It begins
+// when the server is ready: the first look then finds all levels.
+func (s *Server) addFlowStatus() error {
+	if s.Store(flowSchemas) == nil || s.Store(priorityLevels) == nil {
+		return nil
+	}
+	return s.AddPostStartHook(Hook{Name: "priority-and-fairness-config-consumer", Run: func(context.Context, *Server) error {
+		s.life.controllers.run(func(ctx context.Context) {
+			select {
+			case <-s.Ready():
+			case <-ctx.Done():
+				return
+			}
+			log := s.log.Named("flows")
+			in := controller.NewInformers(ctx, s.client, log)
+			(&flows.Dangling{Informers: in, Log: log}).Run(ctx)
+			in.Wait()
+		})
+		return nil
+	}})
 }

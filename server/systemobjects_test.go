@@ -2,26 +2,30 @@ package server_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// appears waits until a change makes an object what ok wants.
-func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) {
+// appears waits until a change makes an object what ok wants, and returns the object.
+func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
 		if err == nil && ev.Type != client.Deleted && ok(ev.Object) {
-			return
+			return ev.Object
 		}
 	}
-	t.Errorf("%s is not what it is waited for", name)
+	t.Fatalf("%s is not what it is waited for", name)
+	return found
 }
 
 // TestStandingObjects are there, and come again.
@@ -44,5 +48,45 @@ func TestStandingObjects(t *testing.T) {
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		appears(t, maps.In(namespace), "kube-root-ca.crt", func(m *corev1.ConfigMap) bool { return m.Data["ca.crt"] == string(s.CAPEM) })
 		appears(t, accounts.In(namespace), "default", func(*corev1.ServiceAccount) bool { return true })
+	}
+}
+
+// TestFlowsAtStart: a server that is ready has the flow schemas and priority levels that every
+// cluster has, and soon says of each schema that its level exists.
+func TestFlowsAtStart(t *testing.T) {
+	s := servertest.Start(t)
+	c, gv := s.Server.Client(), flowcontrolv1.GroupVersion
+	schemas := client.For[*flowcontrolv1.FlowSchema](c, gv.WithResource("flowschemas"))
+	levels := client.For[*flowcontrolv1.PriorityLevelConfiguration](c, gv.WithResource("prioritylevelconfigurations"))
+	list, err := schemas.List(t.Context(), meta.ListOptions{})
+	if err != nil || len(list.Items) != 11 {
+		t.Fatalf("got %d flow schemas and %v, want 11", len(list.Items), err)
+	}
+	if l, err := levels.List(t.Context(), meta.ListOptions{}); err != nil || len(l.Items) != 8 {
+		t.Errorf("got %d priority levels and %v, want 8", len(l.Items), err)
+	}
+	for _, fs := range list.Items {
+		appears(t, schemas, fs.Name, func(fs *flowcontrolv1.FlowSchema) bool {
+			is := fs.Status.Conditions
+			return len(is) == 1 && is[0].Type == flowcontrolv1.FlowSchemaConditionDangling && is[0].Status == flowcontrolv1.ConditionFalse
+		})
+	}
+}
+
+// TestNoFlowStatus: a server that is told to do nothing by flow schemas makes them, and leaves
+// their status alone.
+func TestNoFlowStatus(t *testing.T) {
+	s := servertest.Start(t, server.Config{API: server.APIConfig{Without: server.WithoutConfig{PriorityAndFairness: true}}})
+	_, body := ask(t, s, "/readyz?verbose", nil, "Authorization", "Bearer "+s.Token)
+	if !strings.Contains(body, "priority-and-fairness-config-producer") || strings.Contains(body, "priority-and-fairness-config-consumer") {
+		t.Errorf("got %s", body)
+	}
+}
+
+// TestNoFlows: a server without the group starts, and makes nothing.
+func TestNoFlows(t *testing.T) {
+	s := servertest.Start(t, server.Config{API: server.APIConfig{Runtime: map[string]string{"flowcontrol.apiserver.k8s.io/v1": "false"}}})
+	if code, body := ask(t, s, "/readyz?verbose", nil, "Authorization", "Bearer "+s.Token); code != 200 || strings.Contains(body, "priority-and-fairness") {
+		t.Errorf("got %d %s", code, body)
 	}
 }

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -47,19 +49,36 @@ func (o *tokenObjects) Object(resource, namespace, name string) authn.Object {
 
 // Used implements authn.Objects.
 func (o *tokenObjects) Used(ctx context.Context, namespace, secret, day string) {
-	view, err := registry.ViewOf[*corev1.Secret](o.stores.Store(secrets))
-	if err == nil {
-		_, err = view.Update(ctx, namespace, secret, false, func(s *corev1.Secret) error {
-			if s.Labels == nil {
-				s.Labels = map[string]string{}
-			}
-			s.Labels[authn.LastUsedLabel] = day
-			return nil
-		})
-	}
-	if err != nil {
+	if err := o.label(ctx, namespace, secret, authn.LastUsedLabel, day); err != nil {
 		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace), zap.String("secret", secret), zap.Error(err))
 	}
+}
+
+// label puts a label on a secret.
+func (o *tokenObjects) label(ctx context.Context, namespace, secret, label, value string) error {
+	store := o.stores.Store(secrets)
+	if store == nil {
+		return fmt.Errorf("the server has no %s", secrets)
+	}
+	_, _, err := store.Update(ctx, &request.Write{
+		Namespace: namespace, Name: secret, Manager: registry.ServerManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
+			if cur.Encoded == nil { // it is gone, and an update would make another
+				return nil, meta.NewNotFound(secrets, secret)
+			}
+			obj, err := cur.Object()
+			if err != nil {
+				return nil, err
+			}
+			m := obj.GetObjectMeta()
+			if m.Labels == nil {
+				m.Labels = map[string]string{}
+			}
+			m.Labels[label] = value
+			return obj, nil
+		},
+	})
+	return err
 }
 
 // secret reads a secret.

@@ -235,6 +235,9 @@ func TestSecretTokens(t *testing.T) {
 	}
 	if got := p.must("GET", "/api/v1/namespaces/ns/secrets/s", ""); !strings.Contains(got, `"kubernetes.io/legacy-token-last-used":"`+time.Now().UTC().Format(time.DateOnly)) {
 		t.Errorf("got %s, want the day on it", got)
+	} else if owned := `"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/legacy-token-last-used":{}}}}`; !strings.Contains(got, owned) ||
+		!strings.Contains(got, `{"manager":"coracle","operation":"Update","apiVersion":"v1",`) {
+		t.Errorf("got %s, want an owner of the label", got)
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"metadata":{"labels":{"kubernetes.io/legacy-token-invalid-since":"2026-01-01"}}}`)
 	if p.known(token) {

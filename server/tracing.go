@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
@@ -36,7 +36,7 @@ const maxSamplingRate = 1_000_000
 
 // readTracing reads and judges a file, in kube-apiserver's words.
 func readTracing(file string) (*tracingConfiguration, error) {
-	data, err := os.ReadFile(file)
+	data, err := configfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("failed to read tracing config: unable to read tracing configuration from %q: %w", file, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
 // watchedFile is a file that is read again when it changes.
@@ -18,13 +20,19 @@ type watchedFile struct {
 func readWatched(file string) (*watchedFile, error) {
 	f := &watchedFile{file: file, seen: stat(file)} // in this order: a change while it is read comes later
 	var err error
-	f.data, err = os.ReadFile(file)
+	f.data, err = configfile.Read(file)
 	return f, err
 }
 
-// follow reads the file again when it changes, until ctx ends. use puts other content in force, or says why it cannot, and whether
-// trying again would not help; done is told what came of it. Of a file that cannot be read it is told once.
+// follow reads the file again whenever it changes, until ctx ends. It calls use with changed content
+// and then done with the result. If use fails and reports lasting, the same content is not tried
+// again. If the file cannot be read, done is called once. A pipe can be read once only, so it is not
+// followed.
 func (f *watchedFile) follow(ctx context.Context, use func(ctx context.Context, data []byte) (lasting bool, err error), done func(data []byte, err error)) {
+	if f.seen != nil && !f.seen.Mode().IsRegular() {
+		<-ctx.Done()
+		return
+	}
 	again := false
 	for {
 		select {
@@ -37,7 +45,7 @@ func (f *watchedFile) follow(ctx context.Context, use func(ctx context.Context, 
 			continue
 		}
 		f.seen = seen
-		data, err := os.ReadFile(f.file)
+		data, err := configfile.Read(f.file)
 		if err == nil && bytes.Equal(data, f.data) {
 			again = false
 			continue

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
@@ -193,5 +199,66 @@ func TestEventsForEver(t *testing.T) {
 		if got := store.asked.Load(); got != want {
 			t.Errorf("EventTTL %v: got %d leases, want %d", ttl, got, want)
 		}
+	}
+}
+
+// TestWithoutCore serves an API of one's own alone: whoever is judged by roles can ask what they
+// may do, and who they are. That there are no namespaces is said once.
+func TestWithoutCore(t *testing.T) {
+	const group = "punts.example.com"
+	config := func(modes ...string) (server.Config, *observer.ObservedLogs) {
+		log, lines := observer.New(zap.WarnLevel)
+		return server.Config{
+			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Log: zap.New(log),
+			Authorization: server.AuthorizationConfig{Modes: modes},
+			API: server.APIConfig{Groups: []server.Group{{
+				Name:        group,
+				AddToScheme: func(s *scheme.Scheme) { s.AddKnownTypes(meta.GroupVersion{Group: group, Version: "v1"}, &Canoe{}) },
+				Resources: []registry.Resource{registry.Typed(registry.ResourceOf[*Canoe]{
+					GroupResource: meta.GroupResource{Group: group, Resource: "canoes"}, Kind: "Canoe", Namespaced: true,
+				})},
+			}}},
+		}, lines
+	}
+	const (
+		reviews = "/apis/authorization.k8s.io/v1/"
+		ask     = `{"spec":{"resourceAttributes":{"group":"punts.example.com","resource":"canoes","verb":"create","namespace":"a"}%s}}`
+	)
+	for _, tt := range []struct {
+		modes   []string
+		served  bool
+		allowed string // to the user alice
+	}{
+		{[]string{server.AuthorizeByRoles}, true, `"allowed":false`}, {[]string{server.AuthorizeNever, server.AuthorizeByRoles}, true, `"allowed":false`},
+		{[]string{server.AuthorizeAlways}, false, ""},
+	} {
+		cfg, lines := config(tt.modes...)
+		s := servertest.Start(t, cfg)
+		raw := (&harbor{s, t}).raw
+		for path, body := range map[string]string{
+			reviews + "selfsubjectaccessreviews":                fmt.Sprintf(ask, ""),
+			reviews + "subjectaccessreviews":                    fmt.Sprintf(ask, `,"user":"alice"`),
+			reviews + "namespaces/a/localsubjectaccessreviews":  fmt.Sprintf(ask, `,"user":"alice"`),
+			reviews + "selfsubjectrulesreviews":                 `{"spec":{"namespace":"a"}}`,
+			"/apis/authentication.k8s.io/v1/selfsubjectreviews": `{}`,
+			"/apis/authentication.k8s.io/v1/tokenreviews":       `{"spec":{"token":"t"}}`,
+		} {
+			code, answer := raw("POST", path, body)
+			if served := code == http.StatusCreated; served != tt.served || !served && code != http.StatusNotFound {
+				t.Errorf("%v: %s: got %d %s", tt.modes, path, code, answer)
+			}
+			if strings.Contains(body, "alice") && !strings.Contains(string(answer), tt.allowed) {
+				t.Errorf("%v: %s: got %s, want %s", tt.modes, path, answer, tt.allowed)
+			}
+		}
+		if n := lines.FilterMessageSnippet("there are no namespaces here").Len(); n != 1 {
+			t.Errorf("%v: the log says %d times that there are no namespaces", tt.modes, n)
+		}
+	}
+	cfg, lines := config()
+	cfg.API.Core = true
+	servertest.Start(t, cfg)
+	if n := lines.FilterMessageSnippet("namespaces").Len(); n != 0 {
+		t.Errorf("with Core: %v", lines.All())
 	}
 }

@@ -21,7 +21,6 @@ var waiting = map[string]wait{
 	"admission-policy/conditions-and-variables": {policies, nil},
 	"admission-policy/deny":                     {policies, nil},
 	"admission-policy/mutating":                 {policies, nil},
-	"admission-policy/objects":                  {policies, nil},
 	"admission-policy/params":                   {policies, nil},
 	"admission-policy/warn-and-audit":           {policies, nil},
 	"discovery/aggregated-apis":                 {kubelets, []int{1}},

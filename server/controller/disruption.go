@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func (d *Disruption) Run(ctx context.Context) {
 	loops.Go(func() {
 		Loop{Source: d.pods.Source(announced), Reconcile: d.calm, After: after, Log: d.Log}.Run(ctx)
 	})
+	loops.Go(func() {
+		Loop{Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log}.Run(ctx)
+	})
 	loops.Wait()
 }
 
@@ -83,6 +87,32 @@ func (d *Disruption) counting(name Name, before, now *podView) []Name {
 		}
 	})
 	return list
+}
+
+// labelled names a pod that is new or has other labels: other budgets may count it.
+func labelled(name Name, before, now *podView) []Name {
+	if now == nil || before != nil && maps.Equal(before.Labels, now.Labels) {
+		return nil
+	}
+	return []Name{name}
+}
+
+// warn says of a pod that several budgets count it: it cannot be evicted. The text is Kubernetes',
+// though all its budgets are kept up to date here.
+func (d *Disruption) warn(ctx context.Context, name Name) (again time.Duration, err error) {
+	pod := d.pods.Get(name)
+	if pod == nil {
+		return 0, nil
+	}
+	budgets := d.counting(name, nil, pod)
+	if len(budgets) < 2 {
+		return 0, nil
+	}
+	first := slices.MinFunc(budgets, func(a, b Name) int { return strings.Compare(a.Name, b.Name) })
+	about := corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: pod.UID}
+	d.events.Event(ctx, about, corev1.EventTypeWarning, "MultiplePodDisruptionBudgets", fmt.Sprintf(
+		"Pod %q/%q matches multiple PodDisruptionBudgets.  Chose %q arbitrarily.", name.Namespace, name.Name, first.Name))
+	return 0, nil
 }
 
 // count brings the status of a budget up to date.

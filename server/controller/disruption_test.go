@@ -2,6 +2,8 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,4 +180,38 @@ func TestStaleDisruptionTarget(t *testing.T) {
 	if c := kept.Status.Condition(corev1.DisruptionTarget); c.Status != corev1.ConditionTrue {
 		t.Errorf("what a kubelet has announced is %+v, want it as it was", c)
 	}
+}
+
+// TestDisruptionSeveralBudgets says of a pod that several budgets count it, and of others nothing.
+func TestDisruptionSeveralBudgets(t *testing.T) {
+	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{}, nil)
+	other := &policyv1.PodDisruptionBudget{ObjectMeta: meta.ObjectMeta{Name: "other"}}
+	other.Spec.Selector = &meta.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
+	if _, err := w.budgets().Create(t.Context(), other, meta.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b", "other"} { // the controller knows both
+		follow(w, w.budgets(), name, "a first count", func(b *policyv1.PodDisruptionBudget) bool { return b.Status.ObservedGeneration == b.Generation })
+	}
+	for name, labels := range map[string]map[string]string{"one": {"app": "a"}, "both": {"app": "a", "tier": "web"}, "later": {"app": "a"}} {
+		create(w, "pods", &corev1.Pod{
+			ObjectMeta: meta.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		})
+	}
+	w.patch("pods", "", "later", `{"metadata":{"labels":{"tier":"web"}}}`)
+	warned := func(pod string) string {
+		return `Pod "n"/"` + pod + `" matches multiple PodDisruptionBudgets.  Chose "b" arbitrarily.`
+	}
+	awaitList(w, resourceOf[*corev1.Event](w, "events"), func(list []*corev1.Event) string {
+		var got []string
+		for _, ev := range list {
+			if ev.Reason == "MultiplePodDisruptionBudgets" && ev.Type == corev1.EventTypeWarning && ev.InvolvedObject.Kind == "Pod" {
+				got = append(got, ev.Message)
+			}
+		}
+		if slices.Sort(got); slices.Equal(got, []string{warned("both"), warned("later")}) {
+			return ""
+		}
+		return fmt.Sprintf("got the warnings %q", got)
+	})
 }

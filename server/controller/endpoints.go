@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Endpoints keeps the Endpoints of services with a selector: the addresses of the pods that are selected, of the service's first
-// family, at most maxAddresses. Endpoints without a service go when their service does, and when this begins.
+// Endpoints keeps the Endpoints of services with a selector: the addresses of the pods that are
+// selected, of the service's first family, at most maxAddresses. Endpoints without a service go
+// when their service does, and soon after this begins.
 type Endpoints struct {
 	client    *client.Client
 	pods      *servicePods
@@ -72,37 +73,58 @@ func (c *Endpoints) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// leftovers is the Source of Endpoints whose service has gone while nobody looked.
+// leftoverGrace is how long Endpoints without a service have been seen so before they are deleted.
+// Those that a client has just written may get their service with its next request.
+const leftoverGrace = 10 * time.Second
+
+// leftovers is the Source of Endpoints whose service has gone while nobody looked: those that have
+// none now, and none after leftoverGrace either.
 func (c *Endpoints) leftovers(ctx context.Context, add func(Name), failed func(error)) {
 	if c.pods.services.Synced(ctx) != nil {
 		return
 	}
+	var first map[Name]meta.UID
 	for {
-		err := c.addLeftovers(ctx, add)
-		if err == nil {
+		found, err := c.alone(ctx)
+		next := leftoverGrace
+		switch {
+		case err != nil:
+			failed(err)
+			next = maxPause // they are harmless
+		case len(found) == 0:
+			return
+		case first == nil:
+			first = found
+		default:
+			for name, uid := range found {
+				if first[name] == uid {
+					add(name)
+				}
+			}
 			return
 		}
-		failed(err)
-		if !pause(ctx, maxPause) { // they are harmless
+		if !pause(ctx, next) {
 			return
 		}
 	}
 }
 
-func (c *Endpoints) addLeftovers(ctx context.Context, add func(Name)) error {
+// alone returns the Endpoints without a service.
+func (c *Endpoints) alone(ctx context.Context) (map[Name]meta.UID, error) {
+	found := map[Name]meta.UID{}
 	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(meta.WithUnread(ctx), meta.ListOptions{}) {
 		if meta.IsUnreadable(err) { // nobody can tell whose they are
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name := Name{e.Namespace, e.Name}
 		if _, election := e.Annotations[annotationLeader]; !election && c.pods.services.Get(name) == nil {
-			add(name)
+			found[name] = e.UID
 		}
 	}
-	return nil
+	return found, nil
 }
 
 func (c *Endpoints) reconcile(ctx context.Context, name Name) (time.Duration, error) {

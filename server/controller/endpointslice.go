@@ -13,17 +13,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller/topology"
 )
 
-// EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods that are selected, with the
-// ports that the service's lead to there, in slices of their own for each family of addresses and each set of ports.
-//
-// A service that wants hints by how much of the cluster each zone has (the annotation service.kubernetes.io/topology-mode) gets
-// none.
+// EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods
+// that are selected, with the ports that the service's lead to there, in slices of their own for
+// each family of addresses and each set of ports. Endpoints get hints about who should use them, by
+// the field trafficDistribution of the service or by its annotation
+// service.kubernetes.io/topology-mode, which goes first.
 type EndpointSlices struct {
 	pods     *servicePods
 	nodes    *Informer[nodeView]
 	slices   *managedSlices
+	hints    *zoneHints
 	recorder *Recorder
 	log      *zap.Logger
 }
@@ -36,8 +38,9 @@ const endpointWorkers = 5
 
 // NewEndpointSlices makes the controller for a run.
 func NewEndpointSlices(in *Informers, log *zap.Logger) *EndpointSlices {
+	nodes := nodesOf(in)
 	return &EndpointSlices{
-		pods: newServicePods(in), nodes: nodesOf(in), slices: newManagedSlices(in, "endpointslice-controller.k8s.io"),
+		pods: newServicePods(in), nodes: nodes, hints: newZoneHints(nodes), slices: newManagedSlices(in, "endpointslice-controller.k8s.io"),
 		recorder: NewRecorder(in.Client(), "endpoint-slice-controller", log), log: log,
 	}
 }
@@ -45,7 +48,7 @@ func NewEndpointSlices(in *Informers, log *zap.Logger) *EndpointSlices {
 // Run works until ctx ends.
 func (c *EndpointSlices) Run(ctx context.Context) {
 	Loop{
-		Source: Join(c.pods.source(), c.slices.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		Source: Join(c.pods.source(), c.slices.source(), c.hints.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices},
 	}.Run(ctx)
 }
@@ -54,9 +57,11 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name Name) (time.Duratio
 	s := c.pods.services.Get(name)
 	if s == nil { // the slices go with their owner
 		c.pods.triggers.forget(name)
+		c.hints.forget(name)
 		return 0, nil
 	}
 	if !s.managed() {
+		c.hints.forget(name)
 		return 0, nil
 	}
 	pods := c.pods.of(name, s)
@@ -65,7 +70,11 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name Name) (time.Duratio
 	if err != nil {
 		return 0, err
 	}
-	changes, missing := c.changes(name, s, pods, existing)
+	news := c.hints.begin(name, s)
+	hint := func(typ discoveryv1.AddressType, all *topology.Slices) {
+		news = append(news, c.hints.hint(name, typ, all)...)
+	}
+	changes, missing := c.changes(name, s, pods, existing, hint)
 	for _, slice := range slices.Concat(changes.create, changes.update) {
 		setTrigger(&slice.ObjectMeta, trigger)
 	}
@@ -76,12 +85,18 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name Name) (time.Duratio
 		c.recorder.Event(ctx, s.reference(name), corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
 			fmt.Sprintf("Error updating Endpoint Slices for Service %s/%s: %v", name.Namespace, name.Name, err))
 	}
+	for _, n := range news {
+		c.recorder.Event(ctx, s.reference(name), n.typ, n.reason, n.message)
+	}
 	return 0, err
 }
 
-// changes returns what has to be written. missing is the error about a pod that cannot be an endpoint because its node is not
-// there, or not yet.
-func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, existing []*discoveryv1.EndpointSlice) (all sliceChanges, missing error) {
+// changes returns what has to be written. missing is the error about a pod that cannot be an
+// endpoint because its node is not there, or not yet. hint gives the endpoints of one type of
+// addresses their hints, if that has to be done for all of them at once.
+func (c *EndpointSlices) changes(
+	name Name, s *serviceView, pods []selected, existing []*discoveryv1.EndpointSlice, hint func(discoveryv1.AddressType, *topology.Slices),
+) (all sliceChanges, missing error) {
 	owner := ownerReference("Service", name, s.UID)
 	labels := s.sliceLabels(name.Name, c.slices.manager)
 	dress := func(slice *discoveryv1.EndpointSlice) bool {
@@ -94,7 +109,12 @@ func (c *EndpointSlices) changes(name Name, s *serviceView, pods []selected, exi
 	}
 	plans := slicePlans{}
 	for _, family := range s.Families {
-		plans.add(discoveryv1.AddressType(family), sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress})
+		typ := discoveryv1.AddressType(family)
+		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress}
+		if s.HintByZone {
+			rules.hint = func(all *topology.Slices) { hint(typ, all) }
+		}
+		plans.add(typ, rules)
 	}
 	var own, foreign []*discoveryv1.EndpointSlice // of a service that is gone
 	for _, slice := range existing {

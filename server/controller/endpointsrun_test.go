@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -91,19 +92,38 @@ func revision(t *testing.T, version string) (n uint64) {
 	return n
 }
 
-// TestEndpointsLeftovers deletes at its start Endpoints whose service has gone.
+// TestEndpointsLeftovers deletes Endpoints whose service has gone before the controller began, and
+// not those whose service comes right after them: the one who writes them both is not to lose the
+// first.
 func TestEndpointsLeftovers(t *testing.T) {
-	store := memory.New(memory.Config{})
-	before := start(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})
-	before.createNamespace()
-	before.byHand("gone", meta.ObjectMeta{})
-	before.byHand("election", meta.ObjectMeta{Annotations: map[string]string{"control-plane.alpha.kubernetes.io/leader": "{}"}})
-	before.byHand("served", meta.ObjectMeta{})
-	before.service("served", withoutSelector)
-	w := start(t, server.Config{Storage: server.StorageConfig{Store: store}})
-	w.wantEndpoints("gone", "none")
-	w.wantEndpoints("election")
-	w.wantEndpoints("served")
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		w.createNamespace("n")
+		endpoints := objects[*corev1.Endpoints](w, "endpoints")
+		makes := func(name string, m meta.ObjectMeta) {
+			t.Helper()
+			m.Name = name
+			makeOf(w, endpoints, &corev1.Endpoints{ObjectMeta: m, Subsets: []corev1.EndpointSubset{{Addresses: addresses("10.1.0.1")}}}, nil)
+		}
+		serves := func(name string) {
+			t.Helper()
+			service := &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+			makeOf(w, objects[*corev1.Service](w, "services"), service, nil)
+		}
+		makes("gone", meta.ObjectMeta{})
+		makes("election", meta.ObjectMeta{Annotations: map[string]string{"control-plane.alpha.kubernetes.io/leader": "{}"}})
+		makes("served", meta.ObjectMeta{})
+		serves("served")
+		makes("early", meta.ObjectMeta{})
+		w.controlled(func(ctx context.Context, in *controller.Informers) {
+			controller.NewEndpoints(in, zap.NewNop()).Run(ctx)
+		})
+		w.sleep(time.Second)
+		serves("early")
+		w.sleep(time.Minute)
+		if got, want := namesOf(w, endpoints), "early election served"; got != want {
+			t.Errorf("got the endpoints %q, want %q", got, want)
+		}
+	})
 }
 
 // TestEndpointsOfOthers has services without a selector and without endpoints come and go, of which nothing is asked.

@@ -64,19 +64,22 @@ func (c *GarbageCollector) Run(ctx context.Context) {
 // nobody seems to depend on could have dependents.
 func (c *GarbageCollector) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	defer cancel()
 	pass := &garbagePass{
 		GarbageCollector: c, graph: newOwnerGraph(c.Resources), recorder: NewRecorder(c.Client, "garbage-collector-controller", c.Log),
 		looks: ownerLooks{last: map[waitingOwner]time.Time{}},
 	}
+	pass.remotes = &remotes{pass: pass, followed: map[Home]*remoteFollower{}}
+	var workers sync.WaitGroup
+	defer pass.remotes.followers.Wait() // after the workers, one of which adds followers
+	defer workers.Wait()
+	defer cancel()
 	for change, err := range c.Stream(ctx) {
 		switch {
 		case err != nil:
 			return err
 		case change.Synced:
 			pass.graph.synced()
+			pass.remotes.update(ctx) // before the workers begin: see hold
 			workers.Go(func() { pass.reconsider(ctx) })
 			for range garbageWorkers {
 				workers.Go(func() { work(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
@@ -94,15 +97,18 @@ type garbagePass struct {
 	graph    *ownerGraph
 	recorder *Recorder
 	looks    ownerLooks
+	remotes  *remotes
 }
 
-// reconsider follows the resources that come and go.
+// reconsider follows the resources that come and go, and has those of other servers followed.
 func (p *garbagePass) reconsider(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := p.Resources.Changed()
+		stored, elsewhere := p.Resources.Changed()
+		p.remotes.update(ctx)
 		p.graph.reconsider()
 		select {
-		case <-changed:
+		case <-stored:
+		case <-elsewhere:
 		case <-ctx.Done():
 		}
 	}
@@ -124,6 +130,10 @@ func (p *garbagePass) objects(gvr meta.GroupVersionResource, namespace string) c
 // soon is when an object is looked at again that has changed in between.
 const soon = 10 * time.Millisecond
 
+// lookElsewhere is when an owner that another server keeps is looked at again, as not every
+// resource can be watched.
+const lookElsewhere = time.Minute
+
 // reconcile looks at the object of a node and does for it what is to be done now. Whatever that changes comes back by the
 // stream, and whatever is to be done after it then.
 func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
@@ -140,9 +150,12 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, ignoreAbsent(err)
 	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
+	if place.Elsewhere && p.graph.found(n, item.live, err) {
+		again = lookElsewhere
+	}
 	if isAbsent(err) {
 		p.graph.missing(n)
-		return 0, nil
+		return again, nil
 	}
 	if err == nil {
 		item.view = p.graph.look(n, string(item.live.UID))
@@ -151,7 +164,7 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 	if meta.IsConflict(err) {
 		return soon, nil
 	}
-	return 0, ignoreAbsent(err)
+	return again, ignoreAbsent(err)
 }
 
 // isWaiting is waitOf an object.

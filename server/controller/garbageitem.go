@@ -44,7 +44,7 @@ func (i *garbageItem) settle(ctx context.Context) error {
 		return nil // the graph has not seen it wait yet: there may be some who depend on it that it has not seen either
 	case i.view.holdsItself:
 		return i.unblock(ctx)
-	case i.view.held:
+	case i.view.held, i.remotes.hold(i.node):
 		return nil
 	}
 	return i.finalize(ctx, i.view.waits.finalizer())

@@ -57,7 +57,7 @@ const retryRemaining = 8 * time.Second
 func (c *Namespace) Run(ctx context.Context) {
 	names := newQueue[Name]()
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { names.add(Name{Name: namespace}) }
-	loop := Loop{Source: Watch(c.namespaces(), meta.ListOptions{}), Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}
+	loop := Loop{Source: c.deletions, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}
 	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
 	loop.run(ctx, names)
 	c.waiting.followers.Wait()
@@ -65,6 +65,38 @@ func (c *Namespace) Run(ctx context.Context) {
 
 func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
+}
+
+// deletions is the Source of the namespaces that are being deleted. It adds a name when the
+// deletion begins, and again when other finalizers are in the spec or the namespace is gone. No
+// other change is a reason to look again, least of all the status that c writes itself: that would
+// end the pause after a failure.
+func (c *Namespace) deletions(ctx context.Context, add func(Name), failed func(error)) {
+	type deletion struct {
+		uid        meta.UID
+		finalizers int
+	}
+	begun := map[string]deletion{}
+	for ev, err := range c.namespaces().Follow(ctx, meta.ListOptions{}) {
+		switch ns := ev.Object; {
+		case err != nil:
+			failed(err)
+		case ev.Type == client.Unread:
+		case ev.Type == client.Deleted || ns.Status.Phase != corev1.NamespaceTerminating:
+			if name := ns.Name; begun[name].uid != "" {
+				delete(begun, name)
+				add(Name{Name: name})
+			}
+		default:
+			now := deletion{ns.UID, len(ns.Spec.Finalizers)}
+			if begun[ns.Name] != now {
+				name := strings.Clone(ns.Name)
+				now.uid = meta.UID(strings.Clone(string(now.uid)))
+				begun[name] = now
+				add(Name{Name: name})
+			}
+		}
+	}
 }
 
 func (c *Namespace) reconcile(ctx context.Context, name Name) (time.Duration, error) {
@@ -237,9 +269,13 @@ func (r *remains) count(ctx context.Context, resource meta.GroupResource, conten
 	return false, meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
 }
 
-// report shows in the status what holds the namespace, and returns it as it is then.
+// report shows in the status what holds the namespace, and returns it as it is then. It writes
+// nothing if the status says so already.
 func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *remains) (*corev1.Namespace, error) {
 	conditions := left.conditions()
+	if !slices.ContainsFunc(conditions, func(want corev1.NamespaceCondition) bool { return !hasCondition(ns, want) }) {
+		return ns, nil
+	}
 	return c.update(ctx, ns, "status", func(ns *corev1.Namespace) {
 		for _, want := range conditions {
 			setCondition(ns, want)
@@ -301,6 +337,14 @@ func counts[K comparable](m map[K]int, name func(K) string, format string) strin
 	}
 	sort.Strings(parts)
 	return strings.Join(parts, ", ")
+}
+
+// hasCondition reports whether the status has a condition, whatever its time.
+func hasCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) bool {
+	return slices.ContainsFunc(ns.Status.Conditions, func(have corev1.NamespaceCondition) bool {
+		want.LastTransitionTime = have.LastTransitionTime
+		return have == want
+	})
 }
 
 // setCondition adds or replaces a condition. Its time changes only with its status.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -20,17 +21,32 @@ type Elsewhere struct {
 	Changed <-chan struct{}
 }
 
-// followElsewhere has the namespaces that wait looked at when something else is known of other servers: the failures before that say
-// nothing of when.
+// wakeRest is the pause after the namespaces that wait were woken because of what is known of other
+// servers.
+const wakeRest = 500 * time.Millisecond
+
+// followElsewhere wakes the namespaces that wait when something else is known of other servers:
+// that earlier looks at them failed does not say when the next one would succeed. After it has
+// woken them it rests. The rest grows while there are changes in it, to the longest pause of the
+// queue: where API services come and go all the time, namespaces are woken once a minute for that.
 func (c *Namespace) followElsewhere(ctx context.Context) {
-	changed := c.Elsewhere().Changed
+	rest, changed := wakeRest, c.Elsewhere().Changed
 	for {
 		select {
 		case <-changed:
-			changed = c.Elsewhere().Changed
-			c.waiting.wakeAll()
 		case <-ctx.Done():
 			return
+		}
+		changed = c.Elsewhere().Changed
+		c.waiting.wakeAll()
+		if !pause(ctx, rest) {
+			return
+		}
+		select {
+		case <-changed:
+			rest = min(2*rest, maxPause)
+		default:
+			rest = wakeRest
 		}
 	}
 }

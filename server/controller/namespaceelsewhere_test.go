@@ -2,12 +2,20 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
 )
 
@@ -82,4 +90,130 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 			t.Errorf("got %v when it is known what others have, want it gone", err)
 		}
 	})
+}
+
+// TestStuckNamespacesRest: namespaces that cannot go are looked at as often as their back-off says,
+// while API services come and go all the time, and although each look may write a status. When what
+// they wait for is known, they go at once.
+func TestStuckNamespacesRest(t *testing.T) {
+	const stuck = 5
+	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
+		var others elsewhere
+		boats := meta.GroupVersion{Group: "boats.example.com", Version: "v1"}
+		others.set(boats)
+		var mu sync.Mutex
+		looks := map[string]int{}
+		c := &controller.Namespace{
+			Client: w.s.Client(), Elsewhere: others.get,
+			Contents: func() []meta.GroupVersionResource {
+				return []meta.GroupVersionResource{corev1.GroupVersion.WithResource("configmaps")}
+			},
+			Holds: func(_ context.Context, _ meta.GroupResource, namespace string) (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				looks[namespace]++
+				return false, nil
+			},
+			Hidden:   func(context.Context, string) ([]controller.Hidden, error) { return nil, nil },
+			Removals: func(context.Context) (controller.Removals, error) { return noRemovals{}, nil },
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.Run(ctx) }()
+		defer func() { cancel(); <-ended }()
+		namespaces := objects[*corev1.Namespace](w, "namespaces").In("")
+		for i := range stuck {
+			name := fmt.Sprintf("n%d", i)
+			w.createNamespace(name)
+			if err := namespaces.Delete(t.Context(), name, meta.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.sleep(10 * time.Minute) // the back-off is a minute by now
+		looked := func() (most int) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, n := range looks {
+				most = max(most, n)
+			}
+			clear(looks)
+			return most
+		}
+		looked()
+		for i := range 10 * 60 * 10 { // ten API services a second, none of which answers
+			others.set(boats, meta.GroupVersion{Group: fmt.Sprintf("g%d.example.com", i), Version: "v1"})
+			w.sleep(100 * time.Millisecond)
+		}
+		// one a minute by the back-off, and as many because of what has changed; some more when the
+		// changes begin
+		if n := looked(); n > 30 {
+			t.Errorf("a namespace was looked at %d times in ten minutes, want at most 30", n)
+		}
+		others.set()
+		w.sleep(time.Minute + time.Second)
+		list, err := namespaces.List(t.Context(), meta.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ns := range list.Items {
+			if ns.Status.Phase == corev1.NamespaceTerminating {
+				t.Errorf("%s is still there when it is known what others have", ns.Name)
+			}
+		}
+	})
+}
+
+// TestStuckNamespacesSayLittle: the log of a controller is limited as that of requests is, although
+// many namespaces fail again and again.
+func TestStuckNamespacesSayLittle(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	w := start(t, server.Config{Log: zap.New(core), Controllers: []string{"namespace"}})
+	port := int32(443)
+	services := client.For[*apiregistrationv1.APIService](w.s.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
+	_, err := services.Create(t.Context(), &apiregistrationv1.APIService{
+		ObjectMeta: meta.ObjectMeta{Name: "v1.boats.example.com"},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: "boats.example.com", Version: "v1", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "nobody", Port: &port},
+		},
+	}, meta.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boats := client.For[*meta.PartialObjectMetadata](w.s.Client(), meta.GroupVersion{Group: "boats.example.com", Version: "v1"}.WithResource("boats"))
+	deadline := time.Now().Add(time.Minute)
+	for { // until the server knows that the version is another server's
+		_, err := boats.Get(t.Context(), "b", meta.GetOptions{})
+		if !meta.IsNotFound(err) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the version is not that of another server: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	const stuck = 30
+	for i := range stuck {
+		name := fmt.Sprintf("n%d", i)
+		create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+		if err := w.namespaces().Delete(t.Context(), name, meta.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 0; i < stuck; {
+		ns, err := w.namespaces().Get(t.Context(), fmt.Sprintf("n%d", i), meta.GetOptions{})
+		switch {
+		case err == nil && strings.HasPrefix(condition(ns, "NamespaceDeletionDiscoveryFailure"), "True"):
+			i++
+		case time.Now().After(deadline):
+			t.Fatalf("namespace %d does not say why it stays: %v", i, err)
+		default:
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	// each has failed by now; ten lines in ten seconds may say so, and the ten seconds may have
+	// passed once
+	if n := logs.FilterMessage("reconcile failed").Len(); n == 0 || n > 20 {
+		t.Errorf("%d namespaces that fail made %d lines, want 1 to 20", stuck, n)
+	}
 }

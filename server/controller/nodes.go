@@ -11,6 +11,9 @@ type nodeView struct {
 	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what runs there does not any more.
 	OutOfService bool
 	Zone         string
+	// Counted: the node is ready and not part of the control plane, so its CPU counts for its zone.
+	Counted  bool
+	MilliCPU int64 // allocatable
 }
 
 // nodesOf returns the Informer of nodes, which all controllers of a run share.
@@ -19,8 +22,19 @@ func nodesOf(in *Informers) *Informer[nodeView] {
 		out := !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
 			return t.Key == "node.kubernetes.io/out-of-service"
 		})
-		return &nodeView{OutOfService: out, Zone: n.Labels["topology.kubernetes.io/zone"]}
+		return &nodeView{
+			OutOfService: out, Zone: n.Labels["topology.kubernetes.io/zone"],
+			Counted: nodeReady(n) && !controlPlane(n), MilliCPU: n.Status.Allocatable["cpu"].MilliValue(),
+		}
 	})
+}
+
+// controlPlane reports whether a node is part of the control plane. Pods of most services do not
+// run there.
+func controlPlane(n *corev1.Node) bool {
+	_, is := n.Labels["node-role.kubernetes.io/control-plane"]
+	_, was := n.Labels["node-role.kubernetes.io/master"]
+	return is || was
 }
 
 func nodeReady(n *corev1.Node) bool {

@@ -161,29 +161,32 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.mu.nodes[g.place(key)]
-	if value == nil {
-		if n != nil {
-			g.goneLocked(n)
-		}
-		return
+	if value != nil {
+		g.takeLocked(key, &g.peek, rev)
+	} else if n := g.mu.nodes[g.place(key)]; n != nil {
+		g.goneLocked(n)
 	}
-	uid, waits := g.identity(g.peek.UID), waitOf(g.peek.Deleting, g.peek.Finalizers)
+}
+
+// takeLocked takes in an object, with its revision; 0 for one that another server keeps.
+func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
+	n := g.mu.nodes[g.place(key)]
+	uid, waits := g.identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
 	if g.mu.seen != nil {
 		g.mu.seen[g.mark(key, uid)] = true
 	}
 	if n == nil {
-		if len(g.peek.Owners) == 0 && waits == nothing || g.resources.Ignored(key) {
+		if len(obj.Owners) == 0 && waits == nothing || g.resources.Ignored(key) {
 			return
 		}
 		n = g.nodeLocked(key)
 	}
 	g.thereLocked(n, uid, waits)
-	if g.peek.Deleting || slices.ContainsFunc(g.peek.Finalizers, ofCollector) {
+	if obj.Deleting || slices.ContainsFunc(obj.Finalizers, ofCollector) {
 		rev = 0
 	}
 	n.set(rev)
-	g.relinkLocked(n, g.peek.Namespace, g.peek.Owners)
+	g.relinkLocked(n, obj.Namespace, obj.Owners)
 	g.dropLocked(n)
 }
 
@@ -453,6 +456,20 @@ func (g *ownerGraph) missing(n *node) {
 		n.state = absent
 		g.addDependentsLocked(n)
 	}
+}
+
+// found takes in what another server has at n now. An error that is not about the object says
+// nothing. It reports whether anything depends on n.
+func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error) (owns bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err == nil:
+		g.thereLocked(n, g.identity(string(live.UID)), isWaiting(live))
+	case isAbsent(err) && n.state == present:
+		g.goneLocked(n)
+	}
+	return n.dependents != nil
 }
 
 // isGone reports whether an owner is known to be gone. A uid never comes back.

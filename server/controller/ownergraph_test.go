@@ -24,8 +24,9 @@ func (r mapsOnly) Home(apiVersion, kind string) (Home, bool) {
 		apiVersion == "v1" && kind == "ConfigMap" && (r.away == nil || !*r.away)
 }
 
-func (mapsOnly) Ignored(string) bool      { return false }
-func (mapsOnly) Changed() <-chan struct{} { return nil }
+func (mapsOnly) Ignored(string) bool                      { return false }
+func (mapsOnly) Elsewhere() ([]Home, []meta.GroupVersion) { return nil, nil }
+func (mapsOnly) Changed() (_, _ <-chan struct{})          { return nil, nil }
 
 // stored is a config map as it is stored; owner is the name of another one, "" for none.
 func stored(name, owner string) (key string, value []byte, rev uint64) {

@@ -31,6 +31,7 @@ type PodGC struct {
 
 	mu     sync.Mutex
 	absent map[string]time.Time // nodes that pods name and that are not there, and since when that is known
+	tidied time.Time            // when absent was looked through for what is too old
 }
 
 const (
@@ -131,8 +132,11 @@ func (c *PodGC) quarantined(node string) time.Duration {
 	defer c.mu.Unlock()
 	since, known := c.absent[node]
 	if !known {
-		maps.DeleteFunc(c.absent, func(_ string, since time.Time) bool { return time.Since(since) > forgetAbsent })
 		since = time.Now()
+		if since.Sub(c.tidied) > quarantine { // not at each new name: there may be many
+			c.tidied = since
+			maps.DeleteFunc(c.absent, func(_ string, at time.Time) bool { return since.Sub(at) > forgetAbsent })
+		}
 		c.absent[node] = since
 	}
 	return quarantine - time.Since(since)

@@ -14,8 +14,12 @@ type Resources interface {
 	Home(apiVersion, kind string) (Home, bool)
 	// Ignored reports whether the object at a key is nobody's dependent, whatever it says.
 	Ignored(key string) bool
-	// Changed returns a channel that is closed when resources come or go after the call.
-	Changed() <-chan struct{}
+	// Elsewhere returns where the objects of other servers live that can be listed, watched and
+	// deleted, and the versions of which it is not known now what they have.
+	Elsewhere() (homes []Home, unknown []meta.GroupVersion)
+	// Changed returns channels that are closed when resources come or go after the call, those with
+	// a store and those of other servers.
+	Changed() (stored, elsewhere <-chan struct{})
 }
 
 // Place is where an object is served, and as what.
@@ -23,6 +27,7 @@ type Place struct {
 	Resource        meta.GroupVersionResource
 	Kind            string
 	Namespace, Name string
+	Elsewhere       bool // another server keeps it
 }
 
 // Home is where the objects of a resource live.

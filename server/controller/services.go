@@ -25,6 +25,7 @@ type serviceView struct {
 	Ports           []corev1.ServicePort
 	PublishNotReady bool
 	Distribution    string // where its traffic should go, "" if all endpoints are as good
+	HintByZone      bool   // its endpoints get hints by how much of the cluster's CPU each zone has; Distribution is "" then
 }
 
 // servicesOf returns the Informer of services, which all controllers of a run share.
@@ -47,7 +48,8 @@ func newServiceView(s *corev1.Service) *serviceView {
 			v.Families[0] = corev1.IPv6Protocol
 		}
 	}
-	if wish := s.Spec.TrafficDistribution; wish != nil && !topologyMode(s.Annotations) {
+	v.HintByZone = topologyMode(s.Annotations)
+	if wish := s.Spec.TrafficDistribution; wish != nil && !v.HintByZone {
 		v.Distribution = *wish
 	}
 	return v

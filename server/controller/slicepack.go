@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller/topology"
 )
 
 // slicePlans are how the slices of a service have to be, by the type of the addresses that they hold.
@@ -30,6 +31,9 @@ type sliceRules struct {
 	placeholder bool
 	// dress gives a slice its labels and what else does not depend on its endpoints. It reports whether that is new.
 	dress func(s *discoveryv1.EndpointSlice) bool
+	// hint gives the endpoints their hints, which depend on each other. If it is nil, the endpoints
+	// have their hints before they are put into the slices.
+	hint func(s *topology.Slices)
 }
 
 // add makes a plan.
@@ -61,8 +65,8 @@ type sliceGroup struct {
 	endpoints map[string]*discoveryv1.Endpoint // by endpointKey
 }
 
-// sliceChanges is what has to be written.
-type sliceChanges struct{ create, update, drop []*discoveryv1.EndpointSlice }
+// sliceChanges is what has to be written. The slices in same are right, and are not written.
+type sliceChanges struct{ create, update, drop, same []*discoveryv1.EndpointSlice }
 
 // group returns the group of some ports.
 func (p *slicePlan) group(ports []discoveryv1.EndpointPort) *sliceGroup {
@@ -114,6 +118,11 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 	if p.placeholder && len(c.create) == 0 && len(c.drop) == len(existing) {
 		p.hold(&c, holder)
 	}
+	if p.hint != nil {
+		s := topology.Slices{Create: c.create, Update: c.update, Same: c.same}
+		p.hint(&s)
+		c.update = s.Update
+	}
 	for len(c.create) > 0 && len(c.drop) > 0 { // a slice that nobody needs becomes one that is missing
 		fresh, old := c.create[len(c.create)-1], c.drop[len(c.drop)-1]
 		c.create, c.drop = c.create[:len(c.create)-1], c.drop[:len(c.drop)-1]
@@ -129,7 +138,7 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {
-		differs := g.keep(s)
+		differs := g.keep(s, p.hint != nil)
 		switch {
 		case len(s.Endpoints) == 0:
 			c.drop = append(c.drop, s)
@@ -158,11 +167,13 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 		left = p.fill(s, left)
 		c.create = append(c.create, s)
 	}
+	c.same = append(c.same, same...)
 }
 
-// keep brings the endpoints of a slice up to date and takes those out that are wanted no more, or wanted no more here. It reports
-// whether that has changed any, and leaves in the group those that it has not found.
-func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice) (changed bool) {
+// keep brings the endpoints of a slice up to date and takes those out that are wanted no more, or
+// wanted no more here. It reports whether that has changed any, and leaves in the group those that
+// it has not found. If hinted, endpoints keep the hints that they have.
+func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice, hinted bool) (changed bool) {
 	kept := s.Endpoints[:0]
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
@@ -171,6 +182,9 @@ func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice) (changed bool) {
 		if want == nil {
 			changed = true
 			continue
+		}
+		if hinted {
+			want.Hints = e.Hints
 		}
 		changed = changed || !scheme.Equal(e, want)
 		kept = append(kept, *want)
