@@ -106,11 +106,34 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestNotifyNobody: no manager, or one that has gone, is no mistake.
+// TestNotifyNobody: no manager, or one that has gone, is no mistake. Nothing is told to a socket
+// whose name is neither a path nor abstract, and nothing is made where there is no socket.
 func TestNotifyNobody(t *testing.T) {
-	for _, name := range []string{"", "relative", filepath.Join(t.TempDir(), "gone")} {
+	t.Chdir(t.TempDir())
+	relative := service(t, "relative")
+	deaf := service(t, "deaf")
+	deaf.Close() // its file stays
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "relative", filepath.Join(dir, "gone"), filepath.Join(dir, "deaf"), dir} {
 		t.Setenv("NOTIFY_SOCKET", name)
 		notify(readyState)
+	}
+	relative.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, err := relative.Read(make([]byte, 64)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes were told to a socket by a relative name: %v", n, err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Errorf("got %v, %v, want the two sockets", files, err)
+	}
+	manager := service(t, filepath.Join(dir, "manager"))
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "manager"))
+	notify(readyState)
+	if got := told(t, manager); got != readyState {
+		t.Errorf("the manager was told %q", got)
 	}
 }
 

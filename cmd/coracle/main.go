@@ -4,6 +4,7 @@
 //	coracle kubeconfig print a kubeconfig for a user or a service account
 //	coracle migrate    store the objects of a resource again, in the version that is stored now
 //	coracle fsck       list the stored objects that cannot be read
+//	coracle defrag     make the database file of the embedded store as small as what is in it
 //	coracle validate   judge objects by their definitions, without a server
 //	coracle version    print what this is
 //	coracle kube-apiserver   run the server by kube-apiserver's flags alone
@@ -12,8 +13,8 @@
 //
 // Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
 //
-// Read: main.go, serve.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go, etcdflags.go, envtest.go, kubeconfig.go,
-// migrate.go, fsck.go, validate.go.
+// Read: main.go, serve.go, rest.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go,
+// etcdflags.go, envtest.go, kubeconfig.go, migrate.go, fsck.go, defrag.go, validate.go.
 package main
 
 import (
@@ -97,6 +98,6 @@ func newCommand() *cobra.Command {
 	root.SetFlagErrorFunc(withHint)
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(serveCommand(), kubeAPIServerCommand(), etcdCommand(), envtestCommand(),
-		kubeconfigCommand(), migrateCommand(), fsckCommand(), validateCommand(), versionCommand())
+		kubeconfigCommand(), migrateCommand(), fsckCommand(), defragCommand(), validateCommand(), versionCommand())
 	return root
 }

@@ -80,6 +80,7 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			tuned()
 			// The first rounds of the controllers belong to the start, too.
 			defer time.AfterFunc(startTime, forgetStart).Stop()
+			telling.Go(func() { giveBackAtRest(ctx) })
 		case <-ctx.Done():
 		}
 		<-ctx.Done()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
@@ -21,7 +22,8 @@ func validateCommand() *cobra.Command {
 		Short: "Judge objects as the server would, without one",
 		Long: "Judge objects as the server would that is asked to create them: by their definitions, which stand in the\n" +
 			"same files or where --definitions says, or by the rules for built-in kinds. Fields that nobody knows are\n" +
-			"mistakes. What needs to know other objects, as admission does, is not looked at.",
+			"mistakes. What needs to know other objects, as admission does, is not looked at. A file may have 16 MiB; after\n" +
+			"100,000 objects it stops.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := &validation{stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
@@ -77,10 +79,7 @@ func (v *validation) read(files []string) []manifest.Object {
 		var found []manifest.Object
 		var err error
 		if name == "-" {
-			var data []byte
-			if data, err = io.ReadAll(v.stdin); err == nil {
-				found, err = manifest.Read(name, data)
-			}
+			found, err = v.readStdin()
 		} else {
 			found, err = manifest.ReadPath(name)
 		}
@@ -88,8 +87,25 @@ func (v *validation) read(files []string) []manifest.Object {
 			v.bad++
 			fmt.Fprintln(v.errors, err)
 		}
+		if len(objects) > manifest.Max {
+			v.bad++
+			fmt.Fprintf(v.errors, "more than %d objects: the rest has not been read\n", manifest.Max)
+			return objects[:manifest.Max]
+		}
 	}
 	return objects
+}
+
+func (v *validation) readStdin() ([]manifest.Object, error) {
+	const name = "-"
+	data, err := io.ReadAll(io.LimitReader(v.stdin, configfile.Max+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > configfile.Max {
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, configfile.Max)
+	}
+	return manifest.Read(name, data)
 }
 
 // check judges an object and prints what is wrong with it, a line for each field.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,27 @@ spec:
 
 const ship = "\n---\napiVersion: quay.example.com/v1\nkind: Ship\nmetadata: {name: a}\nspec:\n  sails: 2\n"
 
+const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: a}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "%s"}]
+`
+
+const hook = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: a}
+webhooks:
+- name: a.example.com
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  clientConfig: {url: "https://example.com"}
+  matchConditions: [{name: a, expression: "%s"}]
+`
+
 // TestValidate judges files and wants each mistake on a line.
 func TestValidate(t *testing.T) {
 	about := func(path string) string { return `ship.yaml: Ship "a": ` + path }
@@ -55,6 +77,9 @@ func TestValidate(t *testing.T) {
 		"two definitions":    {shipDefinition + "---" + shipDefinition, []string{`"ships.quay.example.com": there is another definition of ships.quay.example.com`}},
 		"built-in":           {text: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}"},
 		"mistake in that":    {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80, protocol: X}]}", []string{`ship.yaml: Service "a": spec.ports[0].protocol: Unsupported value: "X"`}},
+		"policy":             {text: fmt.Sprintf(policy, "object.metadata.name != 'a'")},
+		"bad policy":         {fmt.Sprintf(policy, "object.nme =="), []string{`ValidatingAdmissionPolicy "a": spec.validations[0].expression: Invalid value: "object.nme ==": compilation failed`}},
+		"bad condition":      {fmt.Sprintf(hook, "object.nme =="), []string{`ValidatingWebhookConfiguration "a": webhooks[0].matchConditions[0].expression: Invalid value: "object.nme ==": compilation failed`}},
 		"no YAML":            {"\t{", []string{"ship.yaml: document 1: yaml: "}},
 		"finalizer, warning": {shipDefinition + strings.Replace(ship, "name: a", "name: a, finalizers: [x.y]", 1), nil},
 	} {

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v2"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -90,7 +90,7 @@ func (o *Options) completeAuthentication() error {
 	if sa.SigningEndpoint != "" {
 		return errors.New("service-account-signing-key-file and service-account-signing-endpoint are mutually exclusive and cannot be set at the same time")
 	}
-	if _, err := os.ReadFile(sa.SigningKeyFile); err != nil {
+	if err := configfile.Check(sa.SigningKeyFile); err != nil {
 		return fmt.Errorf("failed to parse service-account-issuer-key-file: %w", err)
 	}
 	return nil
@@ -127,7 +127,7 @@ func (o *Options) noAnonymous() {
 // configuresAnonymous reports whether an AuthenticationConfiguration says who may come without credentials. What is wrong with it is for
 // the server to say.
 func configuresAnonymous(file string) bool {
-	text, err := os.ReadFile(file)
+	text, err := configfile.Read(file)
 	if err != nil {
 		return false
 	}

@@ -2,10 +2,10 @@ package flags
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -43,8 +43,7 @@ func (o *Options) finishAuthorization() error {
 			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
 		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
-		_, err := os.ReadFile(c.ConfigFile) // what is in it is for the server to judge
-		return err
+		return configfile.Check(c.ConfigFile) // what is in it is for the server to judge
 	}
 	c.Modes = o.authorization.modes
 	if len(c.Modes) == 0 {

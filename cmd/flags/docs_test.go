@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -39,23 +40,32 @@ const introduction = `# Flags
 
 This file is written by ` + "`go test ./cmd/flags -run TestDocs -update`" + ` and held against the code by the same test.
 
+**Admission plugins that are not here fail open.** These are on by default in kube-apiserver and absent here:
+%s.
+What they would refuse is accepted, and what they would change stays as it is, also under the name ` + "`kube-apiserver`" + `. One line of the
+log names them at start. A client that writes an object which only an absent plugin would obey gets a Warning header;
+[the table](#admission-plugins) has the resources. Both end for a plugin that --disable-admission-plugins names. A plugin that guards
+something is refused if the command line asks for it.
+
 ` + "`coracle kube-apiserver`" + `, or this program under the name ` + "`kube-apiserver`" + `, takes the flags of kube-apiserver %s and has their defaults;
 ` + "`coracle serve`" + ` takes the same and works without any. Values are read, and mistakes are worded, as kube-apiserver does. A flag is
 
-- **honoured**,
+- **honoured**; what follows the word, if anything, says which values are taken, or what they do,
 - or it makes no difference here: the table says why, and so does one line of the log if it is given another value than its default,
 - or it is refused with another value than its default, because it would be dangerous to ignore.
 
 kube-apiserver does not start without --etcd-servers, --service-account-issuer, --service-account-key-file and --service-account-signing-key-file;
 neither does ` + "`coracle kube-apiserver`" + `, but for --etcd-servers where --storage is given. There
 a store in a folder (--storage=embedded or file), or an authority of its own (an empty --cert-dir), needs --data-dir.
+A file that a flag names is a regular file of at most 16 MiB, or a pipe that ends within a minute: a device is refused. A pipe is read once,
+and so it cannot be a file that is needed twice, such as the serving certificate, and does not change later.
 Underscores in names count as dashes. --help and --version are there as well.
 `
 
 // document is docs/flags.md.
 func document() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, introduction, server.KubernetesVersion)
+	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
 	serve := Serve()
 	for i, s := range KubeAPIServer().sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | default | here |\n|---|---|---|\n", s.name)
@@ -66,6 +76,57 @@ func document() []byte {
 	documentPlugins(&b)
 	documentGates(&b)
 	return b.Bytes()
+}
+
+// absentByDefault are the admission plugins that kube-apiserver has by default and this server has
+// not.
+func absentByDefault() (names []string) {
+	for _, p := range server.AdmissionPlugins() {
+		if p.Default && !p.Here {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// TestPluginsInDocs: the pages that tell which admission plugins are absent name each of them and
+// no other, the one that tells which are here likewise, and none that has come is said to have no
+// effect.
+func TestPluginsInDocs(t *testing.T) {
+	absent := absentByDefault()
+	var here []string
+	for _, p := range server.AdmissionPlugins() {
+		if p.Here {
+			here = append(here, p.Name)
+		}
+	}
+	for _, tt := range []struct {
+		path, begin, end string
+		all, of          []string // the plugins to be named, and those that may be
+	}{
+		{"README.md", "**Some admission plugins are absent", "\n\n", absent, absent},
+		{"README.md", "These are stored and checked, and have no effect:\n\n", "\n\n", nil, absent},
+		{"README.md", "\n| admission |", "\n", here, here},
+		{"docs/migrating.md", "- **Admission.**", "\n- ", absent, absent},
+	} {
+		data, err := os.ReadFile("../../" + tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, found := strings.Cut(string(data), tt.begin)
+		if text, _, _ = strings.Cut(text, tt.end); !found {
+			t.Errorf("%s does not say %q", tt.path, tt.begin)
+		}
+		words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+		for _, p := range server.AdmissionPlugins() {
+			switch named := slices.Contains(words, p.Name); {
+			case named && !slices.Contains(tt.of, p.Name):
+				t.Errorf("%s: %q names %s", tt.path, tt.begin, p.Name)
+			case !named && slices.Contains(tt.all, p.Name):
+				t.Errorf("%s: %q does not name %s", tt.path, tt.begin, p.Name)
+			}
+		}
+	}
 }
 
 // defaultsOf are the defaults of both commands.
@@ -93,6 +154,8 @@ func fate(f *pflag.Flag) string {
 		text = "no difference: " + why
 	} else if why := note(f, refused); why != "" {
 		text = "refused: " + why
+	} else if what := note(f, explained); what != "" {
+		text += ": " + what
 	}
 	if f.Hidden {
 		text += " (not in the help)"
@@ -104,23 +167,34 @@ func documentPlugins(b *bytes.Buffer) {
 	b.WriteString(`
 ## Admission plugins
 
-Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control. All that are here are on by default;
-NodeRestriction is where --authorization-mode has Node, unless it is disabled. A plugin that is not here is refused if it is asked for and
-guards something. What kube-apiserver has on by default and is not here is not there without a word.
+Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
+here are on by default, but for NodeRestriction, which is on where --authorization-mode has Node.
 
-| plugin | here |
-|---|---|
+Of an object of the resources in the last column, clients are warned that it has no effect; of a namespace, if it has a label
+` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
+
+| plugin | by default in kube-apiserver | here | warned of |
+|---|---|---|---|
 `)
-	here := server.AdmissionPlugins()
-	for _, name := range slices.Sorted(slices.Values(slices.Concat(here, slices.Collect(maps.Keys(absentPlugins))))) {
-		text := "yes"
-		if why, absent := absentPlugins[name]; absent {
-			text = "no: a line of the log"
-			if why != "" {
-				text = "refused: " + why
+	for _, p := range server.AdmissionPlugins() {
+		byDefault, here := "", "yes"
+		if p.Default {
+			byDefault = "on"
+		}
+		if !p.Here {
+			here = "no"
+			if p.Guards {
+				here = "no, and refused if asked for"
+			}
+			if p.Without != "" {
+				here += ": " + p.Without
 			}
 		}
-		fmt.Fprintf(b, "| %s | %s |\n", name, text)
+		var unheeded []string
+		for _, gr := range p.Unheeded {
+			unheeded = append(unheeded, gr.Resource)
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(unheeded, ", "))
 	}
 }
 

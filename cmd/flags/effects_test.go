@@ -48,6 +48,7 @@ var effects = map[string]struct{ value, effect string }{
 	"strict-transport-security-directives":    {"max-age=1,preload", "Serving.HTTP.HSTS=[max-age=1 preload]"},
 
 	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
+	"enable-priority-and-fairness":                {"false", "API.Without.PriorityAndFairness=true"},
 	"encryption-provider-config":                  {"f", "Storage.EncryptionConfigFile=f"},
 	"encryption-provider-config-automatic-reload": {"true --encryption-provider-config=f", "Storage.EncryptionConfigFile=f, Storage.EncryptionReload=true"},
 	"proxy-client-cert-file":                      {"PAIR --proxy-client-key-file=PAIR", "API.Aggregation.CertFile=PAIR, API.Aggregation.KeyFile=PAIR"},
@@ -128,10 +129,13 @@ var effects = map[string]struct{ value, effect string }{
 	"runtime-config": {"api/v1=false,batch/v1", "API.Runtime=map[/v1:false batch/v1:]"},
 
 	"admission-control": {"Priority,NodeRestriction", "Admission.Enable=[Priority NodeRestriction], " +
-		"Admission.Disable=[NamespaceLifecycle TaintNodesByCondition DefaultTolerationSeconds StorageObjectInUseProtection CertificateApproval CertificateSigning CertificateSubjectRestriction PodTopologyLabels]"},
+		"Admission.Disable=[NamespaceLifecycle LimitRanger ServiceAccount TaintNodesByCondition PodSecurity DefaultTolerationSeconds DefaultStorageClass " +
+		"StorageObjectInUseProtection PodGroupProtection PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning " +
+		"ClusterTrustBundleAttest CertificateSubjectRestriction DefaultIngressClass PodTopologyLabels PodGroupWorkloadExists NodeDeclaredFeatureValidator " +
+		"JobValidation PodResizeValidator MutatingAdmissionPolicy MutatingAdmissionWebhook ValidatingAdmissionPolicy ValidatingAdmissionWebhook ResourceQuota]"},
 	"default-not-ready-toleration-seconds":   {"0", "Admission.NotReadySeconds=0"},
 	"default-unreachable-toleration-seconds": {"7", "Admission.UnreachableSeconds=7"},
-	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[Priority]"},
+	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[ServiceAccount Priority]"},
 	"enable-admission-plugins":               {"NodeRestriction", "Admission.Enable=[NodeRestriction]"},
 
 	"allow-metric-labels":             {"a,b=c,d --allow-metric-labels=a,e=f", "Serving.Debug.Metrics.LabelValues=map[a:map[b:[c d] e:[f]]]"},

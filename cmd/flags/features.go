@@ -15,12 +15,15 @@ func (o *Options) bindFeatures(s *section) {
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
 	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
-	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "let FlowSchemas share out the requests that are served at once")
-	s.ignore("--max-requests-inflight and --max-mutating-requests-inflight bound requests either way", "enable-priority-and-fairness")
+	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "keep the status of FlowSchemas, which do not share out requests yet")
+	s.explain("false leaves the status of FlowSchemas alone. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
+		"either way", "enable-priority-and-fairness")
 }
 
-// finishFeatures refuses fairness without the API that says what is fair.
+// finishFeatures takes in what is left out. It refuses fairness without the API that says what is
+// fair.
 func (o *Options) finishFeatures() error {
+	o.config.API.Without.PriorityAndFairness = !o.features.fairness
 	if !o.features.fairness {
 		return nil
 	}

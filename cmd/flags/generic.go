@@ -51,7 +51,7 @@ func (o *Options) finishGeneric() error {
 	notNegative("max-requests-inflight", c.Limits.MaxReads)
 	notNegative("max-mutating-requests-inflight", c.Limits.MaxWrites)
 	notNegative("request-timeout", int(c.Limits.RequestTimeout))
-	if chance := c.Serving.HTTP.GoawayChance; chance < 0 || chance > 0.02 {
+	if chance := c.Serving.HTTP.GoawayChance; !(chance >= 0 && chance <= 0.02) { // nor is what is no number
 		m.add("--goaway-chance can not be less than 0 or greater than 0.02")
 	}
 	notNegative("min-request-timeout", o.generic.minWatch)

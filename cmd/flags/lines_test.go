@@ -89,7 +89,7 @@ func outcome(args []string) ([]string, error) {
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
-		{"--enable-admission-plugins=RuntimeClass", "the admission plugin RuntimeClass is not here", ""},
+		{"--enable-admission-plugins=RuntimeClass", "the admission plugin RuntimeClass is not here, so RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", "the admission plugin PodSecurity is refused: it is not here, so pods may do what the labels of their namespace forbid"},
 		{"--admission-control=ImagePolicyWebhook", "", "the admission plugin ImagePolicyWebhook is refused: it is not here, so nobody is asked about images"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
@@ -102,7 +102,11 @@ func TestValueLines(t *testing.T) {
 		{"--feature-gates=AllowServiceExternalIPs=false", "", "--feature-gates AllowServiceExternalIPs=false is refused: nothing here keeps externalIPs out of services"},
 		{"--feature-gates=AllowServiceExternalIPs=true", "", ""},
 		{"--feature-gates=ManifestBasedAdmissionControlConfig=true", "", "--feature-gates ManifestBasedAdmissionControlConfig=true is refused: no policies or webhooks are read from files"},
-		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: this server behaves as 1.36 alone"},
+		{"--emulated-version=1.33", "", "--emulated-version 1.33 is refused: " + whyOneRelease},
+		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: " + whyOneRelease},
+		{"--emulated-version=1.35 --emulation-forward-compatible", "", "--emulated-version 1.35 is refused: " + whyOneRelease},
+		{"--emulated-version=1.35 --runtime-config-emulation-forward-compatible", "", "--emulated-version 1.35 is refused: " + whyOneRelease},
+		{"--emulated-version=1.36.0 --emulation-forward-compatible=false --runtime-config-emulation-forward-compatible=false", "", ""},
 		{"--emulated-version=kube=1.36 --min-compatibility-version=1.35", "", ""},
 		{"--min-compatibility-version=1.33", "", ""},
 		{"--min-compatibility-version=1.36", "", ""},

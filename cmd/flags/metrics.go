@@ -2,13 +2,13 @@ package flags
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v2"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/server"
 )
@@ -105,7 +105,7 @@ func (m *metrics) readManifest(path *field.Path) (allowed map[string]string, wro
 	if m.Manifest == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(filepath.Clean(m.Manifest))
+	data, err := configfile.Read(filepath.Clean(m.Manifest))
 	if err != nil {
 		return nil, field.Invalid(path, m.Manifest, fmt.Sprintf("failed to read allow list manifest: %v", err))
 	}

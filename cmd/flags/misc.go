@@ -1,16 +1,15 @@
 package flags
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server"
 )
@@ -98,6 +97,7 @@ func bindKubelets(s *section) {
 // The ranges that services can have.
 const (
 	leastServiceBits = 3 // that addresses of the first differ in
+	fixedServiceBits = 2 // that addresses of the first share: to kube-apiserver, larger ranges have no size
 	mostRanges       = 2
 )
 
@@ -115,7 +115,7 @@ func (o *Options) completeMisc() error {
 			return errors.New("service-cluster-ip-range[0] is not a valid cidr")
 		case len(wrong) > 0:
 			return fmt.Errorf("service-cluster-ip-range[%d] is not an ip net", i)
-		case i == 0 && p.Addr().BitLen()-p.Bits() < leastServiceBits:
+		case i == 0 && (p.Addr().BitLen()-p.Bits() < leastServiceBits || p.Bits() < fixedServiceBits):
 			return fmt.Errorf("error determining service IP ranges for primary service cidr: the service cluster IP range must be at least %d IP addresses", 1<<leastServiceBits)
 		}
 		o.misc.ranges = append(o.misc.ranges, p.Masked())
@@ -136,6 +136,9 @@ func (o *Options) finishMisc() error {
 	}
 	if port > 0 && !o.misc.nodePorts.contains(port) {
 		m.add("kubernetes service node port range %v doesn't contain %d", &o.misc.nodePorts, port)
+	}
+	if o.misc.nodePorts.contains(0) { // which kube-apiserver takes, and may hand out
+		m.add("--service-node-port-range %v must be between 1 and 65535, inclusive: 0 is no node port", &o.misc.nodePorts)
 	}
 	m.addErr(o.checkFamilies())
 	if o.misc.servers <= 0 {
@@ -242,14 +245,6 @@ func (o *Options) applyMisc() error {
 	if o.misc.proxyCert == "" || o.misc.proxyKey == "" {
 		return nil
 	}
-	cert, err := os.ReadFile(o.misc.proxyCert)
-	if err != nil {
-		return err
-	}
-	key, err := os.ReadFile(o.misc.proxyKey)
-	if err != nil {
-		return err
-	}
-	_, err = tls.X509KeyPair(cert, key)
+	_, err := configfile.KeyPair(o.misc.proxyCert, o.misc.proxyKey)
 	return err
 }

@@ -33,6 +33,8 @@ func TestOrder(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	const refusal = "--egress-selector-config-file=f"
 	const late = "--tls-min-version=VersionTLS09"
+	const fewAddresses = "error determining service IP ranges for primary service cidr: " +
+		"the service cluster IP range must be at least 8 IP addresses"
 	const wrong = "--apiserver-count=0 --request-timeout=-1s --request-timeout=-2s"
 	for _, tt := range []struct{ args, want string }{
 		{refusal, "--egress-selector-config-file is refused: connections to others are made without a proxy, and would leave the network that it stands for"},
@@ -49,6 +51,17 @@ func TestOrder(t *testing.T) {
 		{"--endpoint-reconciler-type=x", "unknown endpoint reconciler type: x"},
 		{"--proxy-client-key-file=" + none + " --proxy-client-cert-file=" + none, "open " + none + ": no such file or directory"},
 		{"--proxy-client-cert-file=" + none, ""},
+		{"--goaway-chance=NaN", "--goaway-chance can not be less than 0 or greater than 0.02"},
+		{"--service-node-port-range=0-65535",
+			"--service-node-port-range 0-65535 must be between 1 and 65535, inclusive: 0 is no node port"},
+		{"--service-node-port-range=1-65535", ""},
+		{"--service-cluster-ip-range=0.0.0.0/0", fewAddresses},
+		{"--service-cluster-ip-range=128.0.0.0/1", fewAddresses},
+		{"--service-cluster-ip-range=::/1", fewAddresses},
+		{"--service-cluster-ip-range=0.0.0.0/2", ""},
+		{"--authorization-config=/dev/zero", "read /dev/zero: neither a regular file nor a pipe"},
+		{"--service-account-signing-key-file=/dev/zero --service-account-issuer=https://x",
+			"failed to parse service-account-issuer-key-file: read /dev/zero: neither a regular file nor a pipe"},
 	} {
 		if _, err := outcome(strings.Fields(tt.args)); text(err) != tt.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.args, err, tt.want)

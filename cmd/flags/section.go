@@ -19,10 +19,12 @@ func newSection(name string) *section {
 	return s
 }
 
-// The annotations of a flag that is not honoured, with the reason.
+// The annotations of a flag: why it is not honoured, or, of one that is, what there is to say of
+// its values.
 const (
-	ignored = "ignored"
-	refused = "refused"
+	ignored   = "ignored"
+	refused   = "refused"
+	explained = "explained"
 )
 
 // ignore declares that flags of the section make no difference here, and why.
@@ -30,6 +32,9 @@ func (s *section) ignore(why string, names ...string) { s.annotate(ignored, why,
 
 // refuse declares that flags of the section must not be given another value than their default, and why.
 func (s *section) refuse(why string, names ...string) { s.annotate(refused, why, names) }
+
+// explain says of flags of the section that are honoured which values are taken, or what they do.
+func (s *section) explain(what string, names ...string) { s.annotate(explained, what, names) }
 
 func (s *section) annotate(key, why string, names []string) {
 	for _, name := range names {

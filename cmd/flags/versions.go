@@ -35,11 +35,21 @@ var (
 
 func (o *Options) bindVersions(s *section) {
 	v := &o.generic.versions
-	s.StringSliceVar(&v.emulated, "emulated-version", nil, "release of Kubernetes to behave as, as 1.36 or kube=1.36: there is no other")
+	s.StringSliceVar(&v.emulated, "emulated-version", nil, "release of Kubernetes to behave as, as 1.36 or kube=1.36; 1.33 to 1.35 are refused")
 	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil, "oldest release of kube-apiserver that can read what is stored, from 1.33 to 1.36, as 1.35 or kube=1.35, which is the default")
-	s.BoolVar(&v.forward, "emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer versions of its APIs as well")
-	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false, "with --emulated-version of an older release, serve newer APIs that --runtime-config names")
+	s.BoolVar(&v.forward, "emulation-forward-compatible", false,
+		"with --emulated-version of an older release, serve newer versions of its APIs as well: refused with that release")
+	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false,
+		"with --emulated-version of an older release, serve newer APIs that --runtime-config names: refused with that release")
+	s.explain("1.36. 1.33 to 1.35 are refused: "+whyOneRelease, "emulated-version")
+	s.explain("false. true goes with an older --emulated-version alone, which is refused; with 1.36 it is a mistake for kube-apiserver, too",
+		"emulation-forward-compatible", "runtime-config-emulation-forward-compatible")
+	s.explain("1.33 to 1.36, by default 1.35. Objects are stored in versions that the release knows, and /version shows it; "+
+		"nothing else in kube-apiserver 1.36 depends on it", "min-compatibility-version")
 }
+
+// whyOneRelease is why no older release is emulated.
+const whyOneRelease = "this server always has the versions, fields and features of 1.36, some of which the older releases lack"
 
 // read takes in both versions.
 func (v *versions) read() (err error) {
@@ -87,7 +97,7 @@ func (v *versions) check() error {
 // refusal is the error of an emulated version that kube-apiserver would take; nil if there is none.
 func (v *versions) refusal() error {
 	if v.emulates != thisRelease {
-		return fmt.Errorf("--emulated-version %s is refused: this server behaves as %s alone", v.emulates, thisRelease)
+		return fmt.Errorf("--emulated-version %s is refused: %s", v.emulates, whyOneRelease)
 	}
 	return nil
 }

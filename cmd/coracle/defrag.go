@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage/embedded"
+)
+
+func defragCommand() *cobra.Command {
+	var kubeconfig, dataDir string
+	cmd := &cobra.Command{
+		Use:   "defrag",
+		Short: "Make the database file of the embedded store as small as what is in it",
+		Long: "Make the database file of the embedded store as small as what is in it. A running server is asked with --kubeconfig,\n" +
+			"and goes on serving; --data-dir is for the data folder of a server that does not run. The disk needs room for what\n" +
+			"is in use once more. A server does the same by itself when three quarters of the file and 256 MiB are free. What is\n" +
+			"stored in etcd is defragmented by `etcdctl defrag`.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := untilTold(cmd.Context())
+			defer stop()
+			var done embedded.Defragmented
+			var err error
+			switch {
+			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):
+				return withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
+			case dataDir != "":
+				done, err = server.DefragmentStore(ctx, dataDir)
+			default:
+				done, err = server.DefragmentServer(ctx, kubeconfig)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the database had %d bytes, and has %d\n", done.Before, done.After)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
+	cmd.Flags().StringVar(&dataDir, "data-dir", "", "data folder of a server that does not run")
+	return cmd
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestRests says when memory is given back: once after each burst, in the first minute in which
+// little is allocated.
+func TestRests(t *testing.T) {
+	var r rests
+	for i, minute := range []struct {
+		allocated uint64
+		due       bool
+	}{
+		{100 << 20, false}, // the start
+		{1 << 20, true},
+		{1 << 20, false}, // nothing has come since
+		{20 << 20, false},
+		{1 << 20, false}, // too little has
+		{300 << 20, false},
+		{9 << 20, false}, // not yet at rest
+		{8 << 20, true},
+		{0, false},
+	} {
+		if due := r.due(r.last + minute.allocated); due != minute.due {
+			t.Errorf("minute %d: got %v, want %v", i, due, minute.due)
+		}
+	}
+}
+
+var sink []byte
+
+func TestAllocated(t *testing.T) {
+	before := allocated()
+	sink = make([]byte, 10<<20)
+	runtime.KeepAlive(sink)
+	if n := allocated() - before; n < 10<<20 {
+		t.Errorf("10 MiB were allocated, and %d bytes are counted", n)
+	}
+}
