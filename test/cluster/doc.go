@@ -7,12 +7,15 @@
 // that already holds the programs (kube-apiserver, kube-controller-manager, kube-scheduler,
 // kube-apiserver-1.34, kwok); CORACLE names the server. What is not named is built first.
 //
-//   - TestTakeover: a kube-apiserver fills an etcd while the controllers run. Coracle starts on it with the same command line. Each object
-//     in each served version has to read as kube-apiserver 1.36.3 reads it; watches and informers have to go on. Then Coracle is used with
-//     the controllers running, and the kube-apiserver that filled the etcd reads and writes every object that Coracle left.
-//   - TestBoth: kube-apiserver and Coracle serve one etcd at once, under load for DURATION (60 s by default).
-//   - TestRecord: with RECORD=1, writes the contents of an etcd and kube-apiserver's answers to server/testdata/etcd, where a test of
-//     package server reads them.
+//   - TestTakeover: a kube-apiserver fills an etcd while the controllers run. Coracle starts on
+//     it with the same command line. Each object in each served version has to read as
+//     kube-apiserver 1.36.3 reads it; watches and informers have to go on. Then Coracle is used
+//     with the controllers running, and the kube-apiserver that filled the etcd reads and writes
+//     every object that Coracle left.
+//   - TestBoth: kube-apiserver and Coracle serve one etcd at once, under load for DURATION (60 s
+//     by default).
+//   - TestRecord: with RECORD=1, writes the contents of an etcd and kube-apiserver's answers to
+//     server/testdata/etcd, where a test of package server reads them.
 //
 // Everything listens on loopback addresses and ends with the tests.
 //

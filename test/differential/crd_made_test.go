@@ -82,7 +82,11 @@ func randomSchema(rnd *rand.Rand, depth int) jsonObject {
 
 func randomObject(rnd *rand.Rand, s jsonObject, depth int) {
 	if depth > 0 && chance(rnd, 4) {
-		s["additionalProperties"] = randomSchema(rnd, depth+1)
+		each := randomSchema(rnd, depth+1)
+		if chance(rnd, 4) {
+			each["default"] = randomValue(rnd, each) // what a null becomes
+		}
+		s["additionalProperties"] = each
 		if chance(rnd, 6) {
 			s["additionalProperties"] = chance(rnd, 2)
 		}
@@ -125,6 +129,9 @@ func randomObject(rnd *rand.Rand, s jsonObject, depth int) {
 
 func randomList(rnd *rand.Rand, s jsonObject, depth int) {
 	items := randomSchema(rnd, depth+1)
+	if chance(rnd, 6) {
+		items["default"] = randomValue(rnd, items)
+	}
 	s["items"] = items
 	if chance(rnd, 6) {
 		s[oneOf(rnd, "minItems", "maxItems")] = rnd.IntN(3)

@@ -77,11 +77,11 @@ func (b *bench) theirsOf(obj jsonObject) (jsonObject, error) {
 
 func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 	obj = runtime.DeepCopyJSON(obj)
-	b.ours.Prune(obj)
-	if err := b.ours.Coerce(nil, obj); err != nil {
+	b.ours.Prune(nil, obj)
+	if err := b.ours.Coerce(nil, nil, obj); err != nil {
 		return nil, err
 	}
-	return obj, b.ours.SetDefaults(obj)
+	return obj, b.ours.SetDefaults(nil, obj)
 }
 
 // sameApplied has an object judged that was applied, over one before if there is one: with the nulls in it, but with no field that is not
@@ -92,7 +92,7 @@ func (b *bench) sameApplied(t *testing.T, what string, schema, obj, old jsonObje
 	pruning.Prune(obj, b.structural, true)
 	theirs, ours := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj)
 	defaulting.Default(theirs, b.structural)
-	if err := b.ours.SetDefaults(ours); err != nil {
+	if err := b.ours.SetDefaults(nil, ours); err != nil {
 		t.Fatal(err)
 	}
 	if string(encode(ours)) != string(encode(theirs)) {
@@ -157,7 +157,7 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 		before = old
 	}
 	var out []string
-	errs := slices.Concat(b.ours.Validate(nil, obj, before), b.ours.ValidateResources(nil, obj), b.ours.ValidateLists(nil, obj, before))
+	errs := slices.Concat(b.ours.Validate(nil, nil, obj, before), b.ours.ValidateResources(nil, nil, obj), b.ours.ValidateLists(nil, nil, obj, before))
 	if !slices.ContainsFunc(errs, func(err *oursfield.Error) bool { return slices.Contains(misleading, string(err.Type)) }) {
 		errs = append(errs, b.ourRules.Validate(context.Background(), nil, obj, before,
 			func(text string) { out = append(out, "warning "+text) })...)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coracle-project/coracle/scheme/field"
 )
 
 // decision is a difference that is meant, or that has its time later.
@@ -27,10 +29,7 @@ type decision struct {
 // decisions are all differences that are listed. What no run meets any more is to be taken off: each run logs it.
 var decisions = []*decision{
 	{
-		kinds: ".*", what: `object differs at metadata\.managedFields.*`, when: func(tr trial) bool {
-			body := string(encode(tr.body))
-			return strings.Contains(body, "[]") || strings.Contains(body, "{}")
-		},
+		kinds: ".*", what: `object differs at metadata\.managedFields.*`, when: ownersOfEmpty,
 		reason: "A list that is empty, in what has one owner as a whole, is none when it is encoded; Kubernetes compares Go values there.",
 	},
 	{
@@ -58,20 +57,47 @@ var decisions = []*decision{
 		reason: "Kubernetes does not see managedFields that it cannot read when it looks whether there are any.",
 	},
 	{
-		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
-			return tr.form() == applyForm && strings.Contains(tr.url, "/absent/") &&
-				(tr.ours.Code == http.StatusNotFound || tr.theirs.Code == http.StatusNotFound)
+		kinds: ".*", what: `(missing|extra): [\s\S]*|code 4.., not 4..|status differs at (code|reason|status|details|message)[\s\S]*`, when: func(tr trial) bool {
+			return tr.form() == applyForm && strings.Contains(tr.url, "/absent/") && !tr.theirs.accepted() && !tr.ours.accepted() &&
+				(tr.ours.Code == http.StatusNotFound) != (tr.theirs.Code == http.StatusNotFound)
 		},
 		reason: "What is applied to a part of an object that there is not: Coracle reads it, and then finds out; Kubernetes finds out first, or after " +
 			"it has merged it, as the kind may be.",
 	},
 	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
-			return (tr.form() == strategicForm || tr.form() == applyForm) && (strings.Contains(string(encode(tr.body)), "99999999999999999999") ||
-				outOfRange.MatchString(fmt.Sprint(tr.ours.Body["message"])) ||
-				slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) }))
+			return (tr.form() == strategicForm || tr.form() == applyForm) && !tr.ours.accepted() &&
+				(outOfRange.MatchString(fmt.Sprint(tr.ours.Body["message"])) ||
+					slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return outOfRange.MatchString(c) }))
 		},
 		reason: "While it fills an object from a strategic merge patch or from what was merged, Kubernetes lets numbers overflow; those beyond 64 bits are no integers for it.",
+	},
+	{
+		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
+			return tr.form() == strategicForm && strings.Contains(string(encode(tr.body)), `:[]`) &&
+				slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return strings.HasSuffix(c, ": unrecognized type: uint8") })
+		},
+		reason: "An empty list where bytes belong is none for Kubernetes, in a strategic merge patch alone. Coracle refuses it as any other list.",
+	},
+	{
+		kinds: ".*", what: `object differs at .*`, when: func(tr trial) bool {
+			return (tr.form() == strategicForm || tr.form() == applyForm) && strings.Contains(string(encode(tr.body)), "99999999999999999999")
+		},
+		reason: "A quantity beyond 64 bits that is no text goes through a floating point number there.",
+	},
+	{
+		kinds: ".*", what: `(missing|extra): [\s\S]*`, when: func(tr trial) bool {
+			const ours = "99999999999999999999"
+			said := strings.ReplaceAll(fmt.Sprint(tr.theirs.Body["message"]), `"100E"`, `"`+ours+`"`)
+			return tr.form() == strategicForm && strings.Contains(said, ours) && said == tr.ours.Body["message"]
+		},
+		reason: "The same quantity, in a message that shows the object.",
+	},
+	{
+		kinds: "Secret|ConfigMap", what: `object differs at (data|binaryData)\..*`, when: func(tr trial) bool {
+			return strings.Contains(string(encode(tr.body)), ":null")
+		},
+		reason: "Kubernetes makes null bytes empty when it stores the object, which a dry run does not. Coracle does so when it reads the request.",
 	},
 	{
 		kinds: "Endpoints", what: "warning extra: .*", when: func(tr trial) bool { return tr.theirs.Code == http.StatusUnsupportedMediaType },
@@ -112,12 +138,6 @@ var decisions = []*decision{
 			return tr.theirs.Code == http.StatusBadRequest && strings.Contains(fmt.Sprint(tr.ours.Warnings), "ownerReferences contains duplicate entries")
 		},
 		reason: "Coracle drops repeated owners while it reads an object, also if it refuses the object's name then.",
-	},
-	{
-		kinds: "Node", what: `object differs at status\.allocatable`, when: func(tr trial) bool {
-			return strings.Contains(string(encode(tr.body)), `"allocatable":{}`)
-		},
-		reason: "An empty map is none when it is read back from the store; Kubernetes' answer to a create has been there.",
 	},
 	{
 		kinds: ".*", what: `(missing|extra): .*: must be an integer`, when: func(tr trial) bool {
@@ -170,8 +190,10 @@ var decisions = []*decision{
 		reason: "Kubernetes checks a template with the volumes of the claims to be made in the order of a map; here they keep their own.",
 	},
 	{
-		kinds: "Deployment|DaemonSet", what: ".*", when: func(tr trial) bool {
-			return (tr.theirs.Code == http.StatusBadRequest || tr.method == http.MethodPatch) && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing")
+		kinds: "Deployment|DaemonSet", what: `not refused: [\s\S]*|(missing|extra): [\s\S]*|code 4.., not ...|status differs at [\s\S]*|warning extra: .*`, when: func(tr trial) bool {
+			body := string(encode(tr.body))
+			return !tr.theirs.accepted() && strings.Contains(string(encode(tr.theirs.Body)), "strconv.ParseInt: parsing") &&
+				(strings.Contains(body, "deprecated.daemonset.template.generation") || strings.Contains(body, "deprecated.deployment.rollback.to"))
 		},
 		reason: "Kubernetes reads an annotation that was a field once while it decodes. Coracle names what is wrong with a rollback together " +
 			"with all else, and counts the templates of a daemon set by itself, whatever a client writes there.",
@@ -184,14 +206,19 @@ var decisions = []*decision{
 	{
 		kinds: "EndpointSlice", what: `object differs at metadata\.generation`,
 		when: func(tr trial) bool {
-			return strings.Contains(string(encode(tr.body)), `"deprecatedTopology":`) || tr.method == http.MethodPatch
+			return strings.Contains(string(encode(tr.body)), "deprecatedTopology")
 		},
 		reason: "Kubernetes counts a change before it drops what clients write about topology, which may be all of it.",
 	},
 	{
-		kinds:  "(Valid|Mut)ating(WebhookConfiguration|AdmissionPolicy)|DeviceClass|ResourceClaim(Template)?",
+		kinds: "(Valid|Mut)ating(WebhookConfiguration|AdmissionPolicy)", what: `(missing|extra): .*[eE]xpression: FieldValueInvalid: [\s\S]*`,
+		when:   func(tr trial) bool { return sameBeginnings(tr.theirs.causes(), tr.ours.causes()) },
+		reason: "Of what is wrong with an expression, Coracle shows 4 KiB.",
+	},
+	{
+		kinds:  "DeviceClass|ResourceClaim(Template)?",
 		what:   `missing: .*[eE]xpression: FieldValueInvalid: Invalid value: "…": (compilation failed: |must evaluate to )[\s\S]*`,
-		reason: "Coracle does not compile expressions yet.",
+		reason: "Coracle does not compile expressions about devices yet.",
 	},
 	{
 		kinds: "(Valid|Mut)atingWebhookConfiguration", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
@@ -207,8 +234,8 @@ var decisions = []*decision{
 		reason: "Kubernetes counts a change before it drops fields that are not served, which may be all of it.",
 	},
 	{
-		kinds: "Service", what: ".*", when: func(tr trial) bool {
-			return tr.theirs.Code == http.StatusInternalServerError || portTaken(tr.theirs) || portTaken(tr.ours)
+		kinds: "Service", what: `(not )?refused: [\s\S]*|(missing|extra): [\s\S]*|code ..., not ...|status differs at [\s\S]*|warning (missing|extra): .*`, when: func(tr trial) bool {
+			return portTaken(tr.theirs) || portTaken(tr.ours)
 		},
 		reason: "Node ports are allocated before validation, and a refusal there is the only one. Here Kubernetes does not know what stored services have.",
 	},
@@ -232,15 +259,16 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
-			return emptyValue.Match(encode(tr.body)) || tr.method == http.MethodPatch
+			return emptyValue.Match(encode(tr.body)) || tr.form() == jsonForm && emptyAdded.Match(encode(tr.body))
 		},
 		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one.",
 	},
 	{
-		kinds: "(Cluster)?Role", what: `object differs at rules`, when: func(tr trial) bool {
-			return strings.Contains(string(encode(tr.body)), `"rules":[]`) || tr.method == http.MethodPatch && string(encode(tr.theirs.Body["rules"])) == "[]"
+		kinds: ".*", what: `null for what is empty at .*`, when: func(tr trial) bool { // not of kinds that are stored as JSON
+			return !strings.Contains(tr.url, "/customresourcedefinitions") && !strings.Contains(tr.url, "/apiservices")
 		},
-		reason: "An empty list of rules is null when it is read back from the store, and so it is in the answers of a whole kube-apiserver.",
+		reason: "An empty list or map is null when it is read back from the store, and so it is in the answers of a whole kube-apiserver. " +
+			"The one here answers with what it has not read back.",
 	},
 	{
 		kinds: "IPAddress", what: `(extra|missing): metadata\.name: .*must be a valid IP address.*`, when: func(tr trial) bool {
@@ -268,8 +296,13 @@ func sameFault(theirs, ours string) bool {
 	return theirs == ours
 }
 
-// cutInQuotes is sameButCut for what stands in quotes.
-func cutInQuotes(theirs, ours string) bool { return sameButCut(theirs, ours, `..."`) }
+// cutInQuotes is sameButCut for what stands in quotes. Of a uid that is cut, the beginning is left
+// out: whole ones are called UID by then.
+func cutInQuotes(theirs, ours string) bool {
+	return sameButCut(theirs, cutUID.ReplaceAllString(ours, `..."`), `..."`)
+}
+
+var cutUID = regexp.MustCompile(`[0-9a-f-]{0,35}\.\.\."`)
 
 // sameButCut reports whether two texts are the same but for what the second one shows the beginning of, before each mark.
 func sameButCut(theirs, ours, mark string) bool {
@@ -287,7 +320,74 @@ func sameButCut(theirs, ours, mark string) bool {
 }
 
 // emptyValue is an empty list or map in a network policy.
-var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":(\[\]|\{\})`)
+var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)\\?": ?(\[\]|\{\})`)
+
+// emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
+var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
+
+// ownersOfEmpty reports whether the fields that are owned on one side only are such that what was
+// sent has an empty list or map in them.
+func ownersOfEmpty(tr trial) bool {
+	theirs, ours := ownedPaths(tr.theirs.Body), ownedPaths(tr.ours.Body)
+	var differ []string
+	for path := range theirs {
+		if !ours[path] {
+			differ = append(differ, path)
+		}
+	}
+	for path := range ours {
+		if !theirs[path] {
+			differ = append(differ, path)
+		}
+	}
+	sent, text := tr.body, ""
+	if patch, ok := tr.body["patch"]; ok {
+		text = string(encode(patch))
+		sent, _ = tree(patch).(map[string]any)
+	}
+	return len(differ) > 0 && !slices.ContainsFunc(differ, func(path string) bool {
+		_, fields, _ := strings.Cut(path, "|")
+		var at any = sent
+		for name := range strings.SplitSeq(fields, ".") {
+			inner, ok := at.(map[string]any)
+			if !ok {
+				break
+			}
+			at = inner[name]
+		}
+		if sent != nil { // else it is a list of operations, or no JSON
+			text = string(encode(at))
+		}
+		return !strings.Contains(text, "[]") && !strings.Contains(text, "{}")
+	})
+}
+
+// ownedPaths are the fields in an object's managedFields, with who owns them: as far as they are
+// reached by names alone.
+func ownedPaths(obj map[string]any) map[string]bool {
+	paths := map[string]bool{}
+	meta, _ := obj["metadata"].(map[string]any)
+	entries, _ := meta["managedFields"].([]any)
+	for _, e := range entries {
+		e := e.(map[string]any)
+		var walk func(fields map[string]any, path string)
+		walk = func(fields map[string]any, path string) {
+			leaf := true
+			for name, inner := range fields {
+				if field, ok := strings.CutPrefix(name, "f:"); ok {
+					leaf = false
+					walk(inner.(map[string]any), strings.TrimPrefix(path+"."+field, "."))
+				}
+			}
+			if leaf {
+				paths[fmt.Sprint(e["manager"], e["operation"], e["apiVersion"], e["subresource"], string(encode(fields)), "|", path)] = true
+			}
+		}
+		fields, _ := e["fieldsV1"].(map[string]any)
+		walk(fields, "")
+	}
+	return paths
+}
 
 // notServed are the fields of devices that are not served.
 var notServed = regexp.MustCompile(`"(nodeAllocatableResourceMappings|bools|ints|strings|versions)":`)
@@ -308,7 +408,8 @@ var volumeIndex = regexp.MustCompile(`\.volumes\[[0-9]+\]`)
 
 // portTaken reports whether a service got as far as the allocation of its node ports, and no further.
 func portTaken(a answer) bool {
-	return slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
+	return strings.HasSuffix(fmt.Sprint(a.Body["message"]), "provided port is already allocated") ||
+		slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
 }
 
 // decided reports whether a difference is listed.
@@ -367,4 +468,12 @@ func withNetHunks(causes []string, whole bool) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// sameBeginnings reports whether causes are the same ones but that some of ours are cut.
+func sameBeginnings(theirs, ours []string) bool {
+	return slices.EqualFunc(theirs, ours, func(all, shown string) bool {
+		beginning, cut := strings.CutSuffix(shown, "...")
+		return all == shown || cut && len(shown) >= field.MaxText && strings.HasPrefix(all, beginning)
+	})
 }

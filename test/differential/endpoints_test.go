@@ -131,7 +131,12 @@ func (g *endpointsPlay) step() {
 		g.patch("services", service, "", g.pick(
 			`{"spec":{"publishNotReadyAddresses":true}}`, `{"spec":{"publishNotReadyAddresses":false}}`,
 			`{"spec":{"selector":{"app":"a"}}}`, `{"spec":{"trafficDistribution":"PreferSameZone"}}`, `{"spec":{"trafficDistribution":"PreferSameNode"}}`,
-			`{"spec":{"trafficDistribution":null}}`, `{"spec":{"ports":[{"port":81,"protocol":"UDP","targetPort":"named"}]}}`,
+			`{"spec":{"trafficDistribution":null}}`, `{"spec":{"trafficDistribution":"PreferClose"}}`,
+			`{"metadata":{"annotations":{"service.kubernetes.io/topology-mode":"Auto"}}}`,
+			`{"metadata":{"annotations":{"service.kubernetes.io/topology-mode":null,"service.kubernetes.io/topology-aware-hints":"auto"}}}`,
+			`{"metadata":{"annotations":{"service.kubernetes.io/topology-aware-hints":"Disabled"}}}`,
+			`{"metadata":{"annotations":null}}`,
+			`{"spec":{"ports":[{"port":81,"protocol":"UDP","targetPort":"named"}]}}`,
 			`{"spec":{"ipFamilyPolicy":"RequireDualStack"}}`,
 		))
 	case n < 19:

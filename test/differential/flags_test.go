@@ -354,10 +354,68 @@ func byChance(args []string, theirs, ours string) bool {
 	return false
 }
 
+// refusals are what Coracle refuses and kube-apiserver takes, by how a refusal names it, with
+// arguments that ask for it. Each is meant: docs/flags.md has the reason.
+var refusals = map[string]string{
+	"--admission-control-config-file":                          "--admission-control-config-file=NONE",
+	"--audit-log-path":                                         "--audit-log-path=-",
+	"--audit-policy-file":                                      "--audit-policy-file=NONE",
+	"--audit-webhook-config-file":                              "--audit-webhook-config-file=NONE",
+	"--egress-selector-config-file":                            "--egress-selector-config-file=NONE",
+	"--emulated-version 1.33":                                  "--emulated-version=1.33",
+	"--emulated-version 1.34":                                  "--emulated-version=1.34 --emulation-forward-compatible",
+	"--emulated-version 1.35":                                  "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
+	"--feature-gates AllowServiceExternalIPs=false":            "--feature-gates=AllowServiceExternalIPs=false",
+	"--feature-gates ConstrainedImpersonation=false":           "--feature-gates=ConstrainedImpersonation=false",
+	"--feature-gates ManifestBasedAdmissionControlConfig=true": "--feature-gates=ManifestBasedAdmissionControlConfig=true",
+}
+
+// refusedPlugins are the admission plugins among the refusals.
+var refusedPlugins = []string{
+	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook",
+	"LimitPodHardAntiAffinityTopology", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
+	"ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+}
+
+func init() {
+	for _, name := range refusedPlugins {
+		refusals["the admission plugin "+name] = "--enable-admission-plugins=" + name
+	}
+}
+
+// refused reports whether all that Coracle says is refusals of the list.
+func refused(ours string) bool {
+	for line := range strings.SplitSeq(ours, "\n") {
+		what, _, is := strings.Cut(line, " is refused: ")
+		if _, listed := refusals[what]; !is || !listed {
+			return false
+		}
+	}
+	return true
+}
+
+// TestRefusals: what is in the list of refusals is refused, and kube-apiserver takes it.
+func TestRefusals(t *testing.T) {
+	files := madeFiles(t)
+	for what, asked := range refusals {
+		var args []string
+		for _, arg := range slices.Concat([]string{"--advertise-address=192.0.2.1"}, strings.Fields(asked), needed) {
+			args = append(args, files.Replace(arg))
+		}
+		if theirs := theirMistakes(args); theirs != "" {
+			t.Errorf("%s\n  kube-apiserver: %s", asked, theirs)
+		}
+		if ours := ourMistakes(args); !strings.HasPrefix(ours, what+" is refused: ") {
+			t.Errorf("%s\n  coracle: %s", asked, ours)
+		}
+	}
+}
+
 // meant says why a difference is meant; "" if it is not.
 func meant(theirs, ours string) string {
 	switch {
-	case theirs == "" && strings.Contains(ours, "is refused: "):
+	case theirs == "" && refused(ours):
 		return "refused: it would be dangerous to ignore"
 	case strings.Contains(theirs, "emulation version") && strings.Contains(ours, "emulation version"):
 		return "gates are those of this release, whichever is to be emulated"

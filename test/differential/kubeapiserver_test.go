@@ -45,6 +45,7 @@ func serveKubernetes() {
 
 // kubeAPIServer is a whole kube-apiserver in a process of its own.
 type kubeAPIServer struct {
+	url   string
 	proxy *httputil.ReverseProxy
 }
 
@@ -72,11 +73,7 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 		"--token-auth-file=" + write("users.csv", []byte(kubeToken+`,admin,admin,"system:masters"`+"\n")),
 		"--service-account-key-file=" + signer, "--service-account-signing-key-file=" + signer, "--service-account-issuer=https://issuer.example.com",
 		"--service-cluster-ip-range=" + serviceRanges[0], "--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
-		"--disable-admission-plugins=" + strings.Join([]string{
-			"LimitRanger", "ServiceAccount", "PodSecurity", "DefaultStorageClass", "PersistentVolumeClaimResize", "DefaultIngressClass",
-			"ClusterTrustBundleAttest", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy",
-			"ValidatingAdmissionWebhook", "ResourceQuota", "RuntimeClass",
-		}, ","),
+		"--disable-admission-plugins=" + strings.Join(plugins(absent), ","),
 	}, more...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), kubeArgs+"="+strings.Join(args, "\n"))
@@ -88,11 +85,12 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	at := &url.URL{Scheme: "https", Host: fmt.Sprintf("127.0.0.1:%d", port)}
+	proxy := httputil.NewSingleHostReverseProxy(at)
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // it tells of each watch that ends
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(proxy.Transport.(*http.Transport).CloseIdleConnections)
-	k := &kubeAPIServer{proxy}
+	k := &kubeAPIServer{at.String(), proxy}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		select {
 		case <-ended:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/aggregation"
+	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -22,28 +23,47 @@ type ours struct {
 	server  *server.Server
 }
 
+// newOurs starts a server. The admission plugins that it lacks are disabled, as they are at
+// Kubernetes' side: nobody is warned of them. TestVerdicts is about them.
 func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig{}) }
 
-// newUntended is newOurs without anybody who looks after API services, which would change what a test has stored: they come when the server
-// has been made without.
+// newUntended is newOurs without anybody who looks after API services, flow schemas and priority
+// levels, which would change what a test has stored: they come when the server has been made
+// without.
 func newUntended(t *testing.T) *ours {
-	o := startOurs(t, map[string]string{"apiregistration.k8s.io/v1": "false"}, server.StorageConfig{})
-	group := server.Group{Name: "apiregistration.k8s.io", Resources: aggregation.Resources()}
-	if err := o.server.Install(o.server.Aggregator, group); err != nil {
-		t.Fatal(err)
+	return runUntended(t, server.AdmissionConfig{Disable: plugins(absent)})
+}
+
+func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
+	none := map[string]string{"apiregistration.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"}
+	o := runOurs(t, none, server.StorageConfig{}, admission)
+	for on, group := range map[*server.GenericServer]server.Group{
+		o.server.Aggregator: {Name: "apiregistration.k8s.io", Resources: aggregation.Resources()},
+		o.server.Core:       {Name: "flowcontrol.apiserver.k8s.io", Resources: flowcontrol.Resources()},
+	} {
+		if err := o.server.Install(on, group); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return o
 }
 
 // startOurs starts a server on a store of its own, in which it stores objects as storage says.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
+	return runOurs(t, runtime, storage, server.AdmissionConfig{Disable: plugins(absent)})
+}
+
+func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission server.AdmissionConfig) *ours {
 	store := memory.New(memory.Config{})
 	storage.Store = store
 	s := servertest.Start(madeUp{t}, server.Config{
-		Storage: storage,
+		Storage:   storage,
+		Admission: admission,
 		API: server.APIConfig{
 			AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}, Runtime: runtime,
+			Without: server.WithoutConfig{PriorityAndFairness: true},
 		},
+		Serving:     server.ServingConfig{Debug: server.DebugConfig{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
 		Controllers: []string{},
 	})
 	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}

@@ -86,7 +86,8 @@ func storedResources() []*storedResource {
 	return list
 }
 
-// otherGroups are the groups in which older servers have stored objects of a kind under the same keys.
+// otherGroups are the groups in which older servers have stored objects of a kind under the same
+// keys.
 var otherGroups = map[schema.GroupKind][]string{
 	{Group: "apps", Kind: "Deployment"}:                 {"extensions"},
 	{Group: "apps", Kind: "DaemonSet"}:                  {"extensions"},
@@ -321,19 +322,16 @@ func excused(about, step, path string, theirs, ours any) bool {
 	case strings.HasPrefix(step, "FlowSchema.") && strings.HasSuffix(step, "list as table"):
 		return true // printed there in the order of their precedence, here in that of their names
 	case strings.HasPrefix(step, "NetworkPolicy.") && strings.Contains(about, " in extensions/v1beta1 "):
-		// the conversion there makes empty lists of none, which the first update counts as a change of its
-		// writer
+		// the conversion there makes empty lists of none, which the first update counts as a
+		// change of its writer
 		return path == "metadata.generation" || strings.Contains(path, "metadata.managedFields")
 	case strings.HasPrefix(step, "Event."):
 		return strings.Contains(path, "metadata.managedFields") // owners in one group of events are forgotten there by writes in the other
 	case strings.HasPrefix(step, "Service.") || strings.HasPrefix(step, "PersistentVolumeClaim."):
-		// updates there start from an object that its store has not completed, so their writer owns what a
-		// read shows anyway
-		return strings.Contains(path, "metadata.managedFields")
-	case (path == "spec.drivers" || path == "spec.limits") && theirs == nil && string(encode(ours)) == "[]":
-		return true // an empty list without omitempty is null after it was stored there as protobuf
-	case strings.HasSuffix(path, ".f:spec") && (strings.HasPrefix(step, "CSINode.") || strings.HasPrefix(step, "LimitRange.")):
-		return true // the owner of that null
+		// updates there start from an object that its store has not completed, so their writer
+		// owns what a read shows anyway
+		return strings.HasSuffix(path, ".fieldsV1.f:spec") ||
+			path == "metadata.managedFields" && strings.HasSuffix(step, "put of what is there")
 	}
 	return false
 }
@@ -436,7 +434,8 @@ func (s *storedCourt) lists(t *testing.T, r *storedResource, row Row) {
 	s.differ(about(row.collection()), row.String()+" initial events", 200, 200, initialEvents(t, s.theirs, watch), initialEvents(t, s.ours, watch))
 }
 
-// selectable are fields by which objects can be selected, and which defaults or conversions fill in.
+// selectable are fields by which objects can be selected, and which defaults or conversions fill
+// in.
 var selectable = map[string][]string{
 	"pods":   {"spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "spec.hostNetwork"},
 	"events": {"type", "reason", "source", "reportingComponent", "involvedObject.kind"}, "secrets": {"type"}, "namespaces": {"status.phase"},

@@ -285,6 +285,7 @@ func (k storedKind) judge(t *testing.T, data []byte) (map[string]string, bool) {
 			t.Fatal(err)
 		}
 		shown.GetObjectKind().SetGroupVersionKind(gv.WithKind(k.of.Kind))
+		fillBytes(shown)
 		mine, err := k.scheme.ConvertTo(ours, meta.GroupVersion(gv))
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/emicklei/go-restful/v3"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/endpoints"
 	"k8s.io/apiserver/pkg/endpoints/filters"
@@ -27,24 +27,23 @@ import (
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/informers"
 	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	schedulinghelpers "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	"k8s.io/kubernetes/pkg/generated/openapi"
-	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
-	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
-	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
-	"k8s.io/kubernetes/plugin/pkg/admission/priority"
-	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection"
 )
 
 // newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf, without the server around
-// them.
+// them. Its admission plugins are those that Coracle has as well, and everybody may do everything.
 func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
+	t.Helper()
+	all := authorizerfactory.NewAlwaysAllowAuthorizer()
+	return theirHandlers(t, rows, objects, theirAdmission(t, here, basicWorld(), all, nil), all)
+}
+
+// theirHandlers is newTheirs with some admission plugins and an authorizer.
+func theirHandlers(t *testing.T, rows []Row, objects *shelf, admit admission.Interface, may authorizer.Authorizer) http.Handler {
 	t.Helper()
 	versions := map[schema.GroupVersion]map[string]rest.Storage{}
 	for _, row := range rows {
@@ -78,8 +77,8 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 			ConvertabilityChecker: legacyscheme.Scheme, UnsafeConvertor: runtime.UnsafeObjectConvertor(legacyscheme.Scheme),
 			Defaulter: legacyscheme.Scheme, Namer: runtime.Namer(meta.NewAccessor()), TypeConverter: theirTypes(),
 			EquivalentResourceRegistry: equivalents,
-			Authorizer:                 authorizerfactory.NewAlwaysAllowAuthorizer(),
-			Admit:                      theirAdmission(t),
+			Authorizer:                 may,
+			Admit:                      admit,
 			MinRequestTimeout:          time.Minute, MaxRequestBodyBytes: 3 << 20,
 		}
 		if _, _, err := group.InstallREST(container); err != nil {
@@ -87,7 +86,8 @@ func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 		}
 	}
 	h := filters.WithWarningRecorder(http.Handler(container))
-	h = withoutPanics(asAdmin(h))
+	h = filters.WithAuthorization(h, may, legacyscheme.Codecs)
+	h = withoutPanics(asUser(h))
 	return filters.WithRequestInfo(h, &request.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 	})
@@ -109,45 +109,15 @@ func withoutPanics(next http.Handler) http.Handler {
 	})
 }
 
-func asAdmin(next http.Handler) http.Handler {
-	who := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+// asUser serves a request of the administrator's, for the user whom they impersonate if they do.
+func asUser(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+		if name := r.Header.Get("Impersonate-User"); name != "" {
+			who = &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}
+		}
 		next.ServeHTTP(w, r.WithContext(audit.WithAuditContext(request.WithUser(r.Context(), who))))
 	})
-}
-
-// theirAdmission is those of Kubernetes' plugins that Coracle has, too, as far as they look at one object.
-func theirAdmission(t *testing.T) admission.Interface {
-	classes := informers.NewSharedInformerFactory(nil, 0)
-	prio := priority.NewPlugin()
-	prio.SetExternalKubeInformerFactory(classes)
-	prio.SetReadyFunc(func() bool { return true })
-	for _, class := range schedulinghelpers.SystemPriorityClasses() {
-		legacyscheme.Scheme.Default(class) // as if it had been created
-		if err := classes.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(class); err != nil {
-			t.Fatal(err)
-		}
-	}
-	plugins := admission.NewPlugins()
-	storageobjectinuseprotection.Register(plugins)
-	protection, err := plugins.InitPlugin(storageobjectinuseprotection.PluginName, nil, admission.PluginInitializers{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := informers.NewSharedInformerFactory(nil, 0)
-	topology := podtopologylabels.NewPodTopologyPlugin(podtopologylabels.Config{
-		Labels: []string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"},
-	})
-	topology.SetExternalKubeInformerFactory(nodes)
-	topology.SetReadyFunc(func() bool { return true })
-	topology.InspectFeatureGates(utilfeature.DefaultFeatureGate)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: zonedNode, Labels: zonedLabels}}
-	if err := nodes.Core().V1().Nodes().Informer().GetIndexer().Add(node); err != nil {
-		t.Fatal(err)
-	}
-	tolerations := defaulttolerationseconds.NewDefaultTolerationSeconds()
-	tolerations.InspectFeatureGates(utilfeature.DefaultFeatureGate)
-	return admission.NewChainHandler(nodetaint.NewPlugin(), prio, tolerations, protection, topology)
 }
 
 // zonedNode is a node that admission knows, with some labels.
@@ -155,8 +125,13 @@ const zonedNode = "zoned"
 
 var zonedLabels = map[string]string{"topology.kubernetes.io/zone": "", "topology.kubernetes.io/region": "r", "other": "o"}
 
-// theirTypes are the schemas of Kubernetes' types by which it keeps managed fields, made as kube-apiserver makes them.
+// theirTypes are the schemas of Kubernetes' types by which it keeps managed fields.
 var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
+	return must1(managedfields.NewTypeConverter(theirDocuments(), false))
+})
+
+// theirDocuments are the schemas of Kubernetes' types, made as kube-apiserver makes them.
+var theirDocuments = sync.OnceValue(func() map[string]*spec.Schema {
 	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref { return spec.MustCreateRef("#/components/schemas/" + name) })
 	config := &common.OpenAPIV3Config{
 		Info: &spec.Info{}, Definitions: definitions,
@@ -170,6 +145,5 @@ var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
 			}
 		}
 	}
-	models := must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
-	return must1(managedfields.NewTypeConverter(models, false))
+	return must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
 })

@@ -270,6 +270,10 @@ func (tr trial) differences() []string {
 	}
 	if a.accepted() && b.accepted() {
 		difference("", any(a.Body), any(b.Body), func(path string, theirs, ours any) {
+			if text := string(encode(theirs)); ours == nil && (text == "[]" || text == "{}") {
+				say("null for what is empty at %s", pattern(path))
+				return
+			}
 			say("object differs at %s", pattern(path))
 		})
 		if a.Code != b.Code {
@@ -438,6 +442,9 @@ func (r *report) print(t *testing.T, tried int, took time.Duration) {
 		for _, tr := range r.found[d] {
 			fmt.Fprintf(&b, "  %s %s: %s\n", tr.method, tr.url, strings.Join(tr.notes, "; "))
 			tr.explain(&b)
+			if verbose {
+				fmt.Fprintf(&b, "    stored case: %s\n", encode(tr.stored(r.row)))
+			}
 		}
 		t.Error(b.String())
 	}
@@ -447,7 +454,7 @@ func (r *report) print(t *testing.T, tried int, took time.Duration) {
 func (tr trial) explain(b *strings.Builder) {
 	cut := func(s string) string {
 		if len(s) > 1500 {
-			return s[:1500] + "…"
+			return s[:1000] + "…" + s[len(s)-500:] // what is wrong with a long value is said behind it
 		}
 		return s
 	}
@@ -475,8 +482,5 @@ func (tr trial) explain(b *strings.Builder) {
 	}
 	if !slices.Equal(tr.theirs.Warnings, tr.ours.Warnings) {
 		fmt.Fprintf(b, "    warnings of Kubernetes: %s\n    warnings of Coracle:    %s\n", cut(fmt.Sprint(tr.theirs.Warnings)), cut(fmt.Sprint(tr.ours.Warnings)))
-	}
-	if verbose {
-		fmt.Fprintf(b, "    %s\n", encode(tr.body))
 	}
 }

@@ -23,6 +23,8 @@ type Config struct {
 	Faults  []string
 	Args    []string // of each server, beside those that all have
 	Elders  int      // how many objects an older server has stored
+
+	Defragments bool // the store is defragmented all the time
 }
 
 // subject is the kind of the objects that clients write.
@@ -42,6 +44,7 @@ func Configs() []Config {
 	remote := []string{"kill", "kill again", "terminate", "stop", "kill etcd", "kill etcd", "stop etcd"}
 	return []Config{
 		{Name: "embedded", Storage: "embedded", Servers: 1, Faults: local},
+		{Name: "defragmented", Storage: "embedded", Servers: 1, Faults: local, Defragments: true},
 		{Name: "file", Storage: "file", Servers: 1, Faults: local},
 		{Name: "memory", Storage: "memory", Servers: 1, Faults: []string{"stop"}},
 		{Name: "etcd", Storage: "etcd", Servers: 1, Faults: remote},

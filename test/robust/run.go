@@ -81,6 +81,9 @@ func Run(c Config, programs Programs, dir string, seed uint64, d time.Duration) 
 	ctx, stop := context.WithTimeout(context.Background(), d)
 	defer stop()
 	r.work(ctx, &workers)
+	if c.Defragments {
+		workers.Go(func() { r.defragment(ctx) })
+	}
 	err = r.harm(ctx, c.Faults)
 	stop()
 	workers.Wait()
@@ -163,6 +166,24 @@ func (r *run) work(ctx context.Context, wg *sync.WaitGroup) {
 		jobs++
 		producer.create(fmt.Sprintf("%s%d", jobPrefix, jobs))
 	})
+}
+
+// defragment has the store defragmented again and again until ctx ends, whatever else happens to
+// the server.
+func (r *run) defragment(ctx context.Context) {
+	h, done := newHTTP(false), 0
+	for ; ctx.Err() == nil; time.Sleep(pause) {
+		code, data, err := exchange(h, newRequest(ctx, r.cluster.urls[0]+"/debug/defragment", request{method: "POST"}))
+		switch {
+		case err == nil && code == http.StatusOK:
+			done++
+		case err == nil && code < http.StatusInternalServerError:
+			r.trouble("a defragmentation is answered %d: %.300q", code, data)
+		}
+	}
+	if done == 0 {
+		r.trouble("nothing was defragmented")
+	}
 }
 
 // harm does one fault after the other until ctx ends. All is repaired then.

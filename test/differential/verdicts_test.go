@@ -1,0 +1,368 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	theirroles "k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+	"sigs.k8s.io/yaml"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// verdictShare is how often each kind is created, and updated through each door, compared with
+// TestWrites.
+const verdictShare = 0.1
+
+// guarded are the namespaces of testdata/verdicts, each with the plugin that refuses something
+// there. In the namespace unaccounted there is no service account, in the others there is
+// "default". In the namespace classless there is the one that an example names together with a
+// runtime class, which is nowhere.
+var guarded = map[string]string{
+	"limited": "LimitRanger", "counted": "ResourceQuota", "restricted": "PodSecurity", "validated": "ValidatingAdmissionWebhook",
+	"mutated": "MutatingAdmissionWebhook", "forbidden": "ValidatingAdmissionPolicy", "spoilt": "MutatingAdmissionPolicy",
+	"unaccounted": "ServiceAccount", "classless": "RuntimeClass",
+}
+
+// verdictUsers are who asks: the administrator, and users with the rights of a role each.
+var verdictUsers = map[string]string{"": "", "editor": "system:aggregate-to-edit", "viewer": "system:aggregate-to-view", "signer": "all-requests"}
+
+// allRequests lets somebody write requests for certificates, but not sign or approve them for any
+// signer.
+var allRequests = rbacv1.ClusterRole{
+	ObjectMeta: metav1.ObjectMeta{Name: "all-requests"},
+	Rules: []rbacv1.PolicyRule{{
+		Verbs: []string{"*"}, APIGroups: []string{"certificates.k8s.io"},
+		Resources: []string{"certificatesigningrequests", "certificatesigningrequests/approval", "certificatesigningrequests/status"},
+	}},
+}
+
+// TestVerdicts has Kubernetes judge writes with all admission plugins that it has by default and by
+// its roles, and compares whether, or with which code, it refuses them, with what Coracle does. A
+// difference is counted for the plugin that Coracle lacks and that has refused the request or
+// changed its object, if Kubernetes without such plugins decides as Coracle does. Any other
+// difference fails.
+func TestVerdicts(t *testing.T) {
+	c := newVerdicts(t)
+	for _, body := range documents(t, "testdata/verdicts/special.yaml") {
+		row := rowOf(t, body)
+		for _, namespace := range append(c.placesOf(row), "nowhere") {
+			c.compare(t, row, http.MethodPost, in(row.collection(), namespace), body, "", nil)
+		}
+	}
+	for _, row := range rows {
+		c.judge(t, row)
+	}
+	for _, name := range plugins(here) {
+		if c.acted[name] == 0 {
+			t.Errorf("no request has had %s do anything", name)
+		}
+	}
+	t.Logf("%d requests, %d of them refused by Kubernetes", c.asked, c.refused)
+	for _, name := range slices.Sorted(maps.Keys(c.counted)) {
+		t.Logf("%s: %d verdicts differ", name, c.counted[name])
+	}
+	lacks := plugins(absent)
+	for namespace, plugin := range guarded {
+		if slices.Contains(lacks, plugin) && c.counted[plugin] == 0 {
+			t.Errorf("%s, which is absent, has made no difference, although it refuses something in the namespace %s", plugin, namespace)
+		}
+	}
+}
+
+// verdicts is both servers with the same world, and Kubernetes a second time: the court's has the
+// plugins that Coracle has, and whole has all.
+type verdicts struct {
+	*court
+	whole   http.Handler
+	places  []string       // namespaces
+	counted map[string]int // by absent plugin
+	acted   map[string]int // by plugin, here or absent: the requests that it refused or whose objects it changed
+	asked   int
+	refused int
+}
+
+func newVerdicts(t *testing.T) *verdicts {
+	c := &court{ours: runUntended(t, server.AdmissionConfig{}), objects: newShelf(), donors: donors{}}
+	v := &verdicts{court: c, places: append(slices.Sorted(maps.Keys(guarded)), where), counted: map[string]int{}, acted: map[string]int{}}
+	world := append(basicWorld(), v.world(t)...)
+	may := v.roles(t)
+	v.whole = theirHandlers(t, rows, c.objects, theirAdmission(t, func(p server.AdmissionPlugin) bool { return p.Default }, world, may, witness), may)
+	c.theirs = theirHandlers(t, rows, c.objects, theirAdmission(t, here, world, may, nil), may)
+	c.putSystemNamespaces(t)
+	for _, row := range rows {
+		for _, example := range row.examples(t) {
+			c.donors.learn(goType(t, row.Kind), example)
+		}
+	}
+	return v
+}
+
+// world makes the objects of testdata/verdicts, and service accounts, at Coracle, and returns them
+// for Kubernetes.
+func (v *verdicts) world(t *testing.T) (list []runtime.Object) {
+	bodies := documents(t, "testdata/verdicts/world.yaml")
+	for _, namespace := range v.places {
+		if namespace != "unaccounted" {
+			bodies = append(bodies, map[string]any{
+				"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": namespace},
+			})
+		}
+	}
+	for _, body := range bodies {
+		obj, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(encode(body), nil, nil)
+		if err != nil {
+			t.Fatalf("%s\n%v", indent(body), err)
+		}
+		legacyscheme.Scheme.Default(obj)
+		if ns, is := obj.(*corev1.Namespace); is { // as a server does
+			metav1.SetMetaDataLabel(&ns.ObjectMeta, corev1.LabelMetadataName, ns.Name)
+		}
+		list = append(list, obj)
+		row := rowOf(t, body)
+		namespace, _, _ := unstructured.NestedString(body, "metadata", "namespace")
+		at := in(row.collection(), namespace)
+		a := ask(v.ours, http.MethodPost, at, encode(body))
+		if status := body["status"]; a.accepted() && status != nil {
+			a.Body["status"] = status
+			a = ask(v.ours, http.MethodPut, at+"/"+nameOf(body)+"/status", encode(a.Body))
+		}
+		if !a.accepted() {
+			t.Fatalf("%s\n%s", indent(body), indent(a.Body))
+		}
+		v.objects.put(row.Resource, namespace, nameOf(body), internal(t, a.Body))
+	}
+	return list
+}
+
+// documents reads objects.
+func documents(t *testing.T, file string) (list []map[string]any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range strings.Split(string(data), "\n---\n") {
+		var body map[string]any
+		if err := decode(must1(yaml.YAMLToJSON([]byte(doc))), &body); err != nil {
+			t.Fatalf("%s\n%v", doc, err)
+		}
+		list = append(list, body)
+	}
+	return list
+}
+
+// rowOf is the row of an object's kind.
+func rowOf(t *testing.T, body map[string]any) Row {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.Kind == kindOf(body) })
+	if i < 0 {
+		t.Fatalf("there is no row of %s", kindOf(body))
+	}
+	return rows[i]
+}
+
+// in is a path in another namespace.
+func in(path, namespace string) string {
+	return strings.Replace(path, "/namespaces/"+where+"/", "/namespaces/"+namespace+"/", 1)
+}
+
+// roles gives users their rights at Coracle, and returns who has which at Kubernetes.
+func (v *verdicts) roles(t *testing.T) *theirroles.RBACAuthorizer {
+	c := &cluster{}
+	for _, role := range bootstrappolicy.ClusterRoles() {
+		c.clusterRoles = append(c.clusterRoles, &role)
+	}
+	for _, binding := range bootstrappolicy.ClusterRoleBindings() {
+		c.clusterRoleBindings = append(c.clusterRoleBindings, &binding)
+	}
+	c.clusterRoles = append(c.clusterRoles, &allRequests)
+	if a := ask(v.ours, http.MethodPost, "/apis/rbac.authorization.k8s.io/v1/clusterroles", encode(allRequests)); !a.accepted() {
+		t.Fatal(indent(a.Body))
+	}
+	for name, role := range verdictUsers {
+		if name == "" {
+			continue
+		}
+		binding := &rbacv1.ClusterRoleBinding{
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}
+		binding.Name = name
+		c.clusterRoleBindings = append(c.clusterRoleBindings, binding)
+		if a := ask(v.ours, http.MethodPost, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", encode(binding)); !a.accepted() {
+			t.Fatal(indent(a.Body))
+		}
+	}
+	return theirroles.New(c, c, c, c)
+}
+
+// judge tries writes of one kind.
+func (v *verdicts) judge(t *testing.T, row Row) {
+	examples := row.examples(t)
+	m := &mutator{rand: random("verdicts", row.Resource, row.Kind), donors: v.donors}
+	users := slices.Sorted(maps.Keys(verdictUsers))
+	pick := func() (namespace, user string) {
+		if m.rand.IntN(6) == 0 {
+			user = users[m.rand.IntN(len(users))]
+		}
+		return v.places[m.rand.IntN(len(v.places))], user
+	}
+	for _, example := range examples {
+		for _, namespace := range v.placesOf(row) {
+			v.compare(t, row, http.MethodPost, in(row.collection(), namespace), example, "", nil)
+		}
+	}
+	n := max(1, int(verdictShare*float64(row.count())))
+	for i := range n {
+		namespace, user := pick()
+		body := m.mutate(goType(t, row.Kind), examples[i%len(examples)])
+		v.compare(t, row, http.MethodPost, in(row.collection(), namespace), body, user, m.notes)
+	}
+	more := row.stored(t)
+	doors, err := row.REST(v.objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string][]map[string]any{}
+	for i, example := range examples {
+		obj := v.store(t, row, example, more[i])
+		for _, namespace := range v.placesOf(row) {
+			stored[namespace] = append(stored[namespace], v.move(t, row, obj, namespace))
+		}
+	}
+	for _, door := range doorNames(doors) {
+		for i, obj := range stored[where] {
+			for _, user := range users {
+				v.compare(t, row, http.MethodPut, row.url(nameOf(obj), door), withStatusOf(obj, stored[where][(i+1)%len(examples)]), user, nil)
+			}
+		}
+		for i := range n {
+			namespace, user := pick()
+			if row.Cluster {
+				namespace = where
+			}
+			obj := stored[namespace][i%len(examples)]
+			url := in(row.url(nameOf(obj), door), namespace)
+			if door != "" { // a subresource may have a kind of its own
+				if a := ask(v.theirs, http.MethodGet, url, nil); a.accepted() {
+					obj = a.Body
+				}
+			}
+			v.compare(t, row, http.MethodPut, url, m.mutate(goType(t, kindOf(obj)), obj), user, m.notes)
+		}
+	}
+	v.forget(t, row)
+}
+
+// withStatusOf is an object with the status of another, if that has one.
+func withStatusOf(obj, other map[string]any) map[string]any {
+	obj = tree(obj).(map[string]any)
+	if status := other["status"]; status != nil {
+		obj["status"] = status
+	}
+	return obj
+}
+
+// placesOf are the namespaces that objects of a kind may be in; one that does not count for kinds
+// without namespaces.
+func (v *verdicts) placesOf(row Row) []string {
+	if row.Cluster {
+		return []string{where}
+	}
+	return v.places
+}
+
+// move puts a stored object into another namespace as well, on both sides.
+func (v *verdicts) move(t *testing.T, row Row, obj map[string]any, namespace string) map[string]any {
+	if namespace == where {
+		return obj
+	}
+	obj = tree(obj).(map[string]any)
+	m := obj["metadata"].(map[string]any)
+	m["namespace"] = namespace
+	delete(m, "resourceVersion")
+	key := place(row.Resource, namespace, nameOf(obj))
+	if _, err := v.ours.store.Put(t.Context(), key, v.ours.atHome(t, row, encode(obj)), storage.Pre{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	a := ask(v.ours, http.MethodGet, in(row.url(nameOf(obj), ""), namespace), nil)
+	if !a.accepted() {
+		t.Fatal(indent(a.Body))
+	}
+	v.objects.put(row.Resource, namespace, nameOf(obj), internal(t, a.Body))
+	return a.Body
+}
+
+// compare asks both for a dry run, and finds out why they decide differently if they do.
+func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[string]any, user string, notes []string) {
+	if m, is := body["metadata"].(map[string]any); is && m["namespace"] == where && !row.Cluster {
+		delete(m, "namespace")
+	}
+	theirs, did := verdict(v.whole, method, url, body, user)
+	ours, _ := verdict(v.ours, method, url, body, user)
+	v.asked++
+	for _, name := range append(did.changed, did.refused) {
+		v.acted[name]++
+	}
+	if !theirs.accepted() {
+		v.refused++
+	}
+	if theirs.Code == ours.Code {
+		return
+	}
+	alike, _ := verdict(v.theirs, method, url, body, user)
+	tr := trial{method: method, url: url, body: body, notes: notes, theirs: alike, ours: ours}
+	tr.again = func() answer { return alike }
+	if alike.Code != ours.Code {
+		for _, d := range tr.differences() {
+			if !decided(row.Kind.Kind, d, tr) {
+				t.Errorf("%s as %q: %d, and %d with the same plugins as Coracle, which says %d: %s\n%s\n%s\n%s", method+" "+url, user, theirs.Code, alike.Code,
+					ours.Code, d, encode(alike.Body), encode(ours.Body), encode(body))
+			}
+		}
+		return
+	}
+	lacks := plugins(absent)
+	by := slices.DeleteFunc(append(did.changed, did.refused), func(name string) bool { return !slices.Contains(lacks, name) })
+	if len(by) == 0 {
+		t.Errorf("%s as %q: %d, and Coracle says %d, and no plugin that it lacks has done anything:\n%s\n%s\n%s", method+" "+url, user, theirs.Code,
+			ours.Code, encode(theirs.Body), encode(ours.Body), encode(body))
+		return
+	}
+	v.counted[by[len(by)-1]]++ // the one that refused, if one did; else the last that changed the object
+}
+
+// verdict sends a dry run. It returns the answer and what the plugins did.
+func verdict(h http.Handler, method, url string, body map[string]any, user string) (answer, *deeds) {
+	did := &deeds{}
+	r := httptest.NewRequest(method, url+"?dryRun=All", bytes.NewReader(encode(body)))
+	r = r.WithContext(context.WithValue(r.Context(), deedsKey{}, did))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	if user != "" {
+		r.Header.Set("Impersonate-User", user)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	a := answer{Code: w.Code}
+	if err := decode(w.Body.Bytes(), &a.Body); err != nil {
+		a.Body = map[string]any{"unreadable": w.Body.String()}
+	}
+	return a, did
+}
