@@ -60,14 +60,16 @@ robust: ## kill servers under load and check what everybody saw, for DURATION (d
 	cd test/robust && $(GO) test -count=1 -parallel 8 -timeout 0
 
 .PHONY: soak
-soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 3,000 definitions, 5 minutes of definitions at random, 5 of kills under load
+soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 3,000 definitions, 5 minutes of definitions at random, 5 of kills under load; then `differential` with a new seed, which it prints, and 20,000 steps of sessions
 	CHURN=5m $(GO) test -race -count=1 -timeout 0 -run DefinitionsAtRandom ./server
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/controller
 	cd test/robust && SOAK=1 DURATION=$(or $(DURATION),5m) $(GO) test -count=1 -timeout 0 -run 'TestRobust|TestServices|TestEvictions|TestDefinitions|TestGarbage'
+	cd test/differential && $(GO) test -count=1 -timeout 0
+	cd test/differential && COUNT=$(or $(COUNT),10) $(GO) test -count=1 -timeout 0 -run 'TestSessions|TestTendedSessions'
 
 .PHONY: differential
 differential: ## judge codec, defaults and writes of every kind by Kubernetes' code, with SEED and COUNT (a factor, default 1; a module of its own)
-	cd test/differential && $(GO) test -count=1 -timeout 20m
+	cd test/differential && $(GO) test -count=1 -timeout 30m
 
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases, from empty caches on two cores.

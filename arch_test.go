@@ -23,19 +23,22 @@ const module = "github.com/coracle-project/coracle"
 
 // allowed are the rooms that a room may import, itself apart. A new edge is a design decision.
 var allowed = map[string][]string{
-	"scheme":         {},
-	"storage":        {},
-	"router/request": {"scheme"},
-	"router/callout": {"scheme"},
-	"router":         {"scheme", "router/request"},
-	"filters":        {"scheme", "router/request", "router/callout"},
-	"registry":       {"scheme", "storage", "router/request", "router/callout"},
-	"server": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/controller"},
-	"server/client":     {"scheme"},
-	"server/controller": {"scheme", "server/client"},                       // a controller is a client, and could run anywhere
-	"cmd":               {"scheme", "server", "storage"},                   // of which it stands in for etcd
-	"cmd/wardle":        {"scheme", "server", "server/client", "registry"}, // like any user of the library, it declares resources and plugins
+	"scheme/configfile": {}, // files are bounded the same way for every room
+	"scheme":            {"scheme/configfile"},
+	"storage":           {"scheme/configfile"},
+	"router/request":    {"scheme"},
+	"router/callout":    {"scheme", "scheme/configfile"},
+	"router":            {"scheme", "router/request"},
+	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
+	"registry":          {"scheme", "storage", "router/request", "router/callout"},
+	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
+		"server/client", "server/controller", "server/flows"},
+	"server/client":              {"scheme"},
+	"server/controller":          {"scheme", "server/client", "server/controller/topology"}, // a controller is a client, and could run anywhere
+	"server/controller/topology": {"scheme"},
+	"server/flows":               {"scheme", "registry", "server/client", "server/controller"}, // controllers, too
+	"cmd":                        {"scheme", "scheme/configfile", "server", "storage"},         // of which it stands in for etcd
+	"cmd/wardle":                 {"scheme", "server", "server/client", "registry"},            // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.
@@ -115,7 +118,7 @@ func packages(t *testing.T) []pkg {
 func room(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 	switch path {
-	case "router/request", "router/callout", "server/client", "server/controller":
+	case "scheme/configfile", "router/request", "router/callout", "server/client", "server/controller", "server/controller/topology", "server/flows":
 		return path
 	}
 	if path == "cmd/wardle" || strings.HasPrefix(path, "cmd/wardle/") {
