@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/server/connections"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -37,6 +38,9 @@ func (c *completed) decides(mode string) bool {
 // writeGrace, to read the last answer.
 const shutdownGrace = writeGrace + 5*time.Second
 
+// maxGoawayChance keeps clients from connecting again all the time.
+const maxGoawayChance = 0.02
+
 // complete returns the configuration with its defaults, or everything that is wrong with it.
 func (c Config) complete() (completed, error) {
 	setDefault(&c.DataDir, ".coracle")
@@ -56,7 +60,7 @@ func (c Config) complete() (completed, error) {
 	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
-	setDefault(&c.Shutdown.Linger, lingerTime)
+	setDefault(&c.Shutdown.Linger, connections.Linger)
 	origins, err := compileAll(c.Serving.CORSOrigins)
 	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
 }
@@ -91,7 +95,7 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
-	setDefault(&c.HTTP.MaxStreams, maxStreams)
+	setDefault(&c.HTTP.MaxStreams, connections.MaxStreams)
 	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
 	return c
 }

@@ -20,5 +20,5 @@
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
 // Read: config.go, complete.go, server.go, life.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go,
-// health.go, listen.go, conns.go, streams.go, loopback.go, then client/ and controller/.
+// health.go, listen.go, loopback.go, then connections/, client/ and controller/.
 package server

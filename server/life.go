@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/server/connections"
 )
 
 // life is the course of a server: what it does at the start and at the end, and what runs in between.
@@ -16,8 +17,9 @@ type life struct {
 	health                 *health
 	postStart, preShutdown *hooks
 	drain                  *filters.Drain
-	work                   *background // of Go
-	controllers            *background // clients of the server, and so stopped before it turns requests away
+	crowd                  *connections.Crowd // of connections, requests that stay, documents, the start
+	work                   *background        // of Go
+	controllers            *background        // clients of the server, and so stopped before it turns requests away
 
 	used     atomic.Bool   // Run or Close has been called
 	ready    chan struct{} // closed when all post-start hooks have run
@@ -28,9 +30,10 @@ type life struct {
 func newLife(c ShutdownConfig, h *health) *life {
 	work := newBackground(context.Background())
 	drain := filters.NewDrain()
-	drain.Spread = c.WatchGrace
+	crowd := &connections.Crowd{}
+	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came
 	return &life{
-		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: drain,
+		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: drain, crowd: crowd,
 		work: work, controllers: newBackground(work.ctx), ready: make(chan struct{}),
 	}
 }
@@ -52,13 +55,13 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.New("server: Run was called again, or after Close")
 	}
 	if err := s.listen(); err != nil {
-		return errors.Join(err, s.listeners.close(ctx), s.Close())
+		return errors.Join(err, s.listeners.Close(ctx), s.Close())
 	}
-	failed := s.listeners.serve(s.handler, s.longest, filters.LimitLog(s.log))
+	failed := s.listeners.Serve(s.handler)
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
 		if s.life.postStart.run(ctx, s, first(hookFailed)) {
-			s.listeners.conns.crowd.burst() // the start
+			s.life.crowd.Burst() // the start
 			close(s.life.ready)
 		}
 	})
@@ -80,10 +83,6 @@ func first(c chan error) func(error) {
 		}
 	}
 }
-
-// lingerTime is how long connections have to end, if nothing else is said, when all requests have been served. What takes longer is not
-// reading its answer, or has never asked for anything.
-const lingerTime = 5 * time.Second
 
 // shutDown sees the requests out, and then the connections.
 func (s *Server) shutDown() error {
@@ -107,7 +106,7 @@ func (s *Server) shutDown() error {
 	err = errors.Join(err, l.drain.Close(ctx))
 	linger, cancelLinger := context.WithTimeout(ctx, l.shutdown.Linger)
 	defer cancelLinger()
-	closeErr := s.listeners.close(linger)
+	closeErr := s.listeners.Close(linger)
 	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
 		s.log.Info("cut the connections that did not end")
 		closeErr = nil

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -507,5 +508,24 @@ func TestWatchOutlivesRequests(t *testing.T) {
 	}
 	if resp.Proto != "HTTP/2.0" {
 		t.Errorf("by %s", resp.Proto)
+	}
+}
+
+// TestStartSettles: the memory that the start needed goes back to the system when the start has
+// settled.
+func TestStartSettles(t *testing.T) {
+	forced := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumForcedGC
+	}
+	before := forced()
+	servertest.Start(t, server.Config{
+		Storage: server.StorageConfig{Engine: server.StorageMemory}, Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+	})
+	for end := time.Now().Add(30 * time.Second); forced() == before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing was given back in 30 s")
+		}
 	}
 }

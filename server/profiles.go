@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/coracle-project/coracle/server/connections"
 	"go.uber.org/zap"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) serveProfiles(path string) error {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: quietLog(s.log)}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(s.log)}
 	s.Go(func(ctx context.Context) {
 		defer context.AfterFunc(ctx, func() { srv.Close() })()
 		if err := srv.Serve(socket); !errors.Is(err, http.ErrServerClosed) {

@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/file"
 )
@@ -40,7 +41,7 @@ type Server struct {
 	handler     http.Handler
 	client      *client.Client
 	identity    *identity
-	listeners   *listeners
+	listeners   *connections.Listeners
 	life        *life
 }
 
@@ -134,7 +135,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	d.aggregator.certificate, d.aggregator.places = identity.proxy, inflight
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
-		Authenticator:  acquainted{authenticator},
+		Authenticator:  connections.Acquaint(authenticator),
 		Authorizer:     authorizers,
 		Log:            c.Log,
 		Metrics:        metrics.requests,
@@ -148,10 +149,9 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Server:         "Coracle/" + Version,
 		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
-	conns := newConns(maxConns(maxFiles()), c.Serving.HTTP.MaxStreams, c.Log)
-	d.life.drain.Stays, d.schemas.Made = conns.crowd.came, conns.crowd.burst
+	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, metrics.unreadable)
-	listeners, listenersErr := newListeners(c.Serving, conns, reg)
+	listeners, listenersErr := connections.New(c.Serving.connections(identity.tlsConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -222,7 +222,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
 	d.resources = &resources{
-		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.RequestTimeout + writeGrace, peers: others,
+		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.longest(), peers: others,
 		compatible: minor,
 	}
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,

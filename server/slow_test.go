@@ -17,41 +17,15 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
 )
 
-// pipes is a listener whose connections are pipes: they know deadlines, and live in the fake time of their test.
+// pipes are connections to a server that are pipes.
 type pipes struct {
-	conns chan net.Conn
-	once  sync.Once
-	end   chan struct{}
-	// secure is a second listener, which speaks TLS.
-	secure *pipes
-	server *Server // behind it
-	all    *conns  // of both
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), end: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.end:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.end) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
-// dial connects a client, what it sends included.
-func (p *pipes) dial(send string) net.Conn {
-	client, server := net.Pipe()
-	p.conns <- server
-	if send != "" { // else it could wait for what the client writes, and fake time with it
-		go io.WriteString(client, send)
-	}
-	return client
+	*connectionstest.Pipes
+	secure *connectionstest.Pipes // which speaks TLS
+	server *Server                // behind both
 }
 
 // token makes an administrator of a request over pipes.
@@ -72,19 +46,16 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPipes()
-		p.secure, p.server = newPipes(), s
-		l := s.listeners
-		p.all = l.conns
-		l.plain, l.secure = l.conns.listen(p), tls.NewListener(l.conns.listen(p.secure), s.identity.tlsConfig(s.listeners.cfg.protocols()))
-		s.listeners.serve(s.handler, s.longest, s.log)
+		p := &pipes{connectionstest.NewPipes(), connectionstest.NewPipes(), s}
+		s.listeners.Take(p.secure, p.Pipes)
+		s.listeners.Serve(s.handler)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if err := s.life.drain.Close(ctx); err != nil {
 			t.Errorf("requests are left: %v", err)
 		}
-		if err := s.listeners.close(ctx); err != nil {
+		if err := s.listeners.Close(ctx); err != nil {
 			t.Errorf("connections are left: %v", err)
 		}
 		if err := s.Close(); err != nil {
@@ -93,38 +64,31 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	})
 }
 
-// until reads all that the server sends until it hangs up, and returns how long that took.
-func until(c net.Conn) (string, time.Duration) {
-	begun := time.Now()
-	data, _ := io.ReadAll(c)
-	return string(data), time.Since(begun)
-}
-
 // TestSlowHeaders hangs up on a client that takes its time with the headers of its request.
 func TestSlowHeaders(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for name, send := range map[string]string{"nothing": "", "half a line": "GET /ver", "half the headers": "GET /version HTTP/1.1\r\nHost: x\r\nX-A: "} {
-			c := p.dial(send)
-			if answer, took := until(c); took > headerTimeout+time.Second {
-				t.Errorf("a client that sends %s: got %q after %v, want an end after %v", name, answer, took, headerTimeout)
+			c := p.Dial(send)
+			if answer, took := connectionstest.Until(c); took > connections.HeaderTimeout+time.Second {
+				t.Errorf("a client that sends %s: got %q after %v, want an end after %v", name, answer, took, connections.HeaderTimeout)
 			}
 			c.Close()
 		}
 		for _, protocol := range []string{"none", "http/1.1", "h2"} { // after which handshake nothing is sent
-			c := p.secure.dial("")
+			c := p.secure.Dial("")
 			if protocol != "none" {
 				s := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
 				if err := s.HandshakeContext(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, took := until(c); took > headerTimeout+time.Second {
+			if _, took := connectionstest.Until(c); took > connections.HeaderTimeout+time.Second {
 				t.Errorf("a client that falls silent after a handshake of %s: an end after %v", protocol, took)
 			}
 			c.Close()
 		}
 		// A trickle does not help.
-		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n")
+		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\n")
 		var trickle sync.WaitGroup
 		trickle.Go(func() {
 			for i := 0; ; i++ {
@@ -134,7 +98,7 @@ func TestSlowHeaders(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		})
-		if _, took := until(c); took > headerTimeout+time.Second {
+		if _, took := connectionstest.Until(c); took > connections.HeaderTimeout+time.Second {
 			t.Errorf("a client that sends a header each second: an end after %v", took)
 		}
 		c.Close()
@@ -146,7 +110,7 @@ func TestSlowHeaders(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for _, length := range []string{"Content-Length: 100", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
-			c := p.dial("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n")
+			c := p.Dial("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n")
 			begun := time.Now()
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
@@ -174,15 +138,15 @@ func TestUnneededBody(t *testing.T) {
 				"Content-Length: 10\r\nAuthorization: Bearer nobody\r\n\r\n", "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n",
 				"Content-Length: 10\r\nExpect: more\r\n\r\n",
 			} {
-				c := p.dial(request + " HTTP/1.1\r\nHost: x\r\n" + more)
-				if answer, took := until(c); !strings.HasPrefix(answer, "HTTP/1.1 ") || strings.HasPrefix(answer, "HTTP/1.1 100") || took > soon {
+				c := p.Dial(request + " HTTP/1.1\r\nHost: x\r\n" + more)
+				if answer, took := connectionstest.Until(c); !strings.HasPrefix(answer, "HTTP/1.1 ") || strings.HasPrefix(answer, "HTTP/1.1 100") || took > soon {
 					t.Errorf("%s, %q: got %.40q and the end after %v, want both within %v", request, more, answer, took, soon)
 				}
 				c.Close()
 			}
 		}
 		// One that comes after all costs nobody the connection.
-		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
 		defer c.Close()
 		time.Sleep(time.Second)
 		r := bufio.NewReader(c)
@@ -207,10 +171,10 @@ func TestStrangersBodies(t *testing.T) {
 		var answered, late atomic.Int64
 		for range strangers {
 			all.Go(func() {
-				c := p.dial("GET /api/v1/watch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+				c := p.Dial("GET /api/v1/watch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
 				defer c.Close()
 				_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-				answer, took := until(c)
+				answer, took := connectionstest.Until(c)
 				if strings.HasPrefix(answer, "HTTP/1.1 500 ") {
 					answered.Add(1)
 				}
@@ -232,9 +196,9 @@ func TestStrangersBodies(t *testing.T) {
 // TestWatchWithBody does not take the end of the time for a body for the end of its client.
 func TestWatchWithBody(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
-		c := p.dial("GET /api/v1/namespaces?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		c := p.Dial("GET /api/v1/namespaces?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
 		defer c.Close()
-		if answer, took := until(c); !strings.HasSuffix(answer, "\r\n0\r\n\r\n") && took < 10*time.Minute {
+		if answer, took := connectionstest.Until(c); !strings.HasSuffix(answer, "\r\n0\r\n\r\n") && took < 10*time.Minute {
 			t.Errorf("got the end after %v: %q", took, answer)
 		}
 	})
@@ -244,9 +208,9 @@ func TestWatchWithBody(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for _, target := range []string{"/openapi/v2", "/api/v1/pods?watch=1&timeoutSeconds=20"} {
-			c := p.dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
+			c := p.Dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 			time.Sleep(2 * time.Minute)
-			answer, _ := until(c)
+			answer, _ := connectionstest.Until(c)
 			if strings.HasSuffix(answer, "\r\n0\r\n\r\n") {
 				t.Errorf("%s: the whole answer was still there after 2 min", target)
 			}
@@ -274,9 +238,9 @@ func TestUnreadGivesPlaceBack(t *testing.T) {
 				if tt.known {
 					credentials = "Bearer " + token
 				}
-				c := p.dial("GET " + tt.path + " HTTP/1.1\r\nHost: x\r\n" + authorizationLine(credentials) + "\r\n")
+				c := p.Dial("GET " + tt.path + " HTTP/1.1\r\nHost: x\r\n" + authorizationLine(credentials) + "\r\n")
 				defer c.Close()
-				f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 0)
+				f := connectionstest.NewFrames(t, tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 0)
 				defer f.Conn.Close()
 				go f.Ignore()
 				if credentials == "" {
@@ -287,7 +251,7 @@ func TestUnreadGivesPlaceBack(t *testing.T) {
 				synctest.Wait()
 				for i := range 4 { // net/http holds a little of what a watch sends
 					body := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, strings.Repeat("x", 2000))
-					w := p.dial(fmt.Sprintf("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+					w := p.Dial(fmt.Sprintf("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 						len(body), body))
 					resp, err := http.ReadResponse(bufio.NewReader(w), nil)
 					if err != nil || resp.StatusCode != http.StatusCreated {
@@ -319,32 +283,20 @@ func authorizationLine(token string) string {
 	return "Authorization: " + token + "\r\n"
 }
 
-// TestIdleConnections hangs up on clients that want nothing any more.
-func TestIdleConnections(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
-		c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
-		answer, took := until(c)
-		if !strings.HasPrefix(answer, "HTTP/1.1 200") || took > idleTimeout+time.Second {
-			t.Errorf("got %.40q, an end after %v", answer, took)
-		}
-		c.Close()
-	})
-}
-
 // TestHugeHeaders refuses more headers than anybody needs.
 func TestHugeHeaders(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for name, send := range map[string]string{
 			"one": "X-A: " + strings.Repeat("x", 2<<20), "many": strings.Repeat("X-A: y\r\n", 300_000),
 		} {
-			c := p.dial("GET /version HTTP/1.1\r\nHost: x\r\n" + send + "\r\n\r\n")
-			if answer, _ := until(c); !strings.HasPrefix(answer, "HTTP/1.1 431") {
+			c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\n" + send + "\r\n\r\n")
+			if answer, _ := connectionstest.Until(c); !strings.HasPrefix(answer, "HTTP/1.1 431") {
 				t.Errorf("%s: got %.60q, want 431", name, answer)
 			}
 			c.Close()
 		}
-		c := p.dial("GET /" + strings.Repeat("a", 2<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n")
-		if answer, _ := until(c); !strings.HasPrefix(answer, "HTTP/1.1 4") {
+		c := p.Dial("GET /" + strings.Repeat("a", 2<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n")
+		if answer, _ := connectionstest.Until(c); !strings.HasPrefix(answer, "HTTP/1.1 4") {
 			t.Errorf("a huge path: got %.60q, want 4xx", answer)
 		}
 		c.Close()
@@ -356,9 +308,9 @@ func TestHugeHeaders(t *testing.T) {
 func TestIdleWatch(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		transport := &http.Transport{
-			DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial(""), nil },
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return p.Dial(""), nil },
 			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				c := tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				c := tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 				return c, c.HandshakeContext(ctx)
 			},
 			ForceAttemptHTTP2: true,
@@ -403,7 +355,7 @@ func TestIdleWatch(t *testing.T) {
 // TestWatchOverPipes ends with the connection of its client.
 func TestWatchOverPipes(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
-		c := p.dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+		c := p.Dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || resp.StatusCode != 200 {
 			t.Fatal(resp, err)

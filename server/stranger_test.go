@@ -15,18 +15,19 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // dialFrames connects to a server and grants it window bytes of each answer.
-func dialFrames(tb testing.TB, address string, window uint32) *server.Frames {
+func dialFrames(tb testing.TB, address string, window uint32) *connectionstest.Frames {
 	tb.Helper()
 	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { conn.Close() })
-	return server.NewFrames(tb, conn, window)
+	return connectionstest.NewFrames(tb, conn, window)
 }
 
 // TestStrangersTakeNoPlace floods a server with what holds requests, while others are served.
@@ -37,15 +38,15 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		window uint32
-		attack func(f *server.Frames)
+		attack func(f *connectionstest.Frames)
 	}{
-		{"answers that nobody reads", 0, func(f *server.Frames) {
+		{"answers that nobody reads", 0, func(f *connectionstest.Frames) {
 			for range streams {
 				f.Send("GET", "/openapi/v2", true)
 			}
 			f.Answers(streams)
 		}},
-		{"refusals that nobody reads", 0, func(f *server.Frames) {
+		{"refusals that nobody reads", 0, func(f *connectionstest.Frames) {
 			for range streams {
 				f.Send("GET", "/api/v1/"+strings.Repeat("x", 8<<10), true, "authorization", "Bearer nobody")
 			}
@@ -55,19 +56,19 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 				}
 			}
 		}},
-		{"streams that are reset at once", 1 << 20, func(f *server.Frames) {
+		{"streams that are reset at once", 1 << 20, func(f *connectionstest.Frames) {
 			for range streams {
 				f.Must(f.WriteRSTStream(f.Send("GET", "/openapi/v2", true), http2.ErrCodeCancel))
 			}
 			f.Ping()
 		}},
-		{"bodies that never come", 1 << 20, func(f *server.Frames) {
+		{"bodies that never come", 1 << 20, func(f *connectionstest.Frames) {
 			for range streams {
 				f.Send("POST", "/api/v1/namespaces", false, "content-type", "application/json", "content-length", "10")
 			}
 			f.Ping()
 		}},
-		{"watches that nobody reads", 0, func(f *server.Frames) {
+		{"watches that nobody reads", 0, func(f *connectionstest.Frames) {
 			for range streams {
 				f.Send("GET", "/api/v1/namespaces?watch=1", true)
 			}
@@ -80,7 +81,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 				Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 				Limits:         server.LimitsConfig{MaxWatches: 400, RequestTimeout: 5 * time.Second},
 			})
-			flood := make([]*server.Frames, conns)
+			flood := make([]*connectionstest.Frames, conns)
 			for i := range flood {
 				flood[i] = dialFrames(t, s.Server.Address().String(), tt.window)
 				tt.attack(flood[i])

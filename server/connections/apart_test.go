@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -27,10 +28,10 @@ func TestStreamsHoldLittle(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	overPipes(t, func(t *testing.T, p *pipes) {
+	overPipes(t, 1000, func(t *testing.T, p *served) {
 		var all []net.Conn
 		open := func() {
-			c := p.dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+			c := p.Dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
 			all = append(all, c)
 			for read := ""; !strings.HasSuffix(read, "\r\n\r\n"); {
 				var b [512]byte
@@ -58,14 +59,14 @@ func TestStreamsHoldLittle(t *testing.T) {
 
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
-	p, all := newPipes(), newConns(10, maxStreams, zap.NewNop())
-	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: quietLog(zap.NewNop())}
+	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
+	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
 	go srv.Serve(all.listen(p))
 	t.Cleanup(func() {
 		srv.Close()
 		_ = all.seeOut(t.Context()) // which has ended: what is left is cut
 	})
-	c := p.dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
+	c := p.Dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 	return &peer{t, c, bufio.NewReader(c)}, all
 }
 
@@ -224,7 +225,7 @@ func TestStreamPanics(t *testing.T) {
 						}
 						panic(reason)
 					})
-					answer, _ := until(c.Conn)
+					answer, _ := connectionstest.Until(c.Conn)
 					if begun != strings.HasPrefix(answer, "HTTP/1.1 200") || strings.HasSuffix(answer, "0\r\n\r\n") {
 						t.Errorf("got %q", answer)
 					}
@@ -276,8 +277,8 @@ func TestStreamsAreSeenOut(t *testing.T) {
 		c.answer()
 		synctest.Wait()
 		begun := time.Now()
-		if err := all.seeOut(t.Context()); err != nil || time.Since(begun) != lingerTime || all.open != 0 {
-			t.Errorf("got %v after %v, %d are open; want the end after %v", err, time.Since(begun), all.open, lingerTime)
+		if err := all.seeOut(t.Context()); err != nil || time.Since(begun) != Linger || all.open != 0 {
+			t.Errorf("got %v after %v, %d are open; want the end after %v", err, time.Since(begun), all.open, Linger)
 		}
 	})
 }

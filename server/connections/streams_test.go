@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 	"golang.org/x/net/http2"
 )
 
@@ -71,11 +74,11 @@ func TestFramed(t *testing.T) {
 	f.WritePing(false, [8]byte{0, 0, 0, 1})
 	headers(9, 16<<10)
 	const begun = 4 // 3, 7 and 9, and the reset
-	overPipes(t, func(t *testing.T, p *pipes) {
+	overPipes(t, 1000, func(t *testing.T, p *served) {
 		for _, most := range []int{1, 2, 8, 9, 10, 4096, 1 << 20} {
 			near, far := net.Pipe()
 			c := &conn{all: &conns{strangers: newBudget(100, 1)}}
-			framed := &framed{Conn: tls.Server(near, p.server.identity.tlsConfig(p.server.listeners.cfg.protocols())), counted: c, left: len(http2.ClientPreface)}
+			framed := &framed{Conn: tls.Server(near, p.tls), counted: c, left: len(http2.ClientPreface)}
 			go func() {
 				client := tls.Client(far, &tls.Config{InsecureSkipVerify: true})
 				client.Write(sent.Bytes())
@@ -98,21 +101,21 @@ func TestFramed(t *testing.T) {
 
 // TestRapidResets: strangers who reset what they ask wait for each other, and for nothing else does anybody wait.
 func TestRapidResets(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
-		var all []*Frames
+	overPipes(t, 1000, func(t *testing.T, p *served) {
+		var all []*connectionstest.Frames
 		defer func() {
 			for _, f := range all {
 				f.Conn.Close()
 			}
 		}()
-		dial := func() *Frames {
-			f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
+		dial := func() *connectionstest.Frames {
+			f := connectionstest.NewFrames(t, tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
 			all = append(all, f)
 			return f
 		}
 		begun := time.Now()
 		const floods, seconds = 8, 5
-		flooding := make(chan *Frames)
+		flooding := make(chan *connectionstest.Frames)
 		for range floods {
 			f := dial()
 			go f.Ignore()
@@ -135,7 +138,7 @@ func TestRapidResets(t *testing.T) {
 			if header == nil {
 				continue
 			}
-			for range 2 * maxStreams { // known by now
+			for range 2 * MaxStreams { // known by now
 				f.Send("GET", "/version", true)
 				f.Answers(1)
 			}
@@ -156,12 +159,12 @@ func TestRapidResets(t *testing.T) {
 
 // TestKnownTakeBack: who is known may cancel requests and watches as often as they like, and waits for nothing.
 func TestKnownTakeBack(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
+	overPipes(t, 1000, func(t *testing.T, p *served) {
 		dials := 0
 		transport := &http.Transport{
 			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				dials++
-				c := tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				c := tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 				return c, c.HandshakeContext(ctx)
 			},
 			ForceAttemptHTTP2: true,
@@ -188,7 +191,7 @@ func TestKnownTakeBack(t *testing.T) {
 		began := time.Now()
 		for range 20 {
 			ctx, cancel := context.WithCancel(t.Context())
-			for range maxStreams - 10 {
+			for range MaxStreams - 10 {
 				resp := begin(ctx, "/api/v1/namespaces?watch=1")
 				defer resp.Body.Close()
 			}
@@ -204,36 +207,28 @@ func TestKnownTakeBack(t *testing.T) {
 
 // TestConfiguredStreams: a connection may have as many streams at a time as the configuration says.
 func TestConfiguredStreams(t *testing.T) {
-	for configured, want := range map[int]float64{0: maxStreams, 7: 7} {
-		s, err := New(t.Context(), Config{
-			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory},
-			Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort, HTTP: HTTPConfig{MaxStreams: configured}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := newPipes()
-		l := s.listeners.conns.listen(p)
-		go func() { p.dial("").Close() }()
-		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.(*conn).streams.most; got != want {
-			t.Errorf("configured %d: got %v, want %v", configured, got, want)
-		}
-		c.Close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+	l, err := New(Config{Streams: 7, Crowd: &Crowd{}, Log: zap.NewNop()}, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := connectionstest.NewPipes()
+	port := l.conns.listen(p)
+	go func() { p.Dial("").Close() }()
+	c, err := port.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := c.(*conn).streams.most; got != 7 {
+		t.Errorf("got %v streams, want 7", got)
 	}
 }
 
 // TestLongFrames: the server takes no frame that is longer than it must.
 func TestLongFrames(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
+	overPipes(t, 1000, func(t *testing.T, p *served) {
 		for _, length := range []int{maxFrame, maxFrame + 1} {
-			f := NewFrames(t, tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
+			f := connectionstest.NewFrames(t, tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
 			stream := f.Send("POST", "/version", false)
 			go func() { // the server may hang up meanwhile
 				_ = f.WriteData(stream, true, make([]byte, length))

@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"context"
@@ -43,13 +43,13 @@ type conns struct {
 	warned  bool     // that the bound was reached, since there was room
 	waiting [2]queue // idle ones, of strangers and of others
 	taken   queue    // those that are not net/http's any more
-	crowd   crowd
+	crowd   *Crowd
 
 	strangers budget // streams of those that are not known
 }
 
-func newConns(bound, streams int, log *zap.Logger) *conns {
-	cs := &conns{bound: bound, streams: streams, log: log, strangers: newBudget(strangerStreams, strangerRate)}
+func newConns(bound, streams int, crowd *Crowd, log *zap.Logger) *conns {
+	cs := &conns{bound: bound, streams: streams, crowd: crowd, log: log, strangers: newBudget(strangerStreams, strangerRate)}
 	cs.freed.L = &cs.mu
 	for i := range cs.waiting {
 		cs.waiting[i].init()
@@ -109,7 +109,7 @@ func (l *bounded) admit(c *conn) bool {
 		return false
 	}
 	cs.open++
-	cs.crowd.came()
+	cs.crowd.Came()
 	cs.waiting[0].push(c)
 	return true
 }
@@ -216,7 +216,10 @@ func connOf(nc net.Conn) *conn {
 	return nc.(*conn)
 }
 
-// acquainted is an authenticator that tells the connection of a request if somebody is known.
+// Acquaint returns an authenticator that marks the connection of a request once somebody known has
+// sent one by it: such connections are not a stranger's.
+func Acquaint(a request.Authenticator) request.Authenticator { return acquainted{a} }
+
 type acquainted struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.

@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"context"
@@ -125,10 +125,10 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	}
 }
 
-// end ends the stream. A client that does not read has lingerTime to do so.
+// end ends the stream. A client that does not read has Linger to do so.
 func (s *stream) end(whole bool) {
 	if whole {
-		_ = s.conn.SetWriteDeadline(time.Now().Add(lingerTime))
+		_ = s.conn.SetWriteDeadline(time.Now().Add(Linger))
 		s.room()
 		*s.frames = append(*s.frames, "0\r\n\r\n"...)
 		_ = s.FlushError()

@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"runtime/debug"
@@ -20,20 +20,20 @@ const (
 	crowdWorth = 256 << 10
 )
 
-// crowd sees clients come. All methods may be called at once.
-type crowd struct {
+// Crowd sees clients come. All methods may be called at once.
+type Crowd struct {
 	mu   sync.Mutex
 	size int         // how many have come since the last crowd settled
 	rest *time.Timer // until the crowd has settled; nil if there is none
 }
 
-// came counts an arrival.
-func (c *crowd) came() { c.grow(1) }
+// Came counts an arrival: a connection, or a request that stays.
+func (c *Crowd) Came() { c.grow(1) }
 
-// burst counts something that took as much room as a crowd does.
-func (c *crowd) burst() { c.grow(crowdSize) }
+// Burst counts something that took as much room as a crowd does.
+func (c *Crowd) Burst() { c.grow(crowdSize) }
 
-func (c *crowd) grow(by int) {
+func (c *Crowd) grow(by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.size += by
@@ -45,21 +45,21 @@ func (c *crowd) grow(by int) {
 }
 
 // moved says that the crowd has not settled, if there is one.
-func (c *crowd) moved() {
+func (c *Crowd) moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.again()
 }
 
 // again waits for the crowd from now on. mu is held.
-func (c *crowd) again() {
+func (c *Crowd) again() {
 	if c.rest != nil {
 		c.rest.Reset(crowdRest)
 	}
 }
 
 // end has nobody wait for what comes: the server ends.
-func (c *crowd) end() {
+func (c *Crowd) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.rest != nil {
@@ -69,7 +69,7 @@ func (c *crowd) end() {
 }
 
 // settled ends the crowd. If that moved at this instant, it is called twice.
-func (c *crowd) settled() {
+func (c *Crowd) settled() {
 	c.mu.Lock()
 	size, was := c.size, c.rest
 	if was != nil {

@@ -1,4 +1,4 @@
-package server
+package connections
 
 //lint:file-ignore SA1019 net/http's own HTTP/2 takes no connection that somebody else reads from
 import (

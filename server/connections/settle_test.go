@@ -1,12 +1,12 @@
-package server
+package connections
 
 import (
-	"context"
 	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"go.uber.org/zap"
 )
 
@@ -14,11 +14,11 @@ import (
 // and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, cs := newPipes(), newConns(10*crowdSize, maxStreams, zap.NewNop())
+		p, cs := connectionstest.NewPipes(), newConns(10*crowdSize, MaxStreams, &Crowd{}, zap.NewNop())
 		l := cs.listen(p)
 		come := func(n int) {
 			for range n {
-				go p.dial("")
+				go p.Dial("")
 				c, err := l.Accept()
 				if err != nil {
 					t.Fatal(err)
@@ -40,7 +40,7 @@ func TestCrowdSettles(t *testing.T) {
 			if i%2 == 0 {
 				come(1)
 			} else {
-				cs.crowd.came() // a watch
+				cs.crowd.Came() // a watch
 			}
 			time.Sleep(crowdRest - 1)
 		}
@@ -57,43 +57,12 @@ func TestCrowdSettles(t *testing.T) {
 		if runtime.ReadMemStats(&is); is.HeapReleased < was.HeapReleased+32<<20 {
 			t.Errorf("given back: got %d bytes", is.HeapReleased-was.HeapReleased)
 		}
-		cs.crowd.burst()
+		cs.crowd.Burst()
 		time.Sleep(time.Hour)
 		if got := given(); got != before+2 {
 			t.Errorf("got %d collections after a burst, want one more", got-before)
 		}
 	})
-}
-
-// TestStartSettles: the start counts for a crowd, of which nothing is left when the server has ended.
-func TestStartSettles(t *testing.T) {
-	s, err := New(t.Context(), Config{
-		DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: NoPort, HTTPPort: AnyPort},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	before := forced()
-	<-s.Ready()
-	crowd := &s.listeners.conns.crowd
-	waits := func() bool {
-		crowd.mu.Lock()
-		defer crowd.mu.Unlock()
-		return crowd.rest != nil
-	}
-	if !waits() && forced() == before {
-		t.Error("a server that has started does not wait for its start to settle")
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	if waits() {
-		t.Error("a server that has ended still waits")
-	}
 }
 
 // forced counts the collections that somebody asked for.

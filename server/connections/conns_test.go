@@ -1,4 +1,4 @@
-package server
+package connections
 
 import (
 	"bufio"
@@ -11,11 +11,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"go.uber.org/zap"
 )
 
@@ -37,8 +39,8 @@ type peer struct {
 	answers *bufio.Reader
 }
 
-func dialPeer(t *testing.T, p *pipes) *peer {
-	c := p.dial("")
+func dialPeer(t *testing.T, p *connectionstest.Pipes) *peer {
+	c := p.Dial("")
 	synctest.Wait()
 	return &peer{t, c, bufio.NewReader(c)}
 }
@@ -74,26 +76,25 @@ func (c *peer) is(open bool, who string) {
 // TestWhoGoes fills the server with connections. Strangers go before others, whoever has been idle for longest first,
 // and nobody whose request is being served.
 func TestWhoGoes(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
-		p.all.bound = 4
-		known := dialPeer(t, p)
+	overPipes(t, 4, func(t *testing.T, p *served) {
+		known := dialPeer(t, p.Pipes)
 		known.ask("/version", "Authorization: Bearer "+token+"\r\n")
 		known.ask("/version", "") // once known, always known
-		mute, asked, watcher := dialPeer(t, p), dialPeer(t, p), dialPeer(t, p)
+		mute, asked, watcher := dialPeer(t, p.Pipes), dialPeer(t, p.Pipes), dialPeer(t, p.Pipes)
 		asked.ask("/version", "")
 		watcher.watch()
 
-		another := dialPeer(t, p)
+		another := dialPeer(t, p.Pipes)
 		mute.is(false, "a stranger that has said nothing")
-		third := dialPeer(t, p)
+		third := dialPeer(t, p.Pipes)
 		asked.is(false, "a stranger whose request has been answered")
 		known.is(true, "somebody known")
 		third.watch()
-		fourth := dialPeer(t, p)
+		fourth := dialPeer(t, p.Pipes)
 		another.is(false, "another stranger")
 		fourth.watch()
 		known.is(true, "somebody known")
-		fifth := dialPeer(t, p)
+		fifth := dialPeer(t, p.Pipes)
 		known.is(false, "somebody known, when all strangers are served")
 		fifth.watch()
 		for _, c := range []*peer{watcher, third, fourth, fifth} {
@@ -101,11 +102,11 @@ func TestWhoGoes(t *testing.T) {
 		}
 
 		// Now nobody can go. Who comes waits until somebody does.
-		waiting := dialPeer(t, p)
+		waiting := dialPeer(t, p.Pipes)
 		waiting.is(true, "who waits")
 		fourth.Close()
 		waiting.ask("/version", "")
-		last := dialPeer(t, p)
+		last := dialPeer(t, p.Pipes)
 		waiting.is(false, "the only idle one")
 		for _, c := range []*peer{known, mute, asked, watcher, another, third, fifth, waiting, last} {
 			c.Close()
@@ -119,13 +120,12 @@ func TestWhoGoes(t *testing.T) {
 
 // TestKnownByHTTP2 keeps a connection by HTTP/2 and one that has shown a certificate, over a flood of strangers.
 func TestKnownByHTTP2(t *testing.T) {
-	overPipes(t, func(t *testing.T, p *pipes) {
-		p.all.bound = 3
+	overPipes(t, 3, func(t *testing.T, p *served) {
 		dials := 0
 		transport := &http.Transport{
 			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				dials++
-				c := tls.Client(p.secure.dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+				c := tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 				return c, c.HandshakeContext(ctx)
 			},
 			ForceAttemptHTTP2: true,
@@ -158,8 +158,8 @@ func TestKnownByHTTP2(t *testing.T) {
 // TestCloseWithoutRoom closes a listener that waits for room.
 func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		cs := newConns(1, maxStreams, zap.NewNop())
+		p := connectionstest.NewPipes()
+		cs := newConns(1, MaxStreams, &Crowd{}, zap.NewNop())
 		l := cs.listen(p)
 		ended := make(chan error)
 		go func() {
@@ -173,7 +173,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 				cs.changed(c, http.StateActive)
 			}
 		}()
-		first, second := p.dial(""), p.dial("")
+		first, second := p.Dial(""), p.Dial("")
 		synctest.Wait()
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -198,7 +198,7 @@ func (failing) Accept() (net.Conn, error) {
 
 // TestNoDescriptors accepts although others have taken the descriptors: an idle connection goes, and net/http tries again.
 func TestNoDescriptors(t *testing.T) {
-	cs := newConns(10, maxStreams, zap.NewNop())
+	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
@@ -220,7 +220,7 @@ func TestNoDescriptors(t *testing.T) {
 
 // TestChangesAllocateNothing: they belong to each request.
 func TestChangesAllocateNothing(t *testing.T) {
-	cs := newConns(10, maxStreams, zap.NewNop())
+	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
@@ -232,4 +232,16 @@ func TestChangesAllocateNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
+}
+
+// TestIdleConnections hangs up on clients that want nothing any more.
+func TestIdleConnections(t *testing.T) {
+	overPipes(t, 1000, func(t *testing.T, p *served) {
+		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+		answer, took := connectionstest.Until(c)
+		if !strings.HasPrefix(answer, "HTTP/1.1 200") || took > idleTimeout+time.Second {
+			t.Errorf("got %.40q, an end after %v", answer, took)
+		}
+		c.Close()
+	})
 }

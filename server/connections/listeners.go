@@ -1,0 +1,256 @@
+package connections
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+)
+
+// Limits of a connection. Bodies and whole requests are bounded by the filters, the number of
+// connections by conns.
+const (
+	// HeaderTimeout is the time that a client has to send the headers of a request.
+	HeaderTimeout = 10 * time.Second
+	// Linger is the time that a connection has to end after its last request, unless the caller of
+	// Close gives it another. A client that takes longer does not read its answer, or has never asked
+	// for anything.
+	Linger = 5 * time.Second
+	// MaxStreams is the usual bound on the requests of one HTTP/2 connection at a time.
+	MaxStreams = 250
+
+	idleTimeout = 3 * time.Minute
+	// unheardTime is for the body of a request that no handler has, because net/http answers it by
+	// itself.
+	unheardTime = 2 * time.Second
+	// maxHeaderBytes bounds the headers of a request, with its path and query, which anybody may
+	// make the server read. It leaves room for a token of 16 KiB beside a selector of 40. If the
+	// headers are longer, the answer is 431; in HTTP/2, where clients are told the limit, the
+	// connection ends. Of HTTP/1, net/http takes up to 8 KiB more, which it may have read ahead; of
+	// HTTP/2 it counts 32 bytes more for each header, and allows for ten.
+	maxHeaderBytes = 64 << 10
+)
+
+// Config says where a server listens, and how it speaks to clients.
+type Config struct {
+	// Address is the IP address of both ports.
+	Address string
+	// Secure and Plain are the ports for HTTPS and for HTTP: nil means none, 0 any that is free.
+	Secure, Plain *int
+	// TLS is for the secure port; its NextProtos decide whether HTTP/2 is offered.
+	TLS *tls.Config
+	// SharePort lets other processes listen on the same address and port, ShareAddress on all
+	// addresses and single ones of the same port.
+	SharePort, ShareAddress bool
+	// Bound is the number of connections that may be open at a time; 0 derives it from the number of
+	// descriptors that the process may have.
+	Bound int
+	// Streams bounds the requests of one HTTP/2 connection at a time.
+	Streams int
+	// AnswerTimeout bounds a request and its answer. Watches lift the bound for themselves.
+	AnswerTimeout time.Duration
+	// Crowd is told of each connection that comes or moves.
+	Crowd *Crowd
+	Log   *zap.Logger
+}
+
+// Listeners are the open ports of a server. All methods may be called at once.
+type Listeners struct {
+	cfg        Config
+	conns      *conns             // over all ports
+	handshakes prometheus.Counter // that failed
+
+	mu            sync.Mutex
+	secure, plain net.Listener
+	servers       []*http.Server
+	wg            sync.WaitGroup
+}
+
+// New makes listeners that are not open yet, and registers their metrics in reg.
+func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
+	if cfg.Bound == 0 {
+		cfg.Bound = maxConns(maxFiles())
+	}
+	l := &Listeners{
+		cfg: cfg, conns: newConns(cfg.Bound, cfg.Streams, cfg.Crowd, cfg.Log),
+		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "apiserver_tls_handshake_errors_total", Help: "Handshakes of TLS that failed."}),
+	}
+	return l, reg.Register(l.handshakes)
+}
+
+// Open opens the configured ports. Clients that connect from now on wait until they are served. If
+// it fails, Close closes what is open.
+func (l *Listeners) Open() error {
+	var ports [2]net.Listener
+	for i, port := range []*int{l.cfg.Secure, l.cfg.Plain} {
+		if port == nil {
+			continue
+		}
+		how := net.ListenConfig{Control: sharing(l.cfg.SharePort, l.cfg.ShareAddress)}
+		var err error
+		if ports[i], err = how.Listen(context.Background(), "tcp", net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
+			l.Take(ports[0], nil)
+			return fmt.Errorf("server: %w", err)
+		}
+	}
+	l.Take(ports[0], ports[1])
+	return nil
+}
+
+// Take is Open for ports that are open already, each of which may be nil.
+func (l *Listeners) Take(secure, plain net.Listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if secure != nil {
+		l.secure = tls.NewListener(l.conns.listen(secure), l.cfg.TLS)
+	}
+	if plain != nil {
+		l.plain = l.conns.listen(plain)
+	}
+}
+
+// Serve begins to serve on the open ports. The channel gets the error of a port that fails.
+func (l *Listeners) Serve(h http.Handler) <-chan error {
+	failed := make(chan error, 2)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, port := range []net.Listener{l.secure, l.plain} {
+		if port == nil {
+			continue
+		}
+		srv := &http.Server{
+			Handler:           paced(asterisk(apart(h, l.cfg.Log))),
+			ReadHeaderTimeout: HeaderTimeout,
+			WriteTimeout:      l.cfg.AnswerTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.Streams},
+			ErrorLog:          log.New(&handshakeCounter{QuietLog(l.cfg.Log).Writer(), l.handshakes}, "", 0),
+			ConnState:         l.conns.changed,
+			ConnContext:       l.conns.context,
+
+			DisableGeneralOptionsHandler: true, // see asterisk
+		}
+		if port == l.secure {
+			if err := serveHTTP2(srv); err != nil {
+				failed <- fmt.Errorf("server: %w", err)
+				continue
+			}
+		}
+		l.servers = append(l.servers, srv)
+		l.wg.Go(func() {
+			if err := srv.Serve(port); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("server: %w", err)
+			}
+		})
+	}
+	return failed
+}
+
+// asterisk answers OPTIONS *, which is a question to the server and not about a path, with 200 and
+// nothing more. net/http's own answer is the same, but it first waits for the body of the request,
+// without a deadline.
+func asterisk(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodOptions || r.RequestURI != "*" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unheardTime))
+		}
+		w.Header().Set("Content-Length", "0")
+	})
+}
+
+// QuietLog is a log for an http.Server: it takes what net/http says of broken connections to the
+// debug level.
+func QuietLog(logger *zap.Logger) *log.Logger {
+	l, err := zap.NewStdLogAt(logger, zap.DebugLevel)
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// handshakeCounter counts handshakes that fail, of which net/http says nothing but a line of its log.
+type handshakeCounter struct {
+	io.Writer
+	failed prometheus.Counter
+}
+
+// Write implements io.Writer.
+func (c *handshakeCounter) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		c.failed.Inc()
+	}
+	return c.Writer.Write(line)
+}
+
+// idleGrace is the time that clients without a request have to read that the server ends, and to
+// end their connections by themselves. net/http would wait for 1 s with HTTP/2, and for 5 s if
+// nothing has been asked for.
+const idleGrace = 50 * time.Millisecond
+
+// Close stops listening and waits for connections to become idle, until ctx ends. Those that are
+// left then are cut, and the error is that of ctx.
+func (l *Listeners) Close(ctx context.Context) error {
+	l.mu.Lock()
+	servers, ports := l.servers, []net.Listener{l.secure, l.plain}
+	l.mu.Unlock()
+	var errs []error
+	for _, port := range ports {
+		if port != nil && len(servers) == 0 { // never served
+			errs = append(errs, port.Close())
+		}
+	}
+	closing, closed := context.WithCancel(ctx)
+	var idle sync.WaitGroup
+	idle.Go(func() {
+		for {
+			select {
+			case <-time.After(idleGrace):
+			case <-closing.Done():
+				return
+			}
+			for l.conns.closeIdle() {
+			}
+		}
+	})
+	for _, srv := range servers {
+		if err := srv.Shutdown(ctx); err != nil {
+			errs = append(errs, err, srv.Close())
+		}
+	}
+	closed()
+	idle.Wait()
+	errs = append(errs, l.conns.seeOut(ctx))
+	l.conns.crowd.end()
+	l.wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Addresses returns where the server listens, nil for a port that is not open.
+func (l *Listeners) Addresses() (secure, plain net.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.secure != nil {
+		secure = l.secure.Addr()
+	}
+	if l.plain != nil {
+		plain = l.plain.Addr()
+	}
+	return secure, plain
+}
