@@ -33,11 +33,12 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows"},
+		"server/client", "server/connections", "server/controller", "server/flows", "server/reload"},
 	"server/client":              {"scheme"},
 	"server/connections":         {"router/request"},
 	"server/controller":          {"scheme", "server/client", "server/controller/topology"}, // a controller is a client, and could run anywhere
 	"server/controller/topology": {"scheme"},
+	"server/reload":              {"scheme/configfile"},
 	"server/flows":               {"scheme", "registry", "server/client", "server/controller"}, // controllers, too
 	"cmd":                        {"scheme", "scheme/configfile", "server", "storage"},         // of which it stands in for etcd
 	"cmd/wardle":                 {"scheme", "server", "server/client", "registry"},            // like any user of the library, it declares resources and plugins

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coracle-project/coracle/server/reload"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -88,7 +89,7 @@ type issuerMetrics struct {
 
 func newIssuerMetrics() *issuerMetrics {
 	const prefix = "apiserver_authentication_jwt_authenticator_"
-	server := prometheus.Labels{"apiserver_id_hash": serverHash()}
+	server := prometheus.Labels{"apiserver_id_hash": reload.ServerHash()}
 	return &issuerMetrics{
 		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -101,33 +102,25 @@ func newIssuerMetrics() *issuerMetrics {
 	}
 }
 
-// result is how Kubernetes calls what has failed or not.
-func result(err error) string {
-	if err != nil {
-		return "failure"
-	}
-	return "success"
-}
-
 // tokenJudged is for jwt.Options.
 func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
-	m.judged.WithLabelValues(result(err), hashLabel(issuer)).Observe(took.Seconds())
+	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
 }
 
 // keysFetched is for jwt.Options.
 func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
-	hash := hashLabel(issuer)
-	m.fetched.WithLabelValues(result(err), hash).SetToCurrentTime()
+	hash := reload.HashLabel(issuer)
+	m.fetched.WithLabelValues(reload.Result(err), hash).SetToCurrentTime()
 	if err == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.keys[hash] = hashLabel(keys)
+		m.keys[hash] = reload.HashLabel(keys)
 	}
 }
 
 // forget deletes what is told of the keys of an issuer.
 func (m *issuerMetrics) forget(issuer string) {
-	hash := hashLabel(issuer)
+	hash := reload.HashLabel(issuer)
 	m.fetched.DeletePartialMatch(prometheus.Labels{"jwt_issuer_hash": hash})
 	m.mu.Lock()
 	defer m.mu.Unlock()

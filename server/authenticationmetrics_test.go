@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coracle-project/coracle/server/reload"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -36,7 +37,7 @@ func TestIssuerMetrics(t *testing.T) {
 		m.keysFetched(issuer, []byte("keys"), nil)
 		m.keysFetched(issuer, nil, errNoRoles)
 	}
-	a, b := hashLabel("https://a"), hashLabel("https://b")
+	a, b := reload.HashLabel("https://a"), reload.HashLabel("https://b")
 	want := []string{a, a, a, b, b, b} // a success, a failure, and the keys
 	slices.Sort(want)
 	if got := issuers(); !slices.Equal(got, want) {

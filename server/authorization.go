@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // authorizerChain decides who may do what: system:masters everything, then the configured authorizer is asked, then those of the
@@ -33,7 +34,7 @@ type authorizerChain struct {
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
-	file    *watchedFile // with the configuration; nil if there is none
+	file    *reload.File // with the configuration; nil if there is none
 }
 
 // deciders are the authorizers of one configuration.
@@ -65,7 +66,7 @@ func newAuthorizerChain(c completed, roles *rbac.Authorizer, reg *prometheus.Reg
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if a.file != nil {
-		a.metrics.config.inForce(a.file.data)
+		a.metrics.config.InForce(a.file.Data)
 	}
 	return a, nil
 }
@@ -167,8 +168,8 @@ func (a *authorizerChain) start(s *Server) error {
 // follow takes the configuration file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (a *authorizerChain) follow(ctx context.Context) {
 	defer func() { a.now.Load().close() }()
-	a.file.follow(ctx, func(_ context.Context, data []byte) (lasting bool, err error) { return true, a.reload(data) }, func(data []byte, err error) {
-		a.metrics.config.reloaded(data, err)
+	a.file.Follow(ctx, func(_ context.Context, data []byte) (lasting bool, err error) { return true, a.reload(data) }, func(data []byte, err error) {
+		a.metrics.config.Reloaded(data, err)
 		if err != nil {
 			a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
 			return
@@ -215,16 +216,16 @@ func authorizationModes() []string {
 }
 
 // complete fills in defaults and returns who is asked, in turn, and what the file says, if there is one.
-func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, *watchedFile, error) {
+func (c *AuthorizationConfig) complete() (*authz.AuthorizationConfiguration, *reload.File, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (AuthorizationWebhook{}) {
 			return nil, nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		file, err := readWatched(c.ConfigFile)
+		file, err := reload.Read(c.ConfigFile)
 		if err != nil {
 			return nil, nil, err
 		}
-		authorizers, err := parseAuthorizers(file.data, nil)
+		authorizers, err := parseAuthorizers(file.Data, nil)
 		return authorizers, file, err
 	}
 	if c.Modes == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // authorizationMetrics are what authorizers do, under Kubernetes' names. Those of webhooks are there if there is one, or a file may
@@ -21,7 +22,7 @@ type authorizationMetrics struct {
 	evaluations, failedOpen      *prometheus.CounterVec
 	duration, matching           *prometheus.HistogramVec
 	matchErrors, matchExclusions *prometheus.CounterVec
-	config                       *configMetrics
+	config                       *reload.Metrics
 }
 
 func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationConfiguration) (*authorizationMetrics, error) {
@@ -40,7 +41,7 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationCon
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
 		matchErrors:     counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.", "type", "name"),
 		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.", "type", "name"),
-		config:          newConfigMetrics("authorization"),
+		config:          reload.NewMetrics("authorization"),
 	}
 	errs := []error{reg.Register(m.decisions)}
 	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeWebhook }) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -25,7 +26,7 @@ type completed struct {
 	origins     []*regexp.Regexp                  // Serving.CORSOrigins
 	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
 	// authorizersFile is the file that they are from, nil if there is none.
-	authorizersFile *watchedFile
+	authorizersFile *reload.File
 	standIn         *standIn // nil if Storage is what the Config says
 }
 

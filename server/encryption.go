@@ -13,6 +13,7 @@ import (
 
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/reload"
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
@@ -21,7 +22,7 @@ import (
 type encryptor struct {
 	current encryption.Current
 	options encryption.Options
-	file    *watchedFile
+	file    *reload.File
 	reload  bool
 	metrics *encryptionMetrics
 	log     *zap.Logger
@@ -35,7 +36,7 @@ func newEncryptor(c *completed, reg prometheus.Registerer) (*encryptor, error) {
 	}
 	e := &encryptor{reload: c.Storage.EncryptionReload, log: c.Log.Named("encryption")}
 	var err error
-	if e.file, err = readWatched(c.Storage.EncryptionConfigFile); err != nil {
+	if e.file, err = reload.Read(c.Storage.EncryptionConfigFile); err != nil {
 		return nil, fmt.Errorf("server: error while parsing file: error while loading file: error reading encryption provider configuration file %q: %w",
 			c.Storage.EncryptionConfigFile, err)
 	}
@@ -43,12 +44,12 @@ func newEncryptor(c *completed, reg prometheus.Registerer) (*encryptor, error) {
 		return nil, err
 	}
 	e.options = encryption.Options{Dial: e.dial, Hooks: e.metrics.hooks(e.log)}
-	set, err := e.open(e.file.data)
+	set, err := e.open(e.file.Data)
 	if err != nil {
-		return nil, fmt.Errorf("server: %s: %w", e.file.file, err)
+		return nil, fmt.Errorf("server: %s: %w", e.file.Path, err)
 	}
 	e.current.Use(set)
-	e.metrics.inForce(e.file.data)
+	e.metrics.InForce(e.file.Data)
 	return e, nil
 }
 
@@ -116,15 +117,15 @@ func (s *Server) addEncryptionReload() error {
 
 // follow takes the configuration up again when it changes, until ctx ends.
 func (e *encryptor) follow(ctx context.Context, work *background) {
-	e.file.follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
+	e.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
 		return e.replace(ctx, work, data)
 	}, func(data []byte, err error) {
-		e.metrics.reloaded(data, err)
+		e.metrics.Reloaded(data, err)
 		if err != nil {
-			e.log.Error("error processing encryption config file: the configuration before stays in force", zap.String("file", e.file.file), zap.Error(err))
+			e.log.Error("error processing encryption config file: the configuration before stays in force", zap.String("file", e.file.Path), zap.Error(err))
 			return
 		}
-		e.log.Info("took up a new encryption configuration", zap.String("file", e.file.file))
+		e.log.Info("took up a new encryption configuration", zap.String("file", e.file.Path))
 	})
 }
 

@@ -10,12 +10,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/server/reload"
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
 // encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under Kubernetes' names.
 type encryptionMetrics struct {
-	*configMetrics
+	*reload.Metrics
 	calls  *prometheus.HistogramVec
 	used   *prometheus.CounterVec
 	usedAt *prometheus.GaugeVec
@@ -37,7 +38,7 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	}
 	values, err := newValueMetrics(reg)
 	m := &encryptionMetrics{
-		configMetrics: newConfigMetrics("encryption"), valueMetrics: values,
+		Metrics: reload.NewMetrics("encryption"), valueMetrics: values,
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
 			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
 			[]string{"provider_name", "method_name", "grpc_status_code"}),
@@ -53,7 +54,7 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	}
 	m.keys.forget = func(labels []string) { m.named.DeleteLabelValues(labels...) }
 	errs := []error{err}
-	for _, c := range []prometheus.Collector{m.configMetrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds} {
+	for _, c := range []prometheus.Collector{m.Metrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)
@@ -83,10 +84,10 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 				m.wrong.WithLabelValues(plugin, wrong).Inc()
 				return
 			}
-			m.named.WithLabelValues(m.keys.seen(plugin, hashLabel(key), serverHash())...).SetToCurrentTime()
+			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key), reload.ServerHash())...).SetToCurrentTime()
 		},
 		KeyUsed: func(plugin, key string, written bool) {
-			labels := m.useds.seen(direction(written), plugin, hashLabel(key), serverHash())
+			labels := m.useds.seen(direction(written), plugin, reload.HashLabel(key), reload.ServerHash())
 			m.used.WithLabelValues(labels...).Inc()
 			m.usedAt.WithLabelValues(labels...).SetToCurrentTime()
 		},

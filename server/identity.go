@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/scheme/configfile"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
@@ -264,9 +265,6 @@ func (id *identity) tlsConfig(protocols []string) *tls.Config {
 	return c
 }
 
-// checkEvery is how often files are looked at for changes, at most.
-const checkEvery = time.Second
-
 // reloaded is something read from files, and read again when they have changed. What cannot be read leaves the last
 // good state in force. All methods may be called at once; readers never wait for files.
 type reloaded[T any] struct {
@@ -302,7 +300,7 @@ func (r *reloaded[T]) modified() []time.Time {
 // what is there.
 func (r *reloaded[T]) get() *T {
 	now := time.Now().UnixNano()
-	if len(r.files) == 0 || now-r.checked.Load() < int64(checkEvery) || !r.checking.TryLock() {
+	if len(r.files) == 0 || now-r.checked.Load() < int64(reload.CheckEvery) || !r.checking.TryLock() {
 		return r.value.Load()
 	}
 	defer r.checking.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read again when it changes, or the one
@@ -27,9 +28,9 @@ type issuers struct {
 	now     atomic.Pointer[cachedIssuers]
 
 	// Of a file alone; they belong to the loop that follows it.
-	file      *watchedFile
+	file      *reload.File
 	anonymous *jwt.Anonymous
-	metrics   *configMetrics
+	metrics   *reload.Metrics
 }
 
 // cachedIssuers remember for a while whose tokens were good. Others have other memories.
@@ -86,15 +87,15 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 
 // openFile reads the file, and follows it.
 func (s *issuers) openFile(file string, work *background, reg prometheus.Registerer) error {
-	s.metrics = newConfigMetrics("authentication")
+	s.metrics = reload.NewMetrics("authentication")
 	err := reg.Register(s.metrics)
 	if err != nil {
 		return err
 	}
-	if s.file, err = readWatched(file); err != nil {
+	if s.file, err = reload.Read(file); err != nil {
 		return err
 	}
-	config, err := jwt.Read(s.file.data)
+	config, err := jwt.Read(s.file.Data)
 	if err != nil {
 		return fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
 	}
@@ -104,7 +105,7 @@ func (s *issuers) openFile(file string, work *background, reg prometheus.Registe
 		return fmt.Errorf("invalid authentication configuration: %w", err)
 	}
 	s.now.Store(s.cache(all))
-	s.metrics.inForce(s.file.data)
+	s.metrics.InForce(s.file.Data)
 	work.run(func(ctx context.Context) {
 		s.follow(ctx, work)
 		s.now.Load().Close()
@@ -119,15 +120,15 @@ func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences
 
 // follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
 func (s *issuers) follow(ctx context.Context, work *background) {
-	s.file.follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
+	s.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
 		return s.replace(ctx, work, data)
 	}, func(data []byte, err error) {
-		s.metrics.reloaded(data, err)
+		s.metrics.Reloaded(data, err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.file), zap.Error(err))
+			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.Path), zap.Error(err))
 			return
 		}
-		s.log.Info("read the authentication configuration again", zap.String("file", s.file.file))
+		s.log.Info("read the authentication configuration again", zap.String("file", s.file.Path))
 	})
 }
 

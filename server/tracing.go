@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // tracingConfiguration is what a TracingConfiguration file says: where traces go, and how many of a million requests are traced for whom
@@ -124,7 +125,7 @@ func newTracer(file string, work *background, log *zap.Logger) (trace.Tracer, er
 		sampler = sdktrace.TraceIDRatioBased(float64(*rate) / maxSamplingRate)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.ParentBased(sampler)),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", serverID()))))
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", reload.ServerID()))))
 	log = log.Named("tracing")
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", zap.Error(err)) })) // there is one for the process
 	work.run(func(ctx context.Context) {

@@ -1,4 +1,4 @@
-package server
+package reload
 
 import (
 	"bytes"
@@ -9,26 +9,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// watchedFile is a file that is read again when it changes.
-type watchedFile struct {
-	file string
-	data []byte      // that is in force, or can never be
+// CheckEvery is how often a file is looked at for changes.
+const CheckEvery = time.Second
+
+// File is a file that is read again when it changes. It belongs to one goroutine at a time.
+type File struct {
+	Path string
+	Data []byte      // that is in force, or can never be
 	seen os.FileInfo // of the file that data is from; nil if there is none, or nobody has looked
 }
 
-// readWatched reads a file for the first time.
-func readWatched(file string) (*watchedFile, error) {
-	f := &watchedFile{file: file, seen: stat(file)} // in this order: a change while it is read comes later
+// Read reads a file for the first time. The errors are those of configfile.Read.
+func Read(path string) (*File, error) {
+	f := &File{Path: path, seen: stat(path)} // in this order: a change while it is read comes later
 	var err error
-	f.data, err = configfile.Read(file)
+	f.Data, err = configfile.Read(path)
 	return f, err
 }
 
-// follow reads the file again whenever it changes, until ctx ends. It calls use with changed content
+// Follow reads the file again whenever it changes, until ctx ends. It calls use with changed content
 // and then done with the result. If use fails and reports lasting, the same content is not tried
 // again. If the file cannot be read, done is called once. A pipe can be read once only, so it is not
 // followed.
-func (f *watchedFile) follow(ctx context.Context, use func(ctx context.Context, data []byte) (lasting bool, err error), done func(data []byte, err error)) {
+func (f *File) Follow(ctx context.Context, use func(ctx context.Context, data []byte) (lasting bool, err error), done func(data []byte, err error)) {
 	if f.seen != nil && !f.seen.Mode().IsRegular() {
 		<-ctx.Done()
 		return
@@ -38,15 +41,15 @@ func (f *watchedFile) follow(ctx context.Context, use func(ctx context.Context, 
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(checkEvery):
+		case <-time.After(CheckEvery):
 		}
-		seen := stat(f.file)
+		seen := stat(f.Path)
 		if same(seen, f.seen) && !again {
 			continue
 		}
 		f.seen = seen
-		data, err := configfile.Read(f.file)
-		if err == nil && bytes.Equal(data, f.data) {
+		data, err := configfile.Read(f.Path)
+		if err == nil && bytes.Equal(data, f.Data) {
 			again = false
 			continue
 		}
@@ -58,7 +61,7 @@ func (f *watchedFile) follow(ctx context.Context, use func(ctx context.Context, 
 			return
 		}
 		if again = err != nil && !lasting; !again && data != nil {
-			f.data = data
+			f.Data = data
 		}
 		done(data, err)
 	}

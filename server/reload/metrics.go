@@ -1,4 +1,4 @@
-package server
+package reload
 
 import (
 	"crypto/sha256"
@@ -13,20 +13,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// configMetrics tell which configuration is in force of a file that is read again when it changes, and how often that was done, under
+// Metrics tell which configuration is in force of a file that is read again when it changes, and how often that was done, under
 // Kubernetes' names. They are one Collector.
-type configMetrics struct {
+type Metrics struct {
 	reloads *prometheus.CounterVec
 	last    *prometheus.GaugeVec
 	info    *prometheus.Desc
 	hash    atomic.Pointer[string] // of what is in force; nil before there is something
 }
 
-// newConfigMetrics makes those of the authentication or the authorization configuration.
-func newConfigMetrics(what string) *configMetrics {
+// NewMetrics makes the metrics of a configuration: what is "authentication", "authorization" or
+// "encryption".
+func NewMetrics(what string) *Metrics {
 	prefix := "apiserver_" + what + "_config_controller_"
-	server := prometheus.Labels{"apiserver_id_hash": serverHash()}
-	return &configMetrics{
+	server := prometheus.Labels{"apiserver_id_hash": ServerHash()}
+	return &Metrics{
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "automatic_reloads_total", ConstLabels: server,
 			Help: "How often the " + what + " configuration was read again, by how that went."}, []string{"status"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds", ConstLabels: server,
@@ -35,31 +36,31 @@ func newConfigMetrics(what string) *configMetrics {
 	}
 }
 
-// inForce notes what the file said that is in force.
-func (m *configMetrics) inForce(data []byte) {
-	hash := hashLabel(data)
+// InForce notes what the file said that is in force.
+func (m *Metrics) InForce(data []byte) {
+	hash := HashLabel(data)
 	m.hash.Store(&hash)
 }
 
-// reloaded counts one reading of a file that said data.
-func (m *configMetrics) reloaded(data []byte, err error) {
+// Reloaded counts one reading of a file that said data.
+func (m *Metrics) Reloaded(data []byte, err error) {
 	if err == nil {
-		m.inForce(data)
+		m.InForce(data)
 	}
-	status := result(err)
+	status := Result(err)
 	m.reloads.WithLabelValues(status).Inc()
 	m.last.WithLabelValues(status).SetToCurrentTime()
 }
 
 // Describe implements prometheus.Collector.
-func (m *configMetrics) Describe(to chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	m.reloads.Describe(to)
 	m.last.Describe(to)
 	to <- m.info
 }
 
 // Collect implements prometheus.Collector.
-func (m *configMetrics) Collect(to chan<- prometheus.Metric) {
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.reloads.Collect(to)
 	m.last.Collect(to)
 	if hash := m.hash.Load(); hash != nil {
@@ -67,8 +68,16 @@ func (m *configMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// hashLabel stands for something in a label; "" for nothing.
-func hashLabel[T ~string | ~[]byte](data T) string {
+// Result is what metrics call an outcome.
+func Result(err error) string {
+	if err != nil {
+		return "failure"
+	}
+	return "success"
+}
+
+// HashLabel stands for something in a label; "" for nothing.
+func HashLabel[T ~string | ~[]byte](data T) string {
 	if len(data) == 0 {
 		return ""
 	}
@@ -76,11 +85,11 @@ func hashLabel[T ~string | ~[]byte](data T) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// serverHash names this server in metrics.
-var serverHash = sync.OnceValue(func() string { return hashLabel(serverID()) })
+// ServerHash names this server in metrics.
+var ServerHash = sync.OnceValue(func() string { return HashLabel(ServerID()) })
 
-// serverID names this server by the machine, as kube-apiserver does.
-var serverID = sync.OnceValue(func() string {
+// ServerID names this server by the machine, as kube-apiserver does.
+var ServerID = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {
 		return ""
