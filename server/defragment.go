@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
@@ -24,9 +25,7 @@ func (s *Server) addDefragment() error {
 		if r.Method != http.MethodPost {
 			return router.ErrMethod()
 		}
-		store, ok := s.backend.engine.(interface {
-			Defragment(context.Context) (embedded.Defragmented, error)
-		})
+		store, ok := storage.As[storage.Defragmenter](s.backend)
 		if !ok {
 			return meta.NewBadRequest(errNoDatabase.Error())
 		}
@@ -42,13 +41,13 @@ func (s *Server) addDefragment() error {
 
 // DefragmentServer has the server that a kubeconfig names defragment its embedded store, while it
 // serves.
-func DefragmentServer(ctx context.Context, kubeconfig string) (embedded.Defragmented, error) {
-	var done embedded.Defragmented
+func DefragmentServer(ctx context.Context, kubeconfig string) (storage.Defragmented, error) {
+	var done storage.Defragmented
 	return done, askServer(ctx, kubeconfig, http.MethodPost, filters.DefragmentPath, &done)
 }
 
 // DefragmentStore defragments the embedded store in the data folder of a server that does not run.
-func DefragmentStore(ctx context.Context, dataDir string) (embedded.Defragmented, error) {
+func DefragmentStore(ctx context.Context, dataDir string) (storage.Defragmented, error) {
 	done, err := embedded.Defragment(ctx, filepath.Join(dataDir, "etcd"))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errNoDatabase

@@ -149,7 +149,7 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	for i, b := range c.backends() {
 		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
 		gauge(seenDesc, float64(b.cache.Seen()), id)
-		if sized, ok := b.engine.(interface{ Size() (file, used int64) }); ok {
+		if sized, ok := storage.As[storage.Sized](b); ok {
 			file, used := sized.Size()
 			gauge(sizeDesc, float64(file), id)
 			gauge(usedDesc, float64(used), id)
@@ -171,10 +171,10 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(windowDesc, float64(r.Window), e.name.Group, e.name.Resource)
 		gauge(versionDesc, float64(r.Last), e.name.Group, e.name.Resource)
 	}
-	if folder, ok := c.backend.engine.(interface{ Refused() int }); ok {
+	if folder, ok := storage.As[storage.Reviewer](c.backend); ok {
 		gauge(filesDesc, float64(folder.Refused()))
 	}
-	if bounded, ok := c.backend.engine.(interface{ Free() (int64, bool) }); ok {
+	if bounded, ok := storage.As[storage.Bounded](c.backend); ok {
 		if free, known := bounded.Free(); known {
 			gauge(freeDesc, float64(free))
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage/file"
+	"github.com/coracle-project/coracle/storage"
 )
 
 // Resources come and go while the server runs, in an order such that whoever sees one in discovery can use it: on
@@ -49,9 +49,9 @@ func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 // resources are what a server serves: the table, and what is needed to add to it.
 type resources struct {
 	Stores
-	backend   *backend    // where all live
-	overrides []*backend  // but for what is kept here
-	files     *file.Store // the store if it is one of files, and open
+	backend   *backend         // where all live
+	overrides []*backend       // but for what is kept here
+	files     storage.Reviewer // the store if others write its files, too, and it is open
 	metrics   *metrics
 	log       *zap.Logger
 	work      *background   // waits for the last requests for what was removed

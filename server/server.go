@@ -23,7 +23,6 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/file"
 )
 
 // Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
@@ -131,7 +130,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	if roles != nil {
 		d.access.roles = roles
 	}
-	d.resources.files, _ = store.engine.(*file.Store)
+	d.resources.files, _ = storage.As[storage.Reviewer](store)
 	d.aggregator.certificate, d.aggregator.places = identity.proxy, inflight
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,

@@ -22,8 +22,7 @@ import (
 
 // configured is a store as the configuration wants it. Others may be made that use it before it is open.
 type configured struct {
-	engine        storage.Store // without what is wrapped around it; nil until it is open
-	metered       *meteredStore // over engine
+	metered       *meteredStore // over the engine, which is nil until it is open
 	encryptor     *encryptor    // nil: nothing is encrypted
 	standIn       *standIn      // nil if nothing stands before it
 	storage.Store               // metered, and encrypted if that is configured
@@ -35,7 +34,7 @@ type configured struct {
 
 // newStore makes a store that is not open yet. What belongs to a key, the table says.
 func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
-	s := &configured{engine: c.Store, metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e, config: c}
+	s := &configured{metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e, config: c}
 	s.Store = s.metered
 	if e != nil {
 		s.Store = encryption.Wrap(s.Store, t.chainOf)
@@ -51,18 +50,21 @@ func (s *configured) open(ctx context.Context, c completed, accept acceptor) err
 		opening.Go(func() { errs[i] = other.open(ctx, c, accept) })
 	}
 	defer opening.Wait()
-	if s.engine == nil {
+	if s.metered.Store == nil {
 		own := c
 		own.Storage = s.config
 		engine, err := openEngine(ctx, own, accept)
 		if err != nil {
 			return fmt.Errorf("server: open the %s store: %w", s.config.Engine, err)
 		}
-		s.engine, s.metered.Store, s.standIn = engine, engine, c.standIn
+		s.metered.Store, s.standIn = engine, c.standIn
 	}
 	opening.Wait()
 	return errors.Join(errs...)
 }
+
+// Unwrap implements storage.Wrapper.
+func (s *configured) Unwrap() storage.Store { return s.Store }
 
 // Close closes the engine, if it is open.
 func (s *configured) Close() error {
@@ -71,7 +73,7 @@ func (s *configured) Close() error {
 	for _, other := range s.others {
 		errs = append(errs, other.Close())
 	}
-	if s.engine != nil {
+	if s.metered.Store != nil {
 		errs = append(errs, s.Store.Close())
 	}
 	return errors.Join(errs...)

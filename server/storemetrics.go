@@ -100,6 +100,9 @@ type meteredStore struct {
 	metrics *storeMetrics
 }
 
+// Unwrap implements storage.Wrapper.
+func (s *meteredStore) Unwrap() storage.Store { return s.Store }
+
 func (s *meteredStore) done(op int, key string, began time.Time, err error) {
 	e := s.table.ofKey(key)
 	if e == nil { // a key of no resource

@@ -18,7 +18,8 @@
 // Not here: JSON, defaulting, validation (registry); who may write (filters).
 // Derived once for all engines: Leases (a time to live for keys), Compactor (periodic compaction), encryption/ (values
 // encrypted at rest), cache/ (retrying updates, and what became of a write in doubt).
-// Read: store.go, errors.go, memory/, then cache/.
+// What only some engines can do is in ability.go; As finds it behind wrappers.
+// Read: store.go, errors.go, ability.go, memory/, then cache/.
 package storage
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/storage/embedded"
+	"github.com/coracle-project/coracle/storage"
 )
 
 func defragCommand() *cobra.Command {
@@ -23,7 +23,7 @@ func defragCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilTold(cmd.Context())
 			defer stop()
-			var done embedded.Defragmented
+			var done storage.Defragmented
 			var err error
 			switch {
 			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):

@@ -31,16 +31,9 @@ const (
 	copyRest = 100 * time.Millisecond
 )
 
-// Defragmented is what a defragmentation has done: the bytes of the database file before and after.
-type Defragmented struct {
-	Before int64 `json:"before"`
-	After  int64 `json:"after"`
-}
-
-// Defragment gives the free pages of the database file back to the disk, while reads and writes go
-// on.
-func (s *Store) Defragment(ctx context.Context) (Defragmented, error) {
-	var d Defragmented
+// Defragment implements storage.Defragmenter.
+func (s *Store) Defragment(ctx context.Context) (storage.Defragmented, error) {
+	var d storage.Defragmented
 	d.Before, _ = s.Size()
 	if !s.room.roomForCopy() {
 		return d, &storage.Error{Op: "defragment", Kind: storage.Unavailable, Err: errDisk}
@@ -169,8 +162,8 @@ func rewrite(ctx context.Context, dir string, worth func(size, free int64) bool)
 
 // Defragment gives the free pages of the database file in a directory back to the disk. It is an
 // error if a Store, or an etcd, is open there.
-func Defragment(ctx context.Context, dir string) (Defragmented, error) {
-	var d Defragmented
+func Defragment(ctx context.Context, dir string) (storage.Defragmented, error) {
+	var d storage.Defragmented
 	before, err := os.Stat(dbPath(dir))
 	if err != nil {
 		return d, fmt.Errorf("embedded: %w", err)

@@ -189,7 +189,7 @@ func (s *Store) Revision(context.Context) (storage.Revision, error) {
 	return storage.Revision(s.member.feed.seen.Load()), nil
 }
 
-// Size returns the bytes of the database file, and how many of them are in use.
+// Size implements storage.Sized.
 func (s *Store) Size() (file, used int64) {
 	if s.enter("size", "") != nil {
 		return 0, 0

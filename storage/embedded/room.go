@@ -228,7 +228,7 @@ func reserve(size int64) int64 { return min(max(size/reservePart, leastReserve),
 
 func dbPath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
 
-// Free returns the bytes that were free on the disk a moment ago, and whether that is known.
+// Free implements storage.Bounded.
 func (s *Store) Free() (bytes int64, known bool) {
 	free := s.room.free.Load()
 	return free, free != unbounded

@@ -125,6 +125,9 @@ type store struct {
 	choose func(key string) Chain
 }
 
+// Unwrap implements storage.Wrapper.
+func (s *store) Unwrap() storage.Store { return s.Store }
+
 // decrypt returns the value for what is stored at key since rev. Errors: Corrupt, or Unavailable if it may be another time.
 func (s *store) decrypt(ctx context.Context, op, key string, rev storage.Revision, data []byte) (value []byte, stale bool, err error) {
 	value, stale, err = s.choose(key).Decrypt(ctx, key, data)

@@ -61,7 +61,7 @@ func (r *refusals) under(name string) []string {
 	return names
 }
 
-// Refused returns the number of files that are refused at the moment, folders and links among them.
+// Refused implements storage.Reviewer. Folders and links are counted, too.
 func (s *Store) Refused() int { return len(s.refused.under(".")) }
 
 // forgive forgets the refusals of what is gone at a name, or in a folder of that name.

@@ -36,6 +36,9 @@ type Faulty struct {
 // NewFaulty returns s without faults.
 func NewFaulty(s storage.Store) *Faulty { return &Faulty{Store: s} }
 
+// Unwrap implements storage.Wrapper.
+func (f *Faulty) Unwrap() storage.Store { return f.Store }
+
 // Plan lets f decide on each operation from now on; n counts them from 0, op is the method in lower case.
 func (f *Faulty) Plan(plan func(n int, op string) Fault) {
 	f.mu.Lock()
