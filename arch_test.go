@@ -33,8 +33,9 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows", "server/reload"},
+		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing"},
 	"server/client":              {"scheme"},
+	"server/backing":             {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections":         {"router/request"},
 	"server/controller":          {"scheme", "server/client", "server/controller/topology"}, // a controller is a client, and could run anywhere
 	"server/controller/topology": {"scheme"},

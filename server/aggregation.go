@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -186,7 +187,7 @@ func (a *aggregator) run(ctx context.Context) {
 			return
 		}
 		if !errors.Is(err, storage.Compacted) {
-			a.log.Log(severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
+			a.log.Log(backing.Severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

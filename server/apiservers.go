@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -85,7 +86,7 @@ func (a *apiServers) keep(ctx context.Context) {
 			return
 		}
 		if err := a.renew(ctx); err != nil && ctx.Err() == nil {
-			a.log.Log(severity(err), "cannot renew the record of this server", zap.Error(err))
+			a.log.Log(backing.Severity(err), "cannot renew the record of this server", zap.Error(err))
 		}
 	}
 }

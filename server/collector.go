@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -22,7 +23,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 		case <-ctx.Done():
 			return
 		}
-		tap, err := s.openTaps(ctx)
+		tap, err := s.backends.OpenTaps(ctx)
 		if err != nil {
 			yield(controller.Change{}, err)
 			return
@@ -60,13 +61,13 @@ func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace str
 	if o == nil || o.store == nil {
 		return false, nil
 	}
-	res, err := o.backend.Range(ctx, storage.RangeRequest{Prefix: o.prefix + namespace + "/", Limit: 1, NoCount: true})
+	res, err := o.Backend.Range(ctx, storage.RangeRequest{Prefix: o.Prefix + namespace + "/", Limit: 1, NoCount: true})
 	return len(res.Entries) > 0, err
 }
 
 // removals opens controller.Removals of everything under the prefix of the server's keys.
 func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
-	tap, err := s.openTaps(ctx)
+	tap, err := s.backends.OpenTaps(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
 }
 
 type removals struct {
-	*taps
+	*backing.Taps
 	kept kept
 }
 
@@ -82,7 +83,7 @@ type removals struct {
 func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	for len(namespaces) == 0 && err == nil {
 		var events []storage.Event
-		events, err = r.taps.Next(ctx)
+		events, err = r.Taps.Next(ctx)
 		for i := range events {
 			if !events[i].Deleted {
 				continue
@@ -173,7 +174,7 @@ func (k kept) Place(key string) (controller.Place, bool) {
 		return controller.Place{}, false
 	}
 	now := k.table.now.Load()
-	o := now.offers[e.name]
+	o := now.offers[e.Name]
 	if o == nil || o.entry != e {
 		return controller.Place{}, false
 	}
@@ -187,7 +188,7 @@ func (k kept) Place(key string) (controller.Place, bool) {
 			return controller.Place{}, false
 		}
 	}
-	place := controller.Place{Resource: o.versions[0].WithResource(o.name.Resource), Kind: o.kind.Kind, Name: key[len(e.prefix):]}
+	place := controller.Place{Resource: o.versions[0].WithResource(o.name.Resource), Kind: o.kind.Kind, Name: key[len(e.Prefix):]}
 	if e.store.Resource().Namespaced {
 		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
 	}
@@ -205,12 +206,12 @@ func (k kept) Home(apiVersion, kind string) (controller.Home, bool) {
 		return k.remoteHome(gv, kind)
 	}
 	return controller.Home{
-		Resource: gv.WithResource(o.name.Resource), Prefix: o.prefix, Namespaced: o.store.Resource().Namespaced,
+		Resource: gv.WithResource(o.name.Resource), Prefix: o.Prefix, Namespaced: o.store.Resource().Namespaced,
 	}, true
 }
 
 // Ignored implements controller.Resources: events go by themselves.
 func (k kept) Ignored(key string) bool {
 	e := k.table.ofKey(key)
-	return e != nil && e.name.Resource == "events" && (e.name.Group == "" || e.name.Group == "events.k8s.io")
+	return e != nil && e.Name.Resource == "events" && (e.Name.Group == "" || e.Name.Group == "events.k8s.io")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -110,7 +111,7 @@ func (d *definitions) run(ctx context.Context) {
 			return
 		}
 		if !errors.Is(err, storage.Compacted) {
-			d.log.Log(severity(err), "custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
+			d.log.Log(backing.Severity(err), "custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

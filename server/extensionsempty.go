@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -67,7 +68,7 @@ func (e *emptying) run(ctx context.Context) {
 		}) {
 			return
 		}
-		e.log.Log(severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
+		e.log.Log(backing.Severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return
@@ -139,7 +140,7 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 // lookForNone wants that nothing is stored of a definition that this server cannot serve. What is, another server may delete, or this
 // one when the definition has been mended.
 func (e *emptying) lookForNone(ctx context.Context) error {
-	res, err := e.backend.Range(ctx, storage.RangeRequest{Prefix: e.table.root + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
+	res, err := e.backends.Main().Range(ctx, storage.RangeRequest{Prefix: e.table.root + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
 	if err == nil && len(res.Entries) > 0 {
 		err = fmt.Errorf("unable to find a custom resource client for %s: %w", e.resource, e.fault)
 	}

@@ -26,7 +26,7 @@ type lastResort struct {
 func (d *definitions) endChain(core *GenericServer, shared bool) {
 	l := &lastResort{definitions: d, core: core}
 	if shared {
-		l.ask = &pacedQuestion{ask: d.backend.cache.Revision, work: d.work}
+		l.ask = &pacedQuestion{ask: d.backends.Main().Cache.Revision, work: d.work}
 	}
 	l.again = &router.Director{REST: d.on.REST, Discovery: d.on.Discovery, Prefix: d.on.Paths, Next: http.HandlerFunc(l.none)}
 	d.on.director.Next = l

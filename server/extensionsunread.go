@@ -99,7 +99,7 @@ func (s *Server) hidden(ctx context.Context, namespace string) ([]controller.Hid
 	var list []controller.Hidden
 	for _, name := range s.definitions.unread.names() {
 		gr := definedBy(name)
-		res, err := s.backend.Range(ctx, storage.RangeRequest{Prefix: s.instancesOf(gr) + namespace + "/", Limit: 1})
+		res, err := s.backends.Main().Range(ctx, storage.RangeRequest{Prefix: s.instancesOf(gr) + namespace + "/", Limit: 1})
 		if err != nil {
 			return nil, err
 		}

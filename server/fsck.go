@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 )
@@ -60,14 +61,14 @@ func (r *resources) check(ctx context.Context, unread []string) (Checked, error)
 	for e := range r.table.now.Load().stored {
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(a.prefix, b.prefix) })
+	slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(a.Prefix, b.Prefix) })
 	for _, e := range entries {
-		if err := c.look(ctx, e.backend, e.prefix, func(o *storage.Entry) (string, error) { return e.store.Check(ctx, o) }); err != nil {
+		if err := c.look(ctx, e.Backend, e.Prefix, func(o *storage.Entry) (string, error) { return e.store.Check(ctx, o) }); err != nil {
 			return c, err
 		}
-		if e.name == customResourceDefinitions {
+		if e.Name == customResourceDefinitions {
 			for _, o := range c.Unreadable {
-				if name, ok := strings.CutPrefix(o.Key, e.prefix); ok && !slices.Contains(unread, name) {
+				if name, ok := strings.CutPrefix(o.Key, e.Prefix); ok && !slices.Contains(unread, name) {
 					unread = append(unread, name)
 				}
 			}
@@ -77,7 +78,7 @@ func (r *resources) check(ctx context.Context, unread []string) (Checked, error)
 		if r.table.find(definedBy(name)) != nil {
 			continue
 		}
-		err := c.look(ctx, r.backend, r.instancesOf(definedBy(name)), func(*storage.Entry) (string, error) {
+		err := c.look(ctx, r.backends.Main(), r.instancesOf(definedBy(name)), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {
@@ -91,7 +92,7 @@ func (r *resources) check(ctx context.Context, unread []string) (Checked, error)
 const checkPage = 500
 
 // look reads all objects under a prefix. The error is that of the store.
-func (c *Checked) look(ctx context.Context, b *backend, prefix string, check func(*storage.Entry) (version string, err error)) error {
+func (c *Checked) look(ctx context.Context, b *backing.Backend, prefix string, check func(*storage.Entry) (version string, err error)) error {
 	req := storage.RangeRequest{Prefix: prefix, Limit: checkPage, NoCount: true}
 	for {
 		res, err := b.Range(ctx, req)
@@ -174,17 +175,16 @@ func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 	}
 	reg, table := prometheus.NewRegistry(), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
-	encryptor, encryptionErr := newEncryptor(&c, reg)
-	store := newStore(c.Storage, table, metrics.store, encryptor)
-	store.newOverrides(c.Storage, table, metrics.store)
+	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
+	store := c.newStore(table, metrics.store, encryption, nil) // files that a server would refuse are looked at, too
 	d, declareErr := declare(c, table, metrics, store, reg)
-	openErr := store.open(ctx, c, nil) // files that a server would refuse are looked at, too
+	openErr := store.Open(ctx)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	defer d.close()
 	if err := errors.Join(metricsErr, encryptionErr, declareErr, openErr); err != nil {
 		return checked, err
 	}
-	encryptor.ask(ctx)
+	encryption.Ask(ctx)
 	unread, err := (&Judge{d, store}).defineStored(ctx)
 	if err != nil {
 		return checked, err

@@ -21,7 +21,7 @@ func (t *table) accepting(declared <-chan struct{}) acceptor {
 		if e == nil || e.store == nil || encryption.Encrypted(f.Value) {
 			return f.Value, file.Birth{}, nil
 		}
-		chain, ctx := e.chain.Chain(), context.Background()              // what is not encrypted is decrypted at once
+		chain, ctx := e.Chain(), context.Background()                    // what is not encrypted is decrypted at once
 		if _, _, err := chain.Decrypt(ctx, f.Key, f.Value); err != nil { // nobody could read it
 			return nil, file.Birth{}, err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 )
 
 // healthCheck is a named condition of the server's health; nil means good.
@@ -35,8 +36,9 @@ var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 // health is what a server says of its own.
 type health struct {
 	paths    *router.PrefixMux
-	store    *configured
-	hooks    *hooks // post-start
+	store    *backing.Store
+	within   CheckTimeouts // of the store
+	hooks    *hooks        // post-start
 	stopping atomic.Bool
 	lenient  time.Time // until then /livez takes hooks that still run for done
 	failing  sync.Map  // names of the checks that failed when they were last made
@@ -44,8 +46,8 @@ type health struct {
 	log      *zap.Logger
 }
 
-func newHealth(paths *router.PrefixMux, store *configured, grace time.Duration, log *zap.Logger) *health {
-	return &health{paths: paths, store: store, hooks: &hooks{}, lenient: time.Now().Add(grace), metrics: newHealthMetrics(), log: log}
+func newHealth(paths *router.PrefixMux, store *backing.Store, within CheckTimeouts, grace time.Duration, log *zap.Logger) *health {
+	return &health{paths: paths, store: store, within: within, hooks: &hooks{}, lenient: time.Now().Add(grace), metrics: newHealthMetrics(), log: log}
 }
 
 // basic are the checks of all three endpoints that are always there.
@@ -53,10 +55,10 @@ func (h *health) basic() []healthCheck {
 	checks := []healthCheck{
 		{"ping", func(context.Context) error { return nil }},
 		{"log", func(context.Context) error { return nil }},
-		h.store.answers("etcd", h.store.config.HealthTimeout),
+		answers("etcd", h.store, h.within.HealthTimeout),
 	}
-	for i, other := range h.store.others {
-		checks = append(checks, other.answers(fmt.Sprintf("etcd-override-%d", i), other.config.HealthTimeout))
+	for i, other := range h.store.Others {
+		checks = append(checks, answers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
 	}
 	return checks
 }
@@ -64,31 +66,34 @@ func (h *health) basic() []healthCheck {
 // readiness are the checks that /readyz has besides: of stores, and whether that has been read by
 // which requests are authorized.
 func (h *health) readiness() []healthCheck {
-	checks := []healthCheck{h.store.answers("etcd-readiness", h.store.config.ReadyTimeout)}
-	for i, other := range h.store.others {
-		checks = append(checks, other.answers(fmt.Sprintf("etcd-override-readiness-%d", i), other.config.ReadyTimeout))
+	checks := []healthCheck{answers("etcd-readiness", h.store, h.within.ReadyTimeout)}
+	for i, other := range h.store.Others {
+		checks = append(checks, answers(fmt.Sprintf("etcd-override-readiness-%d", i), other, h.within.ReadyTimeout))
 	}
 	return append(checks, healthCheck{"informer-sync", func(context.Context) error { return h.hooks.done(decidingHook) }})
 }
 
-// answers is the check that a store answers in time. What stands before it in etcd's place belongs to it.
-func (s *configured) answers(name string, within time.Duration) healthCheck {
+// answers is the check that a store answers in time.
+func answers(name string, s *backing.Store, within time.Duration) healthCheck {
 	return healthCheck{name, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		if s.standIn != nil {
-			if err := s.standIn.Answers(ctx, s.standIn.url); err != nil {
-				return err
-			}
-		}
-		_, err := s.Revision(ctx)
-		return err
+		return s.Answers(ctx)
 	}}
+}
+
+// plugins are what health says of KMS plugins: one check for all, as kube-apiserver has it.
+func (h *health) plugins() []healthCheck {
+	e := h.store.Encryption()
+	if !e.Checked() {
+		return nil
+	}
+	return []healthCheck{{"kms-providers", e.Check}}
 }
 
 // notLive are the checks of /healthz and /readyz: a restart would not mend what the additional ones find.
 func (h *health) notLive(more ...healthCheck) []healthCheck {
-	return slices.Concat(h.basic(), more, h.store.encryptor.checks(), h.hooks.checks())
+	return slices.Concat(h.basic(), more, h.plugins(), h.hooks.checks())
 }
 
 // shutdown is the check that readiness has besides.
@@ -118,7 +123,7 @@ func (h *health) install() error {
 	for _, c := range h.readiness() {
 		errs = append(errs, h.paths.Handle("/readyz/"+c.name, h.single(c)))
 	}
-	for _, c := range h.store.encryptor.checks() {
+	for _, c := range h.plugins() {
 		errs = append(errs, h.paths.Handle("/healthz/"+c.name, h.single(c)), h.paths.Handle("/readyz/"+c.name, h.single(c)))
 	}
 	return errors.Join(errs...)
@@ -259,7 +264,7 @@ func (h *health) note(check string, err error) {
 		return
 	}
 	if _, before := h.failing.LoadOrStore(check, nil); !before {
-		h.log.Log(severity(err), "health check failed", zap.String("check", check), zap.Error(err))
+		h.log.Log(backing.Severity(err), "health check failed", zap.String("check", check), zap.Error(err))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -120,7 +121,7 @@ func (l *identityLease) start(ctx context.Context, s *Server) error {
 func (l *identityLease) run(ctx context.Context) {
 	for storage.Sleep(ctx, identityRenewal) == nil {
 		if err := l.pass(ctx); err != nil && ctx.Err() == nil {
-			l.log.Log(severity(err), "cannot renew the lease of this server", zap.Error(err))
+			l.log.Log(backing.Severity(err), "cannot renew the lease of this server", zap.Error(err))
 		}
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 )
 
 // Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
 // what definitions add, but nothing is stored, nobody listens, and admission is not asked. It is for one goroutine.
 type Judge struct {
 	*declaration
-	store *configured
+	store *backing.Store
 }
 
 // NewJudge makes a Judge of the resources that a server has. Close ends it.
@@ -32,8 +33,8 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	}
 	reg, table := prometheus.NewRegistry(), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
-	store := newStore(c.Storage, table, metrics.store, nil)
-	openErr := store.open(ctx, c, nil)
+	store := c.newStore(table, metrics.store, nil, nil)
+	openErr := store.Open(ctx)
 	d, err := declare(c, table, metrics, store, reg)
 	if err := errors.Join(metricsErr, openErr, err); err != nil {
 		d.close()

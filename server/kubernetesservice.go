@@ -57,7 +57,7 @@ func (b *bootstrap) advertise(c completed) error {
 		s.log.Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address", zap.Error(err))
 		return nil
 	}
-	b.servers = &apiServers{self: ip.String(), leases: s.backend.registry.Leases, log: b.service.Log}
+	b.servers = &apiServers{self: ip.String(), leases: s.backends.Main().Registry.Leases, log: b.service.Log}
 	b.service.Servers = b.servers.list
 	if !c.Storage.shared() {
 		return nil

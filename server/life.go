@@ -122,8 +122,8 @@ func (s *Server) Close() error {
 		s.table.close()
 		l.controllers.stop()
 		l.work.stop()
-		s.closeCaches()
-		l.closeErr = s.backend.Close()
+		s.backends.CloseCaches()
+		l.closeErr = s.backends.Main().Close()
 	})
 	return l.closeErr
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -12,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -20,8 +20,8 @@ import (
 type metrics struct {
 	requests   *filters.Metrics
 	watches    *watchMetrics
-	store      *storeMetrics
-	unreadable *unreadables
+	store      *backing.Metrics
+	unreadable *backing.Unreadables
 	tokens     func(authn.TokenUse) // counts uses of tokens of service accounts
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
@@ -48,8 +48,8 @@ type watchMetrics struct {
 
 // newMetrics registers what is counted, and the process. What is stored is shown by a cacheCollector.
 func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, log *zap.Logger) (*metrics, error) {
-	store, storeErr := newStoreMetrics(reg)
-	unreadable, unreadableErr := newUnreadables(reg, t, log.Named("store"))
+	store, storeErr := backing.NewMetrics(reg)
+	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
 	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
@@ -146,9 +146,9 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	for i, b := range c.backends() {
+	for i, b := range c.backends {
 		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
-		gauge(seenDesc, float64(b.cache.Seen()), id)
+		gauge(seenDesc, float64(b.Cache.Seen()), id)
 		if sized, ok := storage.As[storage.Sized](b); ok {
 			file, used := sized.Size()
 			gauge(sizeDesc, float64(file), id)
@@ -167,36 +167,16 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(objectsDesc, float64(r.Objects), r.Name)
 		gauge(brokenDesc, float64(r.Broken), r.Name)
-		gauge(resourceObjectsDesc, float64(r.Objects), e.name.Group, e.name.Resource)
-		gauge(windowDesc, float64(r.Window), e.name.Group, e.name.Resource)
-		gauge(versionDesc, float64(r.Last), e.name.Group, e.name.Resource)
+		gauge(resourceObjectsDesc, float64(r.Objects), e.Name.Group, e.Name.Resource)
+		gauge(windowDesc, float64(r.Window), e.Name.Group, e.Name.Resource)
+		gauge(versionDesc, float64(r.Last), e.Name.Group, e.Name.Resource)
 	}
-	if folder, ok := storage.As[storage.Reviewer](c.backend); ok {
+	if folder, ok := storage.As[storage.Reviewer](c.backends.Main()); ok {
 		gauge(filesDesc, float64(folder.Refused()))
 	}
-	if bounded, ok := storage.As[storage.Bounded](c.backend); ok {
+	if bounded, ok := storage.As[storage.Bounded](c.backends.Main()); ok {
 		if free, known := bounded.Free(); known {
 			gauge(freeDesc, float64(free))
 		}
-	}
-}
-
-// cacheHooks log what happens to the cache.
-func cacheHooks(unreadable *unreadables, log *zap.Logger) cache.Hooks {
-	log = log.Named("cache")
-	return cache.Hooks{
-		Loaded: func(resource string, objects int, took time.Duration) {
-			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects), zap.Duration("took", took))
-		},
-		LoadFailed: func(resource string, err error) {
-			log.Log(severity(err), "load failed", zap.String("resource", resource), zap.Error(err))
-		},
-		WatchFailed: func(err error) {
-			log.Log(severity(err), "the watch on the store ended; watching again", zap.Error(err))
-		},
-		DecodeFailed: func(_ string, err *storage.Error) { unreadable.found(err) },
-		Evicted: func(resource string) {
-			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
-		},
 	}
 }

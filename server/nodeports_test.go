@@ -356,7 +356,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 	p.create(service("hidden", corev1.ServiceTypeNodePort, 30001))
 	p.create(service("kept", corev1.ServiceTypeNodePort, 30002))
 	const key = "/registry/services/specs/ns/hidden"
-	if _, err := p.resources.backend.Put(t.Context(), key, []byte(`{"kind":"Strange","apiVersion":"v7"}`), storage.Pre{}, 0); err != nil {
+	if _, err := p.resources.backends.Main().Put(t.Context(), key, []byte(`{"kind":"Strange","apiVersion":"v7"}`), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	p.change(func(s *ports.Set) error { s.Release(30002); return nil })
@@ -364,7 +364,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 		p.repair()
 	}
 	p.wantTaken(30001, 30002)
-	if _, err := p.resources.backend.Delete(t.Context(), key, storage.Pre{}); err != nil {
+	if _, err := p.resources.backends.Main().Delete(t.Context(), key, storage.Pre{}); err != nil {
 		t.Fatal(err)
 	}
 	for range leakRounds {

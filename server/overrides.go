@@ -62,46 +62,28 @@ func (c *StorageConfig) validateOverrides() error {
 	return nil
 }
 
-// newOverrides adds to s the stores of overrides, which open and close with it.
-func (s *configured) newOverrides(c StorageConfig, t *table, m *storeMetrics) {
-	places := map[any]*configured{}
+// override is a store that keeps single resources.
+type override struct {
+	StorageConfig
+	keeps []meta.GroupResource
+}
+
+// others are the stores that overrides name, each once.
+func (c *StorageConfig) others() (list []*override) {
+	places := map[any]*override{}
 	for i := range c.Overrides {
 		o := &c.Overrides[i]
 		other := places[o.place()]
 		if other == nil {
-			of := c
-			of.Store = o.Store
-			of.Engine, of.Etcd.Servers = StorageEtcd, o.Servers
-			other = newStore(of, t, m, s.encryptor)
+			other = &override{StorageConfig: *c}
+			other.Store, other.Engine, other.Etcd.Servers = o.Store, StorageEtcd, o.Servers
 			places[o.place()] = other
-			s.others = append(s.others, other)
+			list = append(list, other)
 		}
-		for _, before := range s.others {
+		for _, before := range list {
 			before.keeps = slices.DeleteFunc(before.keeps, func(gr meta.GroupResource) bool { return gr == o.Resource })
 		}
 		other.keeps = append(other.keeps, o.Resource)
 	}
-}
-
-// home is the backend in which a resource lives.
-func (s *resources) home(gr meta.GroupResource, custom bool) *backend {
-	if custom || gr == customResourceDefinitions {
-		return s.backend
-	}
-	for _, b := range s.overrides {
-		if slices.Contains(b.keeps, gr) {
-			return b
-		}
-	}
-	return s.backend
-}
-
-// backends are all that there are.
-func (s *resources) backends() []*backend { return append([]*backend{s.backend}, s.overrides...) }
-
-// closeCaches closes the caches of all backends.
-func (s *resources) closeCaches() {
-	for _, b := range s.backends() {
-		b.cache.Close()
-	}
+	return list
 }

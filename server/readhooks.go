@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 )
 
 // decidingHook is the hook that has read what requests are authorized by.
@@ -31,7 +32,7 @@ func (s *Server) addReadHooks(byRoles bool) error {
 // storesAnswer returns when every store has answered. Then every resource can be read, by its cache
 // or, while that is being loaded, from its store.
 func storesAnswer(ctx context.Context, s *Server) error {
-	for _, b := range s.backends() {
+	for _, b := range s.backends {
 		s.untilDone(ctx, "a store does not answer yet", func() error {
 			_, err := b.Revision(ctx)
 			return err
@@ -60,7 +61,7 @@ func (s *Server) untilDone(ctx context.Context, failed string, f func() error) {
 			return
 		}
 		if first {
-			s.log.Log(severity(err), failed, zap.Error(err))
+			s.log.Log(backing.Severity(err), failed, zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

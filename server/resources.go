@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -49,13 +50,12 @@ func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 // resources are what a server serves: the table, and what is needed to add to it.
 type resources struct {
 	Stores
-	backend   *backend         // where all live
-	overrides []*backend       // but for what is kept here
-	files     storage.Reviewer // the store if others write its files, too, and it is open
-	metrics   *metrics
-	log       *zap.Logger
-	work      *background   // waits for the last requests for what was removed
-	longest   time.Duration // that a request and its answer may take, watches apart
+	backends backing.Backends
+	files    storage.Reviewer // the store if others write its files, too, and it is open
+	metrics  *metrics
+	log      *zap.Logger
+	work     *background   // waits for the last requests for what was removed
+	longest  time.Duration // that a request and its answer may take, watches apart
 
 	compatible int // the oldest minor release of Kubernetes whose servers can read what is stored
 
@@ -96,8 +96,8 @@ func (s *resources) review(offers []*offer) {
 		return
 	}
 	for _, o := range offers {
-		if o.name == o.entry.name && o.store != nil {
-			s.files.Review(o.prefix)
+		if o.name == o.entry.Name && o.store != nil {
+			s.files.Review(o.Prefix)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (s *resources) Replace(res registry.Resource) error {
 	}
 	now := s.table.now.Load()
 	old := now.offers[res.GroupResource]
-	if old == nil || old.store == nil || old.entry.name != res.GroupResource {
+	if old == nil || old.store == nil || old.entry.Name != res.GroupResource {
 		return fmt.Errorf("server: there is no resource %s to replace", res.GroupResource)
 	}
 	store, err := old.store.Redeclare(res)
@@ -161,7 +161,7 @@ func (s *resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 		return nil, fmt.Errorf("server: there is no resource %s to remove", gr)
 	}
 	offers := []*offer{o}
-	if o.entry.name == gr {
+	if o.entry.Name == gr {
 		offers = now.of(o.entry)
 	}
 	var retired router.Retired
@@ -214,7 +214,7 @@ func (s *resources) endWatches(routes router.Retired) {
 // is another resource of that name by now.
 func (s *resources) forget(offers []*offer) {
 	for _, o := range offers {
-		if o.name == o.entry.name && o.store != nil {
+		if o.name == o.entry.Name && o.store != nil {
 			o.store.Objects().Close()
 		}
 	}
@@ -222,17 +222,16 @@ func (s *resources) forget(offers []*offer) {
 	defer s.table.change.Unlock()
 	next := s.table.now.Load().clone()
 	for _, o := range offers {
-		first := o.name == o.entry.name && o.store != nil
-		if first && next.entries[o.prefix] == o.entry {
-			delete(next.entries, o.prefix)
+		first := o.name == o.entry.Name && o.store != nil
+		if first && next.entries[o.Prefix] == o.entry {
+			delete(next.entries, o.Prefix)
 		}
 		if next.offers[o.name] != nil {
 			continue
 		}
 		if first {
-			s.metrics.store.forget(o.metrics)
-			s.metrics.unreadable.forget(o.name)
-			o.backend.encryptor.forget(o.name)
+			o.Forget()
+			s.metrics.unreadable.Forget(o.name)
 		}
 		s.metrics.forget(o)
 	}
@@ -258,9 +257,13 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", res.GroupResource, g.Name)
 		}
 		if g.builtIn {
-			res.StorageVersion = storedVersion(s.backend.registry.Kinds, &res, s.compatible)
+			res.StorageVersion = storedVersion(s.backends.Main().Registry.Kinds, &res, s.compatible)
 		}
-		e, err := s.newEntry(s.home(res.GroupResource, res.Custom), res)
+		home := s.backends.Main() // of custom resources and their definitions, which always have one clock
+		if !res.Custom && res.GroupResource != customResourceDefinitions {
+			home = s.backends.Home(res.GroupResource)
+		}
+		e, err := s.newEntry(home, res)
 		if err != nil {
 			return nil, err
 		}
@@ -272,11 +275,11 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if a.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", a.GroupResource, g.Name)
 		}
-		actor, err := registry.NewActor(s.backend.registry, a)
+		actor, err := registry.NewActor(s.backends.Main().Registry, a)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&entry{name: a.GroupResource, bare: &acting{a, actor}}, a.GroupResource); err != nil {
+		if err := add(&entry{Record: backing.Record{Name: a.GroupResource}, bare: &acting{a, actor}}, a.GroupResource); err != nil {
 			return nil, err
 		}
 	}
@@ -284,11 +287,11 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 		if seen.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", seen.GroupResource, g.Name)
 		}
-		observer, err := registry.NewObserver(s.backend.registry, seen)
+		observer, err := registry.NewObserver(s.backends.Main().Registry, seen)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&entry{name: seen.GroupResource, bare: observed{observer}}, seen.GroupResource); err != nil {
+		if err := add(&entry{Record: backing.Record{Name: seen.GroupResource}, bare: observed{observer}}, seen.GroupResource); err != nil {
 			return nil, err
 		}
 	}
@@ -305,22 +308,18 @@ func (s *resources) offersOf(on *GenericServer, g *Group) ([]*offer, error) {
 }
 
 // newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is used.
-func (s *resources) newEntry(b *backend, res registry.Resource) (*entry, error) {
-	store, err := registry.New(b.registry, res)
+func (s *resources) newEntry(b *backing.Backend, res registry.Resource) (*entry, error) {
+	store, err := registry.New(b.Registry, res)
 	if err != nil {
 		return nil, err
 	}
-	gr := res.GroupResource
-	return &entry{
-		name: gr, backend: b, store: store, prefix: store.Objects().Prefix(),
-		chain: b.encryptor.of(gr), metrics: &series{resource: gr},
-	}, nil
+	return &entry{Record: b.NewRecord(res.GroupResource, store.Objects().Prefix()), store: store}, nil
 }
 
 // newOffer offers a resource under one of its names, in each version that its kind has there and that is served.
 func newOffer(e *entry, name meta.GroupResource, at placing) (*offer, error) {
 	o := &offer{entry: e, name: name, view: e.store, placing: at}
-	if name.Group != e.name.Group {
+	if name.Group != e.Name.Group {
 		var err error
 		if o.view, err = e.store.Under(name.Group); err != nil {
 			return nil, err

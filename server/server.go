@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/storage"
@@ -87,15 +88,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 func build(ctx context.Context, c completed) (*Server, error) {
 	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), newTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
-	encryptor, encryptionErr := newEncryptor(&c, reg)
-	store := newStore(c.Storage, table, metrics.store, encryptor)
-	store.newOverrides(c.Storage, table, metrics.store)
+	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
+	declared := make(chan struct{})
+	store := c.newStore(table, metrics.store, encryption, table.accepting(declared))
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
-	declared := make(chan struct{})
-	opening.Go(func() { storeErr = store.open(ctx, c, table.accepting(declared)) })
-	opening.Go(func() { encryptor.ask(ctx) })
+	opening.Go(func() { storeErr = store.Open(ctx) })
+	opening.Go(func() { encryption.Ask(ctx) })
 	opening.Go(func() { identity, identityErr = newIdentity(ctx, c, reg) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
@@ -149,7 +149,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
 	d.schemas.Made = d.life.crowd.Burst
-	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, metrics.unreadable)
+	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, d.resources)
 	listeners, listenersErr := connections.New(c.Serving.connections(identity.tlsConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
@@ -189,7 +189,7 @@ type declaration struct {
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
-func declare(c completed, t *table, m *metrics, store *configured, reg *prometheus.Registry) (*declaration, error) {
+func declare(c completed, t *table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	nodePorts, others := ports.New(span), new(peers)
@@ -216,7 +216,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
 	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Serving.LivezGrace, c.Log))
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
@@ -226,10 +226,7 @@ func declare(c completed, t *table, m *metrics, store *configured, reg *promethe
 	}
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
-	d.resources.backend = newBackend(store, common, m.unreadable, c.Log)
-	for _, other := range store.others {
-		d.resources.overrides = append(d.resources.overrides, newBackend(other, common, m.unreadable, c.Log))
-	}
+	d.resources.backends = backing.NewBackends(store, common, m.unreadable, c.Log)
 	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core))
 	d.aggregator.ends = d.life.controllers.ctx
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
@@ -269,22 +266,28 @@ func (d *declaration) close() {
 	if d != nil {
 		d.resources.table.close()
 		d.life.work.stop()
-		d.resources.closeCaches()
+		d.resources.backends.CloseCaches()
 	}
 }
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
 	if c.Storage.CompactionInterval > 0 {
-		for _, b := range s.backends() {
+		for _, b := range s.backends {
 			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-				s.log.Log(severity(err), "compaction failed; it will be tried again", zap.Error(err))
+				s.log.Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
 			}}
 			s.Go(compactor.Run)
 		}
 	}
-	if err := s.addEncryptionReload(); err != nil {
-		return err
+	if e := s.backends.Main().Encryption(); e.Follows() {
+		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
+			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
 	}
 	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
 		return err

@@ -2,104 +2,48 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
-	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 	"github.com/coracle-project/coracle/storage/embedded"
-	"github.com/coracle-project/coracle/storage/encryption"
 	"github.com/coracle-project/coracle/storage/etcd"
 	"github.com/coracle-project/coracle/storage/file"
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// configured is a store as the configuration wants it. Others may be made that use it before it is open.
-type configured struct {
-	metered       *meteredStore // over the engine, which is nil until it is open
-	encryptor     *encryptor    // nil: nothing is encrypted
-	standIn       *standIn      // nil if nothing stands before it
-	storage.Store               // metered, and encrypted if that is configured
-
-	config StorageConfig
-	others []*configured        // of overrides
-	keeps  []meta.GroupResource // of an override
+// newStore makes the store that the configuration describes, which is not open yet. accept judges
+// files that are found in a store of files; nil takes them as they are.
+func (c *completed) newStore(t *table, m *backing.Metrics, e *backing.Encryption, accept acceptor) *backing.Store {
+	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
+	cfg.Place = c.place(c.Storage, accept)
+	for _, other := range c.Storage.others() {
+		place := c.place(other.StorageConfig, accept)
+		place.Keeps = other.keeps
+		cfg.Others = append(cfg.Others, place)
+	}
+	return backing.New(cfg)
 }
 
-// newStore makes a store that is not open yet. What belongs to a key, the table says.
-func newStore(c StorageConfig, t *table, m *storeMetrics, e *encryptor) *configured {
-	s := &configured{metered: &meteredStore{Store: c.Store, table: t, metrics: m}, encryptor: e, config: c}
-	s.Store = s.metered
-	if e != nil {
-		s.Store = encryption.Wrap(s.Store, t.chainOf)
-	}
-	return s
-}
-
-// open opens the engine, until ctx ends.
-func (s *configured) open(ctx context.Context, c completed, accept acceptor) error {
-	errs := make([]error, len(s.others))
-	var opening sync.WaitGroup
-	for i, other := range s.others {
-		opening.Go(func() { errs[i] = other.open(ctx, c, accept) })
-	}
-	defer opening.Wait()
-	if s.metered.Store == nil {
-		own := c
-		own.Storage = s.config
-		engine, err := openEngine(ctx, own, accept)
+// place is where a StorageConfig has objects stored.
+func (c *completed) place(storing StorageConfig, accept acceptor) backing.Place {
+	p := backing.Place{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
+		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
-			return fmt.Errorf("server: open the %s store: %w", s.config.Engine, err)
+			return nil, fmt.Errorf("server: open the %s store: %w", storing.Engine, err)
 		}
-		s.metered.Store, s.standIn = engine, c.standIn
+		return store, nil
+	}}
+	if in := c.standIn; in != nil && storing.Engine == StorageEmbedded {
+		p.Answers = func(ctx context.Context) error { return in.Answers(ctx, in.url) }
 	}
-	opening.Wait()
-	return errors.Join(errs...)
+	return p
 }
 
-// Unwrap implements storage.Wrapper.
-func (s *configured) Unwrap() storage.Store { return s.Store }
-
-// Close closes the engine, if it is open.
-func (s *configured) Close() error {
-	s.encryptor.close()
-	var errs []error
-	for _, other := range s.others {
-		errs = append(errs, other.Close())
-	}
-	if s.metered.Store != nil {
-		errs = append(errs, s.Store.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// backend is a store with what belongs to it. A resource lives in one backend: that decides its cache, and the clock
-// that its revisions come from.
-type backend struct {
-	*configured
-	cache    *cache.Cache
-	registry *registry.Config // of the stores of its resources
-}
-
-// newBackend gives a store what resources need of it: cfg says the rest about them.
-func newBackend(s *configured, cfg registry.Config, unreadable *unreadables, log *zap.Logger) *backend {
-	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
-	if s.encryptor.changes() {
-		cfg.Cache.Reread()
-	}
-	cfg.Leases = storage.NewLeases(s, nil)
-	cfg.Unreadable = unreadable.found
-	return &backend{configured: s, cache: cfg.Cache, registry: &cfg}
-}
-
-func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Store, error) {
-	switch c.Storage.Engine {
+func (c *completed) openEngine(ctx context.Context, storing *StorageConfig, accept acceptor) (storage.Store, error) {
+	switch storing.Engine {
 	case StorageMemory:
 		return memory.New(memory.Config{}), nil
 	case StorageFile:
@@ -111,10 +55,10 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 			c.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
 		}})
 	case StorageEtcd:
-		e := c.Storage.Etcd
+		e := storing.Etcd
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
-			OpenTimeout: c.Storage.InitTimeout,
+			OpenTimeout: storing.InitTimeout,
 		})
 	default:
 		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}
@@ -123,15 +67,6 @@ func openEngine(ctx context.Context, c completed, accept acceptor) (storage.Stor
 		}
 		return embedded.Open(ctx, cfg)
 	}
-}
-
-// severity is the level at which to log the failure of something that is done again and again. While a store cannot be
-// reached it says so itself, once, and so it is with an object that cannot be read.
-func severity(err error) zapcore.Level {
-	if storage.KindOf(err) == storage.Unavailable || meta.IsUnreadable(err) {
-		return zap.DebugLevel
-	}
-	return zap.WarnLevel
 }
 
 // warnings returns log without what is below a warning: an etcd server has much to say.

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/storage/encryption"
+	"github.com/coracle-project/coracle/server/backing"
 )
 
 // table is the one list of the resources that exist at this moment; what is not in it does not exist. Server.Install,
@@ -44,13 +44,9 @@ type tableState struct {
 // entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it. Records that are no
 // resource have one, too, with neither.
 type entry struct {
-	name    meta.GroupResource // the first of its names, by which it is encrypted and measured
-	bare    bare               // nil: there is a store
-	backend *backend           // where it lives
-	store   *registry.Store
-	prefix  string             // of its keys, ends in "/"
-	chain   *encryption.Choice // nil: stored as plain text
-	metrics *series
+	backing.Record      // its Name is the first of its names
+	bare           bare // nil: there is a store
+	store          *registry.Store
 }
 
 // bare is what is behind a resource without a store: it acts, or is observed.
@@ -140,10 +136,10 @@ func (t *table) ofKey(key string) *entry {
 	}
 }
 
-// chainOf is how the value at a key is encrypted.
-func (t *table) chainOf(key string) encryption.Chain {
+// Of implements backing.Keys.
+func (t *table) Of(key string) *backing.Record {
 	if e := t.ofKey(key); e != nil {
-		return e.chain.Chain()
+		return &e.Record
 	}
 	return nil
 }
@@ -151,7 +147,7 @@ func (t *table) chainOf(key string) encryption.Chain {
 // stored yields every resource with a store once, by its first name.
 func (s *tableState) stored(yield func(*entry) bool) {
 	for name, o := range s.offers {
-		if name == o.entry.name && o.store != nil && !yield(o.entry) {
+		if name == o.entry.Name && o.store != nil && !yield(o.entry) {
 			return
 		}
 	}
@@ -159,9 +155,9 @@ func (s *tableState) stored(yield func(*entry) bool) {
 
 // of returns all offers of a resource, its first name first.
 func (s *tableState) of(e *entry) []*offer {
-	list := []*offer{s.offers[e.name]}
+	list := []*offer{s.offers[e.Name]}
 	for name, o := range s.offers {
-		if o.entry == e && name != e.name {
+		if o.entry == e && name != e.Name {
 			list = append(list, o)
 		}
 	}
@@ -197,9 +193,9 @@ func (s *tableState) with(offers []*offer) (*tableState, error) {
 			continue
 		}
 		if other := next.overlapping(o.entry); other != nil {
-			return nil, fmt.Errorf("server: the keys of %s, %q, overlap with those of %s, %q", o.name, o.prefix, other.name, other.prefix)
+			return nil, fmt.Errorf("server: the keys of %s, %q, overlap with those of %s, %q", o.name, o.Prefix, other.Name, other.Prefix)
 		}
-		next.entries[o.prefix] = o.entry
+		next.entries[o.Prefix] = o.entry
 	}
 	return next, nil
 }
@@ -207,7 +203,7 @@ func (s *tableState) with(offers []*offer) (*tableState, error) {
 // withRecords returns the state with records that are no resource.
 func (s *tableState) withRecords(e *entry) *tableState {
 	next := s.clone()
-	next.entries[e.prefix] = e
+	next.entries[e.Prefix] = e
 	return next
 }
 
@@ -238,10 +234,10 @@ func (s *tableState) drop(o *offer) {
 // overlapping returns another resource that is offered and has keys under e's prefix, or e under its.
 func (s *tableState) overlapping(e *entry) *entry {
 	for prefix, other := range s.entries {
-		if other == e || !strings.HasPrefix(prefix, e.prefix) && !strings.HasPrefix(e.prefix, prefix) {
+		if other == e || !strings.HasPrefix(prefix, e.Prefix) && !strings.HasPrefix(e.Prefix, prefix) {
 			continue
 		}
-		if o := s.offers[other.name]; o != nil && o.entry == other {
+		if o := s.offers[other.Name]; o != nil && o.entry == other {
 			return other
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 )
 
 // tableServer serves Kubernetes' groups, and config maps as widgets.test.io, which other.io shares.
@@ -69,7 +70,7 @@ func TestTableOfKey(t *testing.T) {
 		got := ""
 		e := s.table.ofKey(key)
 		if e != nil {
-			got = e.name.String()
+			got = e.Name.String()
 		}
 		if got != want {
 			t.Errorf("ofKey(%q): got %q, want %q", key, got, want)
@@ -84,7 +85,7 @@ func TestTableOfKey(t *testing.T) {
 func TestTableNames(t *testing.T) {
 	s := tableServer(t)
 	own, other := meta.GroupResource{Group: "test.io", Resource: "widgets"}, meta.GroupResource{Group: "other.io", Resource: "widgets"}
-	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.backend != s.backend {
+	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.Backend != s.backends.Main() {
 		t.Errorf("two names: got %+v and %+v, want one entry", a, b)
 	}
 	for _, tt := range []struct{ kind, want string }{{"test.io", "widgets.test.io"}, {"other.io", "widgets.other.io"}, {"", "configmaps"}} {
@@ -178,7 +179,7 @@ func BenchmarkOfKey(b *testing.B) {
 		state := t.now.Load().clone()
 		for i := range n {
 			prefix := fmt.Sprintf("/registry/group%d.io/things/", i)
-			state.entries[prefix] = &entry{prefix: prefix}
+			state.entries[prefix] = &entry{Record: backing.Record{Prefix: prefix}}
 		}
 		t.now.Store(state)
 		b.Run(fmt.Sprintf("resources=%d", n), func(b *testing.B) {

@@ -1,4 +1,4 @@
-package server
+package backing
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// unreadables tell of stored objects that cannot be read: of each state of an object once in the log, and each time that one
+// Unreadables tell of stored objects that cannot be read: of each state of an object once in the log, and each time that one
 // was to be decoded in a metric.
-type unreadables struct {
-	table *table
+type Unreadables struct {
+	keys  Keys
 	log   *zap.Logger
 	total *prometheus.CounterVec
 
@@ -29,8 +29,9 @@ type unreadables struct {
 // maxTold bounds what is remembered of the log. Beyond that it repeats itself.
 const maxTold = 1000
 
-func newUnreadables(reg prometheus.Registerer, t *table, log *zap.Logger) (*unreadables, error) {
-	u := &unreadables{table: t, log: log, total: prometheus.NewCounterVec(prometheus.CounterOpts{
+// NewUnreadables registers their metric in reg.
+func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unreadables, error) {
+	u := &Unreadables{keys: keys, log: log, total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "apiserver_storage_decode_errors_total",
 		Help: "Stored objects that were to be decoded or decrypted and could not be.",
 	}, []string{"group", "resource"})}
@@ -38,10 +39,10 @@ func newUnreadables(reg prometheus.Registerer, t *table, log *zap.Logger) (*unre
 	return u, reg.Register(u.total)
 }
 
-// found is told of an object that cannot be read.
-func (u *unreadables) found(err *storage.Error) {
-	if e := u.table.ofKey(err.Key); e != nil {
-		u.total.WithLabelValues(e.name.Group, e.name.Resource).Inc()
+// Found is told of an object that cannot be read.
+func (u *Unreadables) Found(err *storage.Error) {
+	if r := u.keys.Of(err.Key); r != nil {
+		u.total.WithLabelValues(r.Name.Group, r.Name.Resource).Inc()
 	}
 	u.mu.Lock()
 	told := u.mu.told[err.Key] == err.Rev
@@ -55,17 +56,14 @@ func (u *unreadables) found(err *storage.Error) {
 	}
 }
 
-// met is told of an object that cannot be read and that a loop of the server has met.
-func (u *unreadables) met(gr meta.GroupResource, o meta.Unread) {
-	offer := u.table.find(gr)
-	if offer == nil || offer.store == nil { // another server has it, or the resource has just gone
-		return
-	}
+// Met is told of an object under a prefix of keys that cannot be read, and that a loop of the server
+// has met.
+func (u *Unreadables) Met(prefix string, o meta.Unread) {
 	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64) // of one that the server has made up its mind about there is a revision
-	u.found(&storage.Error{
-		Op: "decode", Key: offer.prefix + path.Join(o.Namespace, o.Name), Kind: storage.Corrupt, Rev: storage.Revision(rev), Err: errors.New(o.Why),
+	u.Found(&storage.Error{
+		Op: "decode", Key: prefix + path.Join(o.Namespace, o.Name), Kind: storage.Corrupt, Rev: storage.Revision(rev), Err: errors.New(o.Why),
 	})
 }
 
-// forget deletes what was counted of a resource.
-func (u *unreadables) forget(gr meta.GroupResource) { u.total.DeleteLabelValues(gr.Group, gr.Resource) }
+// Forget deletes what was counted of a resource.
+func (u *Unreadables) Forget(gr meta.GroupResource) { u.total.DeleteLabelValues(gr.Group, gr.Resource) }

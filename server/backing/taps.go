@@ -1,4 +1,4 @@
-package server
+package backing
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// taps show what all backends store, each what lives in it, and all changes of that: those of one backend in order.
-type taps struct {
-	table   *table
-	of      []*backend
+// Taps show what all backends store, each what lives in it, and all changes of that: those of one backend in order.
+type Taps struct {
+	keys    Keys
+	of      Backends
 	open    []*cache.Tap // one for each
 	batches chan shown   // nil until the first Next
 	stop    context.CancelFunc
@@ -26,11 +26,11 @@ type shown struct {
 	done   chan struct{}
 }
 
-// openTaps opens Taps of all backends, as of now.
-func (s *resources) openTaps(ctx context.Context) (*taps, error) {
-	t := &taps{table: s.table, of: s.backends()}
-	for _, b := range t.of {
-		tap, err := b.cache.Tap(ctx)
+// OpenTaps opens Taps of all backends, as of now.
+func (b Backends) OpenTaps(ctx context.Context) (*Taps, error) {
+	t := &Taps{keys: b.Main().cfg.Keys, of: b}
+	for _, one := range b {
+		tap, err := one.Cache.Tap(ctx)
 		if err != nil {
 			t.Close()
 			return nil, err
@@ -41,16 +41,16 @@ func (s *resources) openTaps(ctx context.Context) (*taps, error) {
 }
 
 // lives reports whether what is at a key of a backend counts: what was there before its resource moved does not.
-func (t *taps) lives(b *backend, key string) bool {
+func (t *Taps) lives(b *Backend, key string) bool {
 	if len(t.of) == 1 {
 		return true
 	}
-	e := t.table.ofKey(key)
-	return e == nil || e.backend == b
+	r := t.keys.Of(key)
+	return r == nil || r.Backend == b
 }
 
 // Entries yields what is stored.
-func (t *taps) Entries(ctx context.Context) func(yield func(storage.Entry, error) bool) {
+func (t *Taps) Entries(ctx context.Context) func(yield func(storage.Entry, error) bool) {
 	return func(yield func(storage.Entry, error) bool) {
 		for i, tap := range t.open {
 			for entry, err := range tap.Entries(ctx) {
@@ -66,7 +66,7 @@ func (t *taps) Entries(ctx context.Context) func(yield func(storage.Entry, error
 }
 
 // Next waits for changes. They are the caller's until the next call. Errors: those of cache.Tap.Next, and then no more changes.
-func (t *taps) Next(ctx context.Context) ([]storage.Event, error) {
+func (t *Taps) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(t.open) == 1 {
 		return t.open[0].Next(ctx)
 	}
@@ -86,7 +86,7 @@ func (t *taps) Next(ctx context.Context) ([]storage.Event, error) {
 }
 
 // pump has each Tap send what it shows, one batch at a time.
-func (t *taps) pump() {
+func (t *Taps) pump() {
 	t.batches = make(chan shown)
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
@@ -119,7 +119,7 @@ func (t *taps) pump() {
 }
 
 // Close ends them.
-func (t *taps) Close() {
+func (t *Taps) Close() {
 	if t.stop != nil {
 		t.stop()
 		t.pumps.Wait()

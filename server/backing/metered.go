@@ -1,4 +1,4 @@
-package server
+package backing
 
 import (
 	"context"
@@ -24,8 +24,8 @@ const (
 
 var opNames = [opCount]string{"get", "list", "write", "delete"}
 
-// storeMetrics count and time the operations on the store, under Kubernetes' names, whatever the engine.
-type storeMetrics struct {
+// Metrics count and time the operations on the store, under Kubernetes' names, whatever the engine.
+type Metrics struct {
 	seconds *prometheus.HistogramVec
 	total   *prometheus.CounterVec
 	errors  *prometheus.CounterVec
@@ -46,9 +46,10 @@ type series struct {
 	gone     bool // forgotten: nothing is made any more
 }
 
-func newStoreMetrics(reg prometheus.Registerer) (*storeMetrics, error) {
+// NewMetrics registers the metrics of stores in reg.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"operation", "group", "resource"}
-	m := &storeMetrics{
+	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
 			Help:    "Time that an operation on the store took, in seconds.",
 			Buckets: []float64{0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}}, labels),
@@ -61,7 +62,7 @@ func newStoreMetrics(reg prometheus.Registerer) (*storeMetrics, error) {
 }
 
 // of returns the metrics of a resource, or nil if they are forgotten.
-func (m *storeMetrics) of(s *series) *operations {
+func (m *Metrics) of(s *series) *operations {
 	if ops := s.made.Load(); ops != nil {
 		return ops
 	}
@@ -81,7 +82,7 @@ func (m *storeMetrics) of(s *series) *operations {
 }
 
 // forget deletes the metrics of a resource. What is counted after that is lost.
-func (m *storeMetrics) forget(s *series) {
+func (m *Metrics) forget(s *series) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = true
@@ -92,23 +93,23 @@ func (m *storeMetrics) forget(s *series) {
 	}
 }
 
-// meteredStore measures the operations that take time: reads and writes of keys. Questions for the revision are too
+// metered measures the operations that take time: reads and writes of keys. Questions for the revision are too
 // many and too quick.
-type meteredStore struct {
+type metered struct {
 	storage.Store
-	table   *table
-	metrics *storeMetrics
+	keys    Keys
+	metrics *Metrics
 }
 
 // Unwrap implements storage.Wrapper.
-func (s *meteredStore) Unwrap() storage.Store { return s.Store }
+func (s *metered) Unwrap() storage.Store { return s.Store }
 
-func (s *meteredStore) done(op int, key string, began time.Time, err error) {
-	e := s.table.ofKey(key)
-	if e == nil { // a key of no resource
+func (s *metered) done(op int, key string, began time.Time, err error) {
+	r := s.keys.Of(key)
+	if r == nil { // a key of no resource
 		return
 	}
-	ops := s.metrics.of(e.metrics)
+	ops := s.metrics.of(r.series)
 	if ops == nil {
 		return
 	}
@@ -125,7 +126,7 @@ func (s *meteredStore) done(op int, key string, began time.Time, err error) {
 }
 
 // Get implements storage.Store.
-func (s *meteredStore) Get(ctx context.Context, key string) (storage.Entry, error) {
+func (s *metered) Get(ctx context.Context, key string) (storage.Entry, error) {
 	began := time.Now()
 	e, err := s.Store.Get(ctx, key)
 	s.done(opGet, key, began, err)
@@ -133,7 +134,7 @@ func (s *meteredStore) Get(ctx context.Context, key string) (storage.Entry, erro
 }
 
 // Range implements storage.Store.
-func (s *meteredStore) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+func (s *metered) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	began := time.Now()
 	res, err := s.Store.Range(ctx, req)
 	s.done(opList, req.Prefix, began, err)
@@ -141,7 +142,7 @@ func (s *meteredStore) Range(ctx context.Context, req storage.RangeRequest) (sto
 }
 
 // Put implements storage.Store.
-func (s *meteredStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	began := time.Now()
 	e, err := s.Store.Put(ctx, key, value, pre, lease)
 	s.done(opWrite, key, began, err)
@@ -149,7 +150,7 @@ func (s *meteredStore) Put(ctx context.Context, key string, value []byte, pre st
 }
 
 // Delete implements storage.Store.
-func (s *meteredStore) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+func (s *metered) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	began := time.Now()
 	rev, err := s.Store.Delete(ctx, key, pre)
 	s.done(opDelete, key, began, err)

@@ -1,4 +1,4 @@
-package server
+package backing
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptor decides how values are encrypted on their way to the store: by an EncryptionConfiguration, which may be taken up again
+// Encryption decides how values are encrypted on their way to the store: by an EncryptionConfiguration, which may be taken up again
 // when its file changes. A nil one encrypts nothing.
-type encryptor struct {
+type Encryption struct {
 	current encryption.Current
 	options encryption.Options
 	file    *reload.File
@@ -29,16 +29,18 @@ type encryptor struct {
 	closing sync.Once
 }
 
-// newEncryptor reads the configuration of c; nil for none. KMS plugins are being asked from now on, but not waited for.
-func newEncryptor(c *completed, reg prometheus.Registerer) (*encryptor, error) {
-	if c.Storage.EncryptionConfigFile == "" {
+// NewEncryption reads the configuration in a file, "" for none, and registers its metrics in reg. If
+// reloads is set, Follow takes the file up again. KMS plugins are being asked from now on, but not
+// waited for.
+func NewEncryption(path string, reloads bool, reg prometheus.Registerer, log *zap.Logger) (*Encryption, error) {
+	if path == "" {
 		return nil, nil
 	}
-	e := &encryptor{reload: c.Storage.EncryptionReload, log: c.Log.Named("encryption")}
+	e := &Encryption{reload: reloads, log: log.Named("encryption")}
 	var err error
-	if e.file, err = reload.Read(c.Storage.EncryptionConfigFile); err != nil {
+	if e.file, err = reload.Read(path); err != nil {
 		return nil, fmt.Errorf("server: error while parsing file: error while loading file: error reading encryption provider configuration file %q: %w",
-			c.Storage.EncryptionConfigFile, err)
+			path, err)
 	}
 	if e.metrics, err = newEncryptionMetrics(reg); err != nil {
 		return nil, err
@@ -54,7 +56,7 @@ func newEncryptor(c *completed, reg prometheus.Registerer) (*encryptor, error) {
 }
 
 // open makes what a configuration says.
-func (e *encryptor) open(data []byte) (*encryption.Set, error) {
+func (e *Encryption) open(data []byte) (*encryption.Set, error) {
 	parsed, err := encryption.Parse(data)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,7 @@ func (e *encryptor) open(data []byte) (*encryption.Set, error) {
 }
 
 // of is how a resource is encrypted.
-func (e *encryptor) of(gr meta.GroupResource) *encryption.Choice {
+func (e *Encryption) of(gr meta.GroupResource) *encryption.Choice {
 	if e == nil {
 		return nil
 	}
@@ -71,54 +73,44 @@ func (e *encryptor) of(gr meta.GroupResource) *encryption.Choice {
 }
 
 // forget deletes what was counted of the values of a resource that is gone.
-func (e *encryptor) forget(gr meta.GroupResource) {
+func (e *Encryption) forget(gr meta.GroupResource) {
 	if e != nil {
 		e.metrics.forget(gr)
 	}
 }
 
 // changes reports whether what cannot be read may be readable another time.
-func (e *encryptor) changes() bool {
+func (e *Encryption) changes() bool {
 	return e != nil && (e.reload || e.current.Set().Plugins() > 0)
 }
 
-// ask waits until plugins have answered, or have had the time to.
-func (e *encryptor) ask(ctx context.Context) {
+// Ask waits until plugins have answered, or have had the time to.
+func (e *Encryption) Ask(ctx context.Context) {
 	if e != nil {
 		_ = e.current.Set().Check(ctx) // it is logged, and health tells of it
 	}
 }
 
-// checks are what health says of plugins: one check for all, as kube-apiserver has it.
-func (e *encryptor) checks() []healthCheck {
-	if !e.changes() {
-		return nil
-	}
-	return []healthCheck{{"kms-providers", func(ctx context.Context) error { return e.current.Set().Check(ctx) }}}
-}
+// Checked reports whether health has something to check: plugins that may be ill.
+func (e *Encryption) Checked() bool { return e.changes() }
 
-func (e *encryptor) close() {
+// Check returns an error unless all plugins are well.
+func (e *Encryption) Check(ctx context.Context) error { return e.current.Set().Check(ctx) }
+
+func (e *Encryption) close() {
 	if e != nil {
 		e.closing.Do(func() { e.current.Set().Close() })
 	}
 }
 
-// addEncryptionReload follows the configuration if that is wanted.
-func (s *Server) addEncryptionReload() error {
-	e := s.backend.encryptor
-	if e == nil || !e.reload {
-		return nil
-	}
-	return s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
-		s.Go(func(ctx context.Context) { e.follow(ctx, s.life.work) })
-		return nil
-	}})
-}
+// Follows reports whether the configuration is taken up again when its file changes.
+func (e *Encryption) Follows() bool { return e != nil && e.reload }
 
-// follow takes the configuration up again when it changes, until ctx ends.
-func (e *encryptor) follow(ctx context.Context, work *background) {
+// Follow takes the configuration up again when its file changes, until ctx ends. What has to go on
+// after that, run runs.
+func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))) {
 	e.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
-		return e.replace(ctx, work, data)
+		return e.replace(ctx, run, data)
 	}, func(data []byte, err error) {
 		e.metrics.Reloaded(data, err)
 		if err != nil {
@@ -137,7 +129,7 @@ const (
 )
 
 // replace puts another configuration in force. lasting says that trying again would not help.
-func (e *encryptor) replace(ctx context.Context, work *background, data []byte) (lasting bool, err error) {
+func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)), data []byte) (lasting bool, err error) {
 	next, err := e.open(data)
 	if err != nil {
 		return true, err
@@ -156,7 +148,7 @@ func (e *encryptor) replace(ctx context.Context, work *background, data []byte) 
 		}
 	}
 	before := e.current.Use(next)
-	work.run(func(ctx context.Context) {
+	run(func(ctx context.Context) {
 		select { // others may be reading by it
 		case <-ctx.Done():
 		case <-time.After(before.Grace()):
@@ -167,7 +159,7 @@ func (e *encryptor) replace(ctx context.Context, work *background, data []byte) 
 }
 
 // dial connects to a KMS plugin.
-func (e *encryptor) dial(name, endpoint string) (encryption.KMS, error) {
+func (e *Encryption) dial(name, endpoint string) (encryption.KMS, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, err
