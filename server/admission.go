@@ -277,7 +277,7 @@ func (u *unheeded) warn(groups []Group, text string) {
 	for _, g := range groups {
 		for i := range g.Resources {
 			res := &g.Resources[i]
-			if !g.builtIn || res.GroupResource != u.resource {
+			if !g.BuiltIn || res.GroupResource != u.resource {
 				continue
 			}
 			others := res.Strategy.Warnings

@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -53,10 +54,11 @@ func (c *AggregationConfig) validate() error {
 
 // aggregator knows who serves which group version in place of this server.
 type aggregator struct {
-	*resources
+	*generic.Resources
 	AggregationConfig
-	on  *GenericServer // where APIServices are
-	log *zap.Logger
+	on      *generic.Server // where APIServices are
+	metrics *metrics
+	log     *zap.Logger
 	reach
 
 	seen  *progress
@@ -75,13 +77,13 @@ type reach struct {
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
-func newAggregator(c AggregationConfig, r *resources, on *GenericServer) *aggregator {
+func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *background, log *zap.Logger) *aggregator {
 	a := &aggregator{
-		resources: r, AggregationConfig: c, on: on, log: filters.LimitLog(r.log.Named("aggregator")),
-		reach: reach{resolve: r.resolver(c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
+		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
+		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
-		discovery: on.Discovery, work: r.work, log: a.log, changed: make(chan struct{}),
+		discovery: on.Discovery, work: work, log: a.log, changed: make(chan struct{}),
 		handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
 	}
 	return a
@@ -112,7 +114,7 @@ func (a *aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if info != nil && info.IsResource && info.Group != apiregistrationv1.GroupVersion.Group {
-		a.on.director.Next.ServeHTTP(w, r)
+		a.on.Next().ServeHTTP(w, r)
 		return
 	}
 	a.on.ServeHTTP(w, r)

@@ -7,7 +7,10 @@ import (
 
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // through returns functions that send requests for the core's resources through an aggregator: with no other server behind it, and with one.
@@ -23,7 +26,9 @@ func through(t testing.TB) map[string]func() {
 	for name, table := range map[string]*map[meta.GroupVersion]*remote{"alone": nil, "beside": {{Group: "boats.example.com", Version: "v1"}: new(remote)}} {
 		served := 0
 		core := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })
-		a := &aggregator{on: &GenericServer{director: &router.Director{Next: core}}}
+		on := generic.NewServer("aggregator", &router.Config{}, router.NewDiscovery(codec.NewFactory(scheme.New())), nil)
+		on.Then(core)
+		a := &aggregator{on: on}
 		a.table.Store(table)
 		sends[name] = func() {
 			before := served

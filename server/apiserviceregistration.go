@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // addAPIServiceRegistration adds the hook that registers the group versions that this server has itself, if there are APIServices.
@@ -14,8 +15,8 @@ func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
-	local := &localVersions{table: s.table, declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
-	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
+	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
+	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) {
@@ -50,7 +51,7 @@ func (s *Server) addAPIServiceRegistration() error {
 // localVersions are the group versions of a table, and those that definitions declare. Those of the
 // aggregator itself are not registered.
 type localVersions struct {
-	table    *table
+	table    *generic.Table
 	declared *declared
 	hidden   func(group string) bool
 	stay     map[meta.GroupVersion]bool
@@ -59,10 +60,10 @@ type localVersions struct {
 // settle has the versions stay that have more than custom resources.
 func (l *localVersions) settle() {
 	l.stay = map[meta.GroupVersion]bool{}
-	for _, o := range l.table.now.Load().offers {
-		for i := range o.versions {
-			if !o.isCustom() {
-				l.stay[o.versions[i].GroupVersion] = true
+	for _, o := range l.table.Now().Offers {
+		for i := range o.Versions {
+			if !o.IsCustom() {
+				l.stay[o.Versions[i].GroupVersion] = true
 			}
 		}
 	}
@@ -72,15 +73,15 @@ func (l *localVersions) settle() {
 func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 	all := map[meta.GroupVersion]controller.LocalVersion{}
 	for gv := range l.declared.all() {
-		all[gv] = controller.LocalVersion{GroupPriority: customPriority, VersionPriority: customVersionPriority}
+		all[gv] = controller.LocalVersion{GroupPriority: generic.CustomPriority, VersionPriority: generic.CustomVersionPriority}
 	}
-	for _, o := range l.table.now.Load().offers {
-		for i := range o.versions {
-			gv := o.versions[i].GroupVersion
-			if gv.Group == apiServices.Group || o.isCustom() {
+	for _, o := range l.table.Now().Offers {
+		for i := range o.Versions {
+			gv := o.Versions[i].GroupVersion
+			if gv.Group == apiServices.Group || o.IsCustom() {
 				continue
 			}
-			all[gv] = controller.LocalVersion{GroupPriority: groupPriority(o.priority), VersionPriority: registeredPriority(gv), Stays: l.stay[gv]}
+			all[gv] = controller.LocalVersion{GroupPriority: groupPriority(o.Priority), VersionPriority: generic.RegisteredPriority(gv), Stays: l.stay[gv]}
 		}
 	}
 	return all
@@ -88,34 +89,11 @@ func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 
 // Changed implements controller.LocalVersions.
 func (l *localVersions) Changed() (own, custom <-chan struct{}) {
-	return l.table.now.Load().replaced, l.declared.next()
+	return l.table.Now().Replaced, l.declared.next()
 }
 
 // Hidden implements controller.LocalVersions.
 func (l *localVersions) Hidden(group string) bool { return l.hidden(group) }
 
-// isCustom reports whether what is offered is a custom resource.
-func (o *offer) isCustom() bool { return o.store != nil && o.store.Resource().Custom }
-
-const (
-	customVersionPriority = 100 // of custom resources; of several the usual order of versions decides
-	usualVersionPriority  = 15
-)
-
-// versionPriorities are the places of versions in their groups, as Kubernetes has them, where they are not the usual one.
-var versionPriorities = map[meta.GroupVersion]int32{
-	{Group: "", Version: "v1"}:                             1,
-	{Group: "autoscaling", Version: "v2"}:                  30,
-	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: 21,
-	{Group: "resource.k8s.io", Version: "v1"}:              21,
-}
-
 // groupPriority brings the place of a group in discovery into the bounds of what can be registered.
 func groupPriority(p int) int32 { return int32(min(max(p, 1), 20000)) }
-
-func registeredPriority(gv meta.GroupVersion) int32 {
-	if p, ok := versionPriorities[gv]; ok {
-		return p
-	}
-	return usualVersionPriority
-}

@@ -63,7 +63,7 @@ func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVers
 			err := e.ensure(ctx, want)
 			if meta.IsInternalError(err) { // it is there, and cannot be read: nobody is served by waiting for that
 				m := want.GetObjectMeta()
-				s.log.Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource), zap.String("name", m.Name), zap.Error(err))
+				s.Log().Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource), zap.String("name", m.Name), zap.Error(err))
 				return
 			}
 			errs[i] = err

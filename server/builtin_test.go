@@ -62,8 +62,8 @@ func TestNeedsOfBuiltInResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for e := range s.table.now.Load().stored {
-		res, k := e.store.Resource(), e.store.Kind()
+	for e := range s.Table().Now().Stored {
+		res, k := e.Store.Resource(), e.Store.Kind()
 		stored := k.Versions()[0]
 		if res.StorageVersion != "" {
 			stored = kind.StoredIn(k, meta.GroupVersion{Group: res.GroupResource.Group, Version: res.StorageVersion}.String())

@@ -40,7 +40,7 @@ func choose(c *APIConfig, groups []Group, s *scheme.Scheme) ([]Group, error) {
 			ch.keep(kept, &groups[i])
 		}
 	}
-	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g Group) bool { return g.builtIn }))
+	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g Group) bool { return g.BuiltIn }))
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 
 // keep turns off all resources of a built-in group but some.
 func (c *choice) keep(some []meta.GroupResource, g *Group) {
-	for _, gr := range g.names() {
-		if !g.builtIn || slices.Contains(some, gr) {
+	for _, gr := range g.Names() {
+		if !g.BuiltIn || slices.Contains(some, gr) {
 			continue
 		}
 		for _, gv := range c.scheme.VersionsOf(g.Name) {
@@ -83,7 +83,7 @@ func (c *choice) apply(groups []Group) []Group {
 	shared := map[meta.GroupResource]bool{}
 	for i := range out {
 		g := &out[i]
-		g.chosen = c.serves
+		g.Chosen = c.serves
 		for _, res := range g.Resources {
 			kinds[res.GroupResource] = res.Kind
 		}

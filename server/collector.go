@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 		case <-ctx.Done():
 			return
 		}
-		tap, err := s.backends.OpenTaps(ctx)
+		tap, err := s.Backends().OpenTaps(ctx)
 		if err != nil {
 			yield(controller.Change{}, err)
 			return
@@ -57,8 +58,8 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 
 // holds asks the store whether a namespace has objects of a resource.
 func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace string) (bool, error) {
-	o := s.table.find(gr)
-	if o == nil || o.store == nil {
+	o := s.Table().Find(gr)
+	if o == nil || o.Store == nil {
 		return false, nil
 	}
 	res, err := o.Backend.Range(ctx, storage.RangeRequest{Prefix: o.Prefix + namespace + "/", Limit: 1, NoCount: true})
@@ -67,11 +68,11 @@ func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace str
 
 // removals opens controller.Removals of everything under the prefix of the server's keys.
 func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
-	tap, err := s.backends.OpenTaps(ctx)
+	tap, err := s.Backends().OpenTaps(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &removals{tap, kept{table: s.table}}, nil
+	return &removals{tap, kept{table: s.Table()}}, nil
 }
 
 type removals struct {
@@ -99,7 +100,7 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 // kept are the controller.Resources with a store, and those of servers behind this one, unless
 // there are none.
 type kept struct {
-	table  *table
+	table  *generic.Table
 	behind *neighbours // nil: those with a store alone
 }
 
@@ -108,7 +109,7 @@ func (k kept) Changed() (stored, elsewhere <-chan struct{}) {
 	if k.behind != nil {
 		elsewhere = k.behind.inNamespaces().Changed
 	}
-	return k.table.now.Load().replaced, elsewhere
+	return k.table.Now().Replaced, elsewhere
 }
 
 // Elsewhere implements controller.Resources.
@@ -169,27 +170,27 @@ func (k kept) Place(key string) (controller.Place, bool) {
 	if strings.HasPrefix(key, remotePrefix) {
 		return k.remotePlace(key)
 	}
-	e := k.table.ofKey(key)
+	e := k.table.OfKey(key)
 	if e == nil {
 		return controller.Place{}, false
 	}
-	now := k.table.now.Load()
-	o := now.offers[e.Name]
-	if o == nil || o.entry != e {
+	now := k.table.Now()
+	o := now.Offers[e.Name]
+	if o == nil || o.Entry != e {
 		return controller.Place{}, false
 	}
-	if len(o.versions) == 0 { // under another name there may be one
-		for _, o = range now.of(e) {
-			if len(o.versions) > 0 {
+	if len(o.Versions) == 0 { // under another name there may be one
+		for _, o = range now.Of(e) {
+			if len(o.Versions) > 0 {
 				break
 			}
 		}
-		if len(o.versions) == 0 {
+		if len(o.Versions) == 0 {
 			return controller.Place{}, false
 		}
 	}
-	place := controller.Place{Resource: o.versions[0].WithResource(o.name.Resource), Kind: o.kind.Kind, Name: key[len(e.Prefix):]}
-	if e.store.Resource().Namespaced {
+	place := controller.Place{Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):]}
+	if e.Store.Resource().Namespaced {
 		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
 	}
 	return place, true
@@ -201,17 +202,17 @@ func (k kept) Home(apiVersion, kind string) (controller.Home, bool) {
 	if !ok {
 		return controller.Home{}, false
 	}
-	o := k.table.now.Load().kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
-	if o == nil || o.store == nil || !o.serves(gv, "") {
+	o := k.table.Now().Kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
+	if o == nil || o.Store == nil || !o.Serves(gv, "") {
 		return k.remoteHome(gv, kind)
 	}
 	return controller.Home{
-		Resource: gv.WithResource(o.name.Resource), Prefix: o.Prefix, Namespaced: o.store.Resource().Namespaced,
+		Resource: gv.WithResource(o.Name.Resource), Prefix: o.Prefix, Namespaced: o.Store.Resource().Namespaced,
 	}, true
 }
 
 // Ignored implements controller.Resources: events go by themselves.
 func (k kept) Ignored(key string) bool {
-	e := k.table.ofKey(key)
+	e := k.table.OfKey(key)
 	return e != nil && e.Name.Resource == "events" && (e.Name.Group == "" || e.Name.Group == "events.k8s.io")
 }

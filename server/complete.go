@@ -15,6 +15,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/reload"
 )
 
@@ -85,7 +86,7 @@ func (c StorageConfig) complete() StorageConfig {
 	setDefault(&c.ReadyTimeout, healthTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
-	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", defaultCompatible))
+	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", generic.DefaultCompatible))
 	return c
 }
 

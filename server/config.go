@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -38,6 +39,12 @@ type Config struct {
 	// Log is the server's log; nil means none.
 	Log *zap.Logger
 }
+
+// Group is an API group to serve.
+type Group = generic.Group
+
+// Stores finds the store of a resource by any of its names.
+type Stores = generic.Stores
 
 // APIConfig says which API groups are served, and how their resources behave.
 type APIConfig struct {

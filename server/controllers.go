@@ -18,11 +18,11 @@ import (
 
 // resourceOfKind returns the resource of a kind in a version, and whether its objects have a scale.
 func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool) {
-	o := s.table.now.Load().kinds[gvk.GroupKind()]
-	if o == nil || !o.serves(gvk.GroupVersion(), "") {
+	o := s.Table().Now().Kinds[gvk.GroupKind()]
+	if o == nil || !o.Serves(gvk.GroupVersion(), "") {
 		return meta.GroupVersionResource{}, false, false
 	}
-	return gvk.GroupVersion().WithResource(o.name.Resource), o.serves(gvk.GroupVersion(), "scale"), true
+	return gvk.GroupVersion().WithResource(o.Name.Resource), o.Serves(gvk.GroupVersion(), "scale"), true
 }
 
 // addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
@@ -76,7 +76,7 @@ func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
 
 // loopLog is the log of a controller or another loop: what keeps it from its work may concern many
 // objects, again and again.
-func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.log.Named(name)) }
+func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.Log().Named(name)) }
 
 // election is among the servers that share the store.
 func (s *Server) election() *controller.Election {
@@ -134,15 +134,15 @@ func selected(list []string, name string) bool {
 // served here, pods first: what they leave behind is deleted after them.
 func (s *Server) contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
-	now := s.table.now.Load()
-	for e := range now.stored {
-		res := e.store.Resource()
+	now := s.Table().Now()
+	for e := range now.Stored {
+		res := e.Store.Resource()
 		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
 			continue
 		}
-		for _, o := range now.of(e) {
-			if i := slices.IndexFunc(o.versions, func(v router.GroupVersion) bool { return s.behind.other(v.GroupVersion) == nil }); i >= 0 { // under some name there is one
-				list = append(list, o.versions[i].WithResource(o.name.Resource))
+		for _, o := range now.Of(e) {
+			if i := slices.IndexFunc(o.Versions, func(v router.GroupVersion) bool { return s.behind.other(v.GroupVersion) == nil }); i >= 0 { // under some name there is one
+				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
 				break
 			}
 		}

@@ -45,7 +45,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: garbageCollector, short: "garbagecollector",
 		make: func(e controllerEnv) runner {
-			return &controller.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.table, e.behind.docs}, Log: e.log}
+			return &controller.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind.docs}, Log: e.log}
 		},
 	},
 	{

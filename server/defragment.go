@@ -25,7 +25,7 @@ func (s *Server) addDefragment() error {
 		if r.Method != http.MethodPost {
 			return router.ErrMethod()
 		}
-		store, ok := storage.As[storage.Defragmenter](s.backends.Main())
+		store, ok := storage.As[storage.Defragmenter](s.Backends().Main())
 		if !ok {
 			return meta.NewBadRequest(errNoDatabase.Error())
 		}

@@ -4,21 +4,19 @@
 //	s, err := server.New(ctx, server.Config{})
 //	err = s.Run(ctx)
 //
-// A Server is a chain of GenericServers in front of one store: aggregator, core and extensions. Each GenericServer has a director with a REST router and a
-// prefix mux of its own, and hands what it does not know to the next; all show one picture in discovery.
+// A Server is a chain of three generic.Servers in front of one store: aggregator, core and
+// extensions. Each has a director with a REST router and a prefix mux of its own, and hands what it
+// does not know to the next; all show one picture in discovery.
 //
-// Resources come and go while the server runs, through one table: Server.Install, Replace and Remove. What is not in it
-// does not exist.
+// Resources come and go while the server runs: Server.Install, Replace and Remove.
 //
 // Guarantees: the zero Config works. New completes and validates the entire configuration before anything reads it, makes
 // the parts in the order in which they need each other, and starts nothing that Run or Close does not end. Run returns once
 // everything that the server started has ended, in this order: readiness fails, controllers stop, watches end and requests
 // finish, listeners close, the cache and then the store close.
 //
-// Locks, in this order: table.change, GenericServer.mu; then those of the router, which call nothing of this package.
-//
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, complete.go, server.go, life.go, generic.go, group.go, resources.go, table.go, core.go, hooks.go,
-// health.go, listen.go, loopback.go, then connections/, client/ and controller/.
+// Read: config.go, complete.go, server.go, life.go, core.go, hooks.go, health.go, listen.go,
+// loopback.go, then generic/, backing/, connections/, reload/, client/ and controller/.
 package server

@@ -18,12 +18,12 @@ func (s *Server) SecretToken(namespace, account, uid, secret string) (string, er
 
 // TokenObject tells of an object that a token is bound to.
 func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
-	return (&tokenObjects{s.resources.Stores, s.log}).Object(resource, namespace, name)
+	return (&tokenObjects{s.Stores, s.Log()}).Object(resource, namespace, name)
 }
 
 // ByEndpoints finds services by their endpoints.
 func ByEndpoints(s *Server) func(namespace, name string, port int) (string, error) {
-	resolve := s.resolver(true)
+	resolve := resolverOf(s.Stores, true)
 	return func(namespace, name string, port int) (string, error) {
 		return resolve(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
 	}

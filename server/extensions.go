@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -33,8 +34,9 @@ import (
 
 // definitions serves what definitions define.
 type definitions struct {
-	*resources
-	on    *GenericServer  // where
+	*generic.Resources
+	on    *generic.Server // where
+	work  *background     // of the server
 	store *registry.Store // of the definitions, as outlines
 	log   *zap.Logger
 
@@ -64,13 +66,10 @@ type definition struct {
 // statusWriters is how many statuses are written at a time.
 const statusWriters = 8
 
-// customPriority is the place of custom resources among the groups of discovery, as in Kubernetes.
-const customPriority = 1000
-
-func newDefinitions(r *resources, on *GenericServer, resolve callout.Resolver) *definitions {
+func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *background, log *zap.Logger) *definitions {
 	return &definitions{
-		resources: r, on: on, log: filters.LimitLog(r.log.Named("extensions")),
-		converters: &converters{resolve: resolve, metrics: r.metrics.conversions, flawed: r.metrics.flaws.webhooks, known: map[string]*sharedClient{}},
+		Resources: r, on: on, work: work, log: filters.LimitLog(log.Named("extensions")),
+		converters: &converters{resolve: resolve, metrics: m.conversions, flawed: m.flaws.webhooks, known: map[string]*sharedClient{}},
 		seen:       newProgress(), declared: newDeclared(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
@@ -359,7 +358,7 @@ func (d *definitions) install(next *definition, def *apiextensionsv1.CustomResou
 
 // declare makes a resource of a definition, or makes it anew.
 func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook) error {
-	if next.overlaps = !next.served && d.table.find(next.resource()) != nil; next.overlaps {
+	if next.overlaps = !next.served && d.Table().Find(next.resource()) != nil; next.overlaps {
 		return errors.New("the server has a resource of that name itself")
 	}
 	res, err := extensions.DeclareBy(def, next.source.schema, hook)
@@ -373,7 +372,7 @@ func (d *definitions) declare(next *definition, def *apiextensionsv1.CustomResou
 	if next.served {
 		return d.Replace(res)
 	}
-	if err := d.Install(d.on, Group{Name: res.GroupResource.Group, Priority: customPriority, Resources: []registry.Resource{res}}); err != nil {
+	if err := d.Install(d.on, Group{Name: res.GroupResource.Group, Priority: generic.CustomPriority, Resources: []registry.Resource{res}}); err != nil {
 		return err
 	}
 	next.served = true
@@ -395,7 +394,7 @@ func (d *definitions) end(f *definition) {
 	}
 	f.served = false
 	f.close()
-	if _, err := d.Remove(f.resource()); err != nil && !errors.Is(err, errClosing) {
+	if _, err := d.Remove(f.resource()); err != nil && !errors.Is(err, generic.ErrClosing) {
 		d.log.Warn("a custom resource cannot be removed", zap.String("definition", f.Name), zap.Error(err))
 	}
 }

@@ -140,7 +140,7 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 // lookForNone wants that nothing is stored of a definition that this server cannot serve. What is, another server may delete, or this
 // one when the definition has been mended.
 func (e *emptying) lookForNone(ctx context.Context) error {
-	res, err := e.backends.Main().Range(ctx, storage.RangeRequest{Prefix: e.table.root + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
+	res, err := e.Backends().Main().Range(ctx, storage.RangeRequest{Prefix: e.Table().Root() + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
 	if err == nil && len(res.Entries) > 0 {
 		err = fmt.Errorf("unable to find a custom resource client for %s: %w", e.resource, e.fault)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -17,20 +18,20 @@ import (
 // has told of, and that it does not know yet: it looks once more when it has seen all that the store knows.
 type lastResort struct {
 	*definitions
-	core  *GenericServer
+	core  *generic.Server
 	again *router.Director // of the extensions server, without what comes behind it
 	ask   *pacedQuestion   // nil: there is no other server
 }
 
 // endChain puts the last resort behind the extensions server. shared: there may be other servers.
-func (d *definitions) endChain(core *GenericServer, shared bool) {
+func (d *definitions) endChain(core *generic.Server, shared bool) {
 	l := &lastResort{definitions: d, core: core}
 	if shared {
-		l.ask = &pacedQuestion{ask: d.backends.Main().Cache.Revision, work: d.work}
+		l.ask = &pacedQuestion{ask: d.Backends().Main().Cache.Revision, work: d.work}
 	}
 	l.again = &router.Director{REST: d.on.REST, Discovery: d.on.Discovery, Prefix: d.on.Paths, Next: http.HandlerFunc(l.none)}
-	d.on.director.Next = l
-	core.director.Next = &unreadGuard{&d.unread, d.on}
+	d.on.Then(l)
+	core.Then(&unreadGuard{&d.unread, d.on})
 }
 
 // ServeHTTP implements http.Handler.

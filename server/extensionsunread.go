@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -99,7 +100,7 @@ func (s *Server) hidden(ctx context.Context, namespace string) ([]controller.Hid
 	var list []controller.Hidden
 	for _, name := range s.definitions.unread.names() {
 		gr := definedBy(name)
-		res, err := s.backends.Main().Range(ctx, storage.RangeRequest{Prefix: s.instancesOf(gr) + namespace + "/", Limit: 1})
+		res, err := s.Backends().Main().Range(ctx, storage.RangeRequest{Prefix: instancesOf(s.Table(), gr) + namespace + "/", Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +112,6 @@ func (s *Server) hidden(ctx context.Context, namespace string) ([]controller.Hid
 }
 
 // instancesOf is the prefix of the keys of custom resources.
-func (r *resources) instancesOf(gr meta.GroupResource) string {
-	return r.table.root + registry.KeyPrefix(gr) + "/"
+func instancesOf(t *generic.Table, gr meta.GroupResource) string {
+	return t.Root() + registry.KeyPrefix(gr) + "/"
 }

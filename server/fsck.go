@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 )
@@ -43,7 +44,7 @@ const CheckPath = "/debug/unreadable"
 // addCheck serves CheckPath.
 func (s *Server) addCheck() error {
 	return s.Core.Paths.HandleHidden(CheckPath, readOnly(answered(func(w http.ResponseWriter, r *http.Request) error {
-		found, err := s.check(r.Context(), s.definitions.unread.names())
+		found, err := check(r.Context(), s.Resources, s.definitions.unread.names())
 		if err != nil {
 			return meta.NewInternalError(err)
 		}
@@ -55,15 +56,15 @@ func (s *Server) addCheck() error {
 // check looks at all objects of all resources, and at those of definitions that cannot be read,
 // which nobody else knows. unread are definitions that are known for that already: the server may
 // not have come to all of them yet.
-func (r *resources) check(ctx context.Context, unread []string) (Checked, error) {
+func check(ctx context.Context, r *generic.Resources, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
-	var entries []*entry
-	for e := range r.table.now.Load().stored {
+	var entries []*generic.Entry
+	for e := range r.Table().Now().Stored {
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b *entry) int { return strings.Compare(a.Prefix, b.Prefix) })
+	slices.SortFunc(entries, func(a, b *generic.Entry) int { return strings.Compare(a.Prefix, b.Prefix) })
 	for _, e := range entries {
-		if err := c.look(ctx, e.Backend, e.Prefix, func(o *storage.Entry) (string, error) { return e.store.Check(ctx, o) }); err != nil {
+		if err := c.look(ctx, e.Backend, e.Prefix, func(o *storage.Entry) (string, error) { return e.Store.Check(ctx, o) }); err != nil {
 			return c, err
 		}
 		if e.Name == customResourceDefinitions {
@@ -75,10 +76,10 @@ func (r *resources) check(ctx context.Context, unread []string) (Checked, error)
 		}
 	}
 	for _, name := range unread {
-		if r.table.find(definedBy(name)) != nil {
+		if r.Table().Find(definedBy(name)) != nil {
 			continue
 		}
-		err := c.look(ctx, r.backends.Main(), r.instancesOf(definedBy(name)), func(*storage.Entry) (string, error) {
+		err := c.look(ctx, r.Backends().Main(), instancesOf(r.Table(), definedBy(name)), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {
@@ -173,7 +174,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 		}
 		defer os.RemoveAll(copied)
 	}
-	reg, table := prometheus.NewRegistry(), newTable(c.Storage.Prefix+"/")
+	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
 	store := c.newStore(table, metrics.store, encryption, nil) // files that a server would refuse are looked at, too
@@ -189,27 +190,27 @@ func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 	if err != nil {
 		return checked, err
 	}
-	return d.resources.check(ctx, unread)
+	return check(ctx, d.resources, unread)
 }
 
 // defineStored adds what the stored definitions define, and returns the names of those that cannot
 // be read, or not be served.
 func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
-	offer := j.resources.table.find(customResourceDefinitions)
+	offer := j.resources.Table().Find(customResourceDefinitions)
 	if offer == nil {
 		return nil, nil
 	}
-	list, err := offer.view.List(meta.WithUnread(ctx), &request.ListRequest{})
+	list, err := offer.View.List(meta.WithUnread(ctx), &request.ListRequest{})
 	if err != nil {
 		return nil, err
 	}
 	for item := range list.Items {
 		err := registry.Unreadable(item)
 		if err == nil {
-			err = j.define(ctx, offer.view, item)
+			err = j.define(ctx, offer.View, item)
 		}
 		if err != nil {
-			_, name := offer.view.NameOf(item)
+			_, name := offer.View.NameOf(item)
 			unread = append(unread, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage/encryption"
 	"github.com/coracle-project/coracle/storage/file"
 )
@@ -14,11 +15,11 @@ type acceptor func(file.Found) ([]byte, file.Birth, error)
 
 // accepting judges files by what the resource that they belong to is declared as, once declared is closed. What is
 // encrypted is taken as it is, and so are files of resources that are not there, until these are installed.
-func (t *table) accepting(declared <-chan struct{}) acceptor {
+func accepting(t *generic.Table, declared <-chan struct{}) acceptor {
 	return func(f file.Found) ([]byte, file.Birth, error) {
 		<-declared
-		e := t.ofKey(f.Key)
-		if e == nil || e.store == nil || encryption.Encrypted(f.Value) {
+		e := t.OfKey(f.Key)
+		if e == nil || e.Store == nil || encryption.Encrypted(f.Value) {
 			return f.Value, file.Birth{}, nil
 		}
 		chain, ctx := e.Chain(), context.Background()                    // what is not encrypted is decrypted at once
@@ -30,7 +31,7 @@ func (t *table) accepting(declared <-chan struct{}) acceptor {
 			f.Birth.At = f.Modified
 		}
 		since := meta.NewTime(f.Birth.At)
-		value, id, err := e.store.Handmade(f.Key, f.Value, old, registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
+		value, id, err := e.Store.Handmade(f.Key, f.Value, old, registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
 		if err != nil || id == (registry.Identity{}) {
 			return value, file.Birth{}, err
 		}

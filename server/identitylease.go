@@ -76,7 +76,7 @@ func (s *Server) addIdentityLease(wanted bool) error {
 	host, _ := os.Hostname() // without one the address tells servers apart
 	l := &identityLease{
 		leases: client.For[*coordinationv1.Lease](s.client, coordinationv1.GroupVersion.WithResource(leases.Resource)).In("kube-system"),
-		host:   host, peers: s.peers, log: s.loopLog("identity-lease"), work: newBackground(s.life.controllers.ctx),
+		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: newBackground(s.life.controllers.ctx),
 	}
 	if err := s.AddPostStartHook(Hook{Name: "start-kube-apiserver-identity-lease-controller", Run: l.start}); err != nil {
 		return err

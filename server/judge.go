@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
@@ -31,7 +32,7 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	reg, table := prometheus.NewRegistry(), newTable(c.Storage.Prefix+"/")
+	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
 	store := c.newStore(table, metrics.store, nil, nil)
 	openErr := store.Open(ctx)
@@ -52,27 +53,27 @@ func (j *Judge) Close() error {
 // Check judges an object: what a server would warn of, and the error with which it would refuse it, unknown fields included. Of a
 // definition that is good, objects can be judged from then on.
 func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
-	offer := j.resources.table.now.Load().kinds[o.Kind.GroupKind()]
-	if offer == nil || offer.store == nil || !offer.serves(o.Kind.GroupVersion(), "") {
+	offer := j.resources.Table().Now().Kinds[o.Kind.GroupKind()]
+	if offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), "") {
 		return nil, fmt.Errorf("no matches for kind %q in version %q", o.Kind.Kind, o.Kind.GroupVersion())
 	}
-	obj, err := decodeStrictly(offer.view, o)
+	obj, err := decodeStrictly(offer.View, o)
 	if err != nil {
 		return nil, err
 	}
 	namespace := o.Namespace
-	if offer.store.Resource().Namespaced {
+	if offer.Store.Resource().Namespaced {
 		setDefault(&namespace, defaultNamespace)
 	}
-	enc, err := offer.view.Create(ctx, &request.Write{
+	enc, err := offer.View.Create(ctx, &request.Write{
 		Namespace: namespace, Version: o.Kind.Version, DryRun: true, Admitted: true, Options: &meta.CreateOptions{},
 		Change: func(context.Context, request.Current) (meta.Typed, error) { return obj, nil },
 		Warn:   func(text string) { warnings = append(warnings, text) },
 	})
-	if err != nil || offer.name != customResourceDefinitions {
+	if err != nil || offer.Name != customResourceDefinitions {
 		return warnings, err
 	}
-	return warnings, j.define(ctx, offer.view, enc)
+	return warnings, j.define(ctx, offer.View, enc)
 }
 
 // decodeStrictly decodes an object, in which no field may be unknown.

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // addKubernetesService adds the hooks that keep the service "kubernetes" and its endpoints, on servers with services and a
@@ -54,15 +55,15 @@ func (b *bootstrap) advertise(c completed) error {
 		err = errOtherFamily
 	}
 	if err != nil {
-		s.log.Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address", zap.Error(err))
+		s.Log().Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address", zap.Error(err))
 		return nil
 	}
-	b.servers = &apiServers{self: ip.String(), leases: s.backends.Main().Registry.Leases, log: b.service.Log}
+	b.servers = &apiServers{self: ip.String(), leases: s.Backends().Main().Registry.Leases, log: b.service.Log}
 	b.service.Servers = b.servers.list
 	if !c.Storage.shared() {
 		return nil
 	}
-	records, err := recordsOf[*corev1.Endpoints](s.resources, "Endpoints", apiServerResource, apiServerPrefix)
+	records, err := generic.RecordsOf[*corev1.Endpoints](s.Resources, "Endpoints", apiServerResource, apiServerPrefix)
 	b.servers.records, b.service.Changes = &records, b.servers.changes
 	return err
 }

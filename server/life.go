@@ -88,7 +88,7 @@ func first(c chan error) func(error) {
 func (s *Server) shutDown() error {
 	l := s.life
 	l.health.stopping.Store(true)
-	s.log.Info("shutting down")
+	s.Log().Info("shutting down")
 	time.Sleep(l.shutdown.Delay)
 	hooksTime, cancelHooks := context.WithTimeout(l.work.ctx, l.shutdown.Timeout)
 	defer cancelHooks()
@@ -108,7 +108,7 @@ func (s *Server) shutDown() error {
 	defer cancelLinger()
 	closeErr := s.listeners.Close(linger)
 	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
-		s.log.Info("cut the connections that did not end")
+		s.Log().Info("cut the connections that did not end")
 		closeErr = nil
 	}
 	return errors.Join(err, closeErr)
@@ -119,11 +119,11 @@ func (s *Server) Close() error {
 	l := s.life
 	l.used.Store(true)
 	l.closing.Do(func() {
-		s.table.close()
+		s.Table().Close()
 		l.controllers.stop()
 		l.work.stop()
-		s.backends.CloseCaches()
-		l.closeErr = s.backends.Main().Close()
+		s.Backends().CloseCaches()
+		l.closeErr = s.Backends().Main().Close()
 	})
 	return l.closeErr
 }

@@ -5,16 +5,18 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // newLoopback makes the server's client of itself, which calls the handler in process and shows the
 // server's own token. It tells of objects that cannot be read.
-func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *resources) (*client.Client, error) {
+func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources, unreadable *backing.Unreadables) (*client.Client, error) {
 	return client.New(client.Config{
 		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs, Unread: func(gr meta.GroupResource, o meta.Unread) {
-			if offer := r.table.find(gr); offer != nil && offer.store != nil { // else another server has it, or the resource has just gone
-				r.metrics.unreadable.Met(offer.Prefix, o)
+			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil { // else another server has it, or the resource has just gone
+				unreadable.Met(offer.Prefix, o)
 			}
 		},
 	})

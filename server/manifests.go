@@ -122,7 +122,7 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 		Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
 	for e, err := range events {
 		if err != nil {
-			m.log.Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+			m.Log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
 			continue
 		}
 		if e.Type == client.Unread {
@@ -160,15 +160,15 @@ func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *met
 
 // resource is where an object belongs. Without a namespace it is that which kubectl takes.
 func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.PartialObjectMetadata], err error) {
-	offer := m.table.now.Load().kinds[o.Kind.GroupKind()]
+	offer := m.Table().Now().Kinds[o.Kind.GroupKind()]
 	switch {
-	case offer == nil || offer.store == nil || !offer.serves(o.Kind.GroupVersion(), ""):
+	case offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), ""):
 		return objects, fmt.Errorf("no matches for kind %q in version %q", o.Kind.Kind, o.Kind.GroupVersion())
 	case o.Name == "":
 		return objects, errors.New("metadata.name is not set")
 	}
-	objects = client.For[*meta.PartialObjectMetadata](m.client, o.Kind.GroupVersion().WithResource(offer.name.Resource))
-	if offer.store.Resource().Namespaced {
+	objects = client.For[*meta.PartialObjectMetadata](m.client, o.Kind.GroupVersion().WithResource(offer.Name.Resource))
+	if offer.Store.Resource().Namespaced {
 		namespace := o.Namespace
 		setDefault(&namespace, defaultNamespace)
 		objects = objects.In(namespace)
@@ -184,7 +184,7 @@ func (m *manifests) retry(ctx context.Context, what string, f func() error) erro
 		if err == nil || status.Code < 500 && !meta.IsTooManyRequests(err) && !meta.IsConflict(err) {
 			return err
 		}
-		m.log.Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
+		m.Log().Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -30,13 +31,17 @@ type metrics struct {
 	flaws        *flawMetrics
 }
 
-// forget deletes what was counted of a resource under one of its names. Its operations on the store are another matter.
-func (m *metrics) forget(o *offer) {
-	m.requests.Forget(o.name)
-	m.conversions.forget(o.name)
-	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.name.Group, "resource": o.name.Resource})
-	for i := range o.versions {
-		m.watches.forget(o.versions[i].WithResource(o.name.Resource))
+// forget deletes what was counted of a resource under one of its names; stored says that nothing is
+// stored under that name any more. Its operations on the store are another matter.
+func (m *metrics) forget(o *generic.Offer, stored bool) {
+	if stored {
+		m.unreadable.Forget(o.Name)
+	}
+	m.requests.Forget(o.Name)
+	m.conversions.forget(o.Name)
+	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.Name.Group, "resource": o.Name.Resource})
+	for i := range o.Versions {
+		m.watches.forget(o.Versions[i].WithResource(o.Name.Resource))
 	}
 }
 
@@ -47,7 +52,7 @@ type watchMetrics struct {
 }
 
 // newMetrics registers what is counted, and the process. What is stored is shown by a cacheCollector.
-func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, log *zap.Logger) (*metrics, error) {
+func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *generic.Table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
@@ -71,8 +76,8 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *table, 
 		errs = append(errs, reg.Register(c))
 	}
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
-		o := t.find(gvr.GroupResource())
-		return o != nil && o.serves(gvr.GroupVersion(), subresource)
+		o := t.Find(gvr.GroupResource())
+		return o != nil && o.Serves(gvr.GroupVersion(), subresource)
 	}
 	return &metrics{
 		requests: requests, watches: watches, store: store, unreadable: unreadable, tokens: tokens, deprecated: deprecated, conversions: conversions,
@@ -105,7 +110,7 @@ func (m *watchMetrics) forget(gvr meta.GroupVersionResource) {
 }
 
 // cacheCollector shows what the cache holds at the moment of the scrape.
-type cacheCollector struct{ *resources }
+type cacheCollector struct{ *generic.Resources }
 
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
@@ -146,7 +151,7 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	for i, b := range c.backends {
+	for i, b := range c.Backends() {
 		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
 		gauge(seenDesc, float64(b.Cache.Seen()), id)
 		if sized, ok := storage.As[storage.Sized](b); ok {
@@ -155,8 +160,8 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(usedDesc, float64(used), id)
 		}
 	}
-	for e := range c.table.now.Load().stored {
-		r := e.store.Objects().Stats()
+	for e := range c.Table().Now().Stored {
+		r := e.Store.Objects().Stats()
 		for why, n := range r.StoreReads {
 			if n > 0 {
 				ch <- prometheus.MustNewConstMetric(storeReadsDesc, prometheus.CounterValue, float64(n), r.Name, cache.Reason(why).String())
@@ -171,10 +176,10 @@ func (c *cacheCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(windowDesc, float64(r.Window), e.Name.Group, e.Name.Resource)
 		gauge(versionDesc, float64(r.Last), e.Name.Group, e.Name.Resource)
 	}
-	if folder, ok := storage.As[storage.Reviewer](c.backends.Main()); ok {
+	if folder, ok := storage.As[storage.Reviewer](c.Backends().Main()); ok {
 		gauge(filesDesc, float64(folder.Refused()))
 	}
-	if bounded, ok := storage.As[storage.Bounded](c.backends.Main()); ok {
+	if bounded, ok := storage.As[storage.Bounded](c.Backends().Main()); ok {
 		if free, known := bounded.Free(); known {
 			gauge(freeDesc, float64(free))
 		}

@@ -83,7 +83,7 @@ func followed[T meta.Object](gr meta.GroupResource, version meta.GroupVersion, c
 		for ev, err := range all.Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
 			switch {
 			case err != nil:
-				s.log.Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
+				s.Log().Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
 					zap.String("resource", gr.String()), zap.Error(err))
 			case ev.Type == client.Bookmark:
 				synced()

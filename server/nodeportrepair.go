@@ -35,7 +35,7 @@ const leakRounds = 3
 func (s *Server) nodePortRepair() *repair {
 	const name = "portallocator-repair-controller"
 	log := s.loopLog(name)
-	r := &portRepair{client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, name, log), log: log}
+	r := &portRepair{client: s.client, ports: s.addresses.nodePorts, events: controller.NewRecorder(s.client, name, log), log: log}
 	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }
 

@@ -41,7 +41,7 @@ func newPortServer(t *testing.T) *portServer {
 	p := &portServer{Server: s, t: t, logs: logs}
 	p.services = client.For[*corev1.Service](s.client, corev1.GroupVersion.WithResource("services")).In("ns")
 	p.repairs = &portRepair{
-		client: s.client, ports: s.nodePorts, events: controller.NewRecorder(s.client, "test", zap.NewNop()), log: zap.New(core),
+		client: s.client, ports: s.addresses.nodePorts, events: controller.NewRecorder(s.client, "test", zap.NewNop()), log: zap.New(core),
 	}
 	p.repair()
 	return p
@@ -57,7 +57,7 @@ func (p *portServer) repair() {
 // taken are the ports that are taken by the record.
 func (p *portServer) taken() []int {
 	p.t.Helper()
-	s, _, err := p.nodePorts.Load(p.t.Context())
+	s, _, err := p.addresses.nodePorts.Load(p.t.Context())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (p *portServer) wantTaken(want ...int) {
 // change has the record changed by somebody else.
 func (p *portServer) change(f func(s *ports.Set) error) {
 	p.t.Helper()
-	if err := p.nodePorts.Change(p.t.Context(), f); err != nil {
+	if err := p.addresses.nodePorts.Change(p.t.Context(), f); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -356,7 +356,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 	p.create(service("hidden", corev1.ServiceTypeNodePort, 30001))
 	p.create(service("kept", corev1.ServiceTypeNodePort, 30002))
 	const key = "/registry/services/specs/ns/hidden"
-	if _, err := p.resources.backends.Main().Put(t.Context(), key, []byte(`{"kind":"Strange","apiVersion":"v7"}`), storage.Pre{}, 0); err != nil {
+	if _, err := p.Backends().Main().Put(t.Context(), key, []byte(`{"kind":"Strange","apiVersion":"v7"}`), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	p.change(func(s *ports.Set) error { s.Release(30002); return nil })
@@ -364,7 +364,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 		p.repair()
 	}
 	p.wantTaken(30001, 30002)
-	if _, err := p.resources.backends.Main().Delete(t.Context(), key, storage.Pre{}); err != nil {
+	if _, err := p.Backends().Main().Delete(t.Context(), key, storage.Pre{}); err != nil {
 		t.Fatal(err)
 	}
 	for range leakRounds {
@@ -399,7 +399,7 @@ func TestNodePortsOfAnotherRange(t *testing.T) {
 	p.create(service("out", corev1.ServiceTypeNodePort, 30020))
 	p.change(func(s *ports.Set) error { return s.Take(30006) }) // nobody's, and of both ranges
 	next := ports.New(ports.Span{Base: 30000, Size: 10})
-	if err := p.openNodePorts(next); err != nil {
+	if err := openNodePorts(p.Resources, next); err != nil {
 		t.Fatal(err)
 	}
 	p.repairs.ports = next

@@ -12,10 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // newOpenAPI describes all that the servers of the chain serve.
-func newOpenAPI(core *GenericServer, s *scheme.Scheme, codecs *codec.Factory, c *completed) *router.OpenAPI {
+func newOpenAPI(core *generic.Server, s *scheme.Scheme, codecs *codec.Factory, c *completed) *router.OpenAPI {
 	kinds := sync.OnceValue(s.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
 	return router.NewOpenAPI(info, codecs, core.Discovery, describedPaths(c)...)
@@ -47,7 +48,7 @@ func describedPaths(c *completed) []openapi.Document {
 }
 
 // installOpenAPI serves the documents of OpenAPI.
-func installOpenAPI(core *GenericServer, schemas *router.OpenAPI) error {
+func installOpenAPI(core *generic.Server, schemas *router.OpenAPI) error {
 	if err := core.Paths.Handle("/openapi/v2", http.HandlerFunc(schemas.ServeV2)); err != nil {
 		return err
 	}

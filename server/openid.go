@@ -22,7 +22,7 @@ func (s *Server) addIssuerPaths(c completed) error {
 	sa, keys := c.Authentication.ServiceAccounts, s.identity.accounts.keys
 	issuer := sa.Issuers[0]
 	if err := authn.CheckIssuer(issuer); err != nil {
-		s.log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
+		s.Log().Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
 	err := s.Core.Paths.Handle(authn.KeysPath, produces(keySetType, answered(func(w http.ResponseWriter, _ *http.Request) error {

@@ -83,7 +83,9 @@ func (c *StorageConfig) others() (list []*override) {
 		for _, before := range list {
 			before.keeps = slices.DeleteFunc(before.keeps, func(gr meta.GroupResource) bool { return gr == o.Resource })
 		}
-		other.keeps = append(other.keeps, o.Resource)
+		if o.Resource != customResourceDefinitions { // which are always where all others are
+			other.keeps = append(other.keeps, o.Resource)
+		}
 	}
 	return list
 }

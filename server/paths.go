@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // KubernetesVersion is the release whose API the server speaks.
@@ -25,7 +26,7 @@ const KubernetesVersion = "v1.36.3"
 var Version = "dev"
 
 // installPaths serves what is no API resource: version, index, metrics, schemas. Health and profiles have files of their own.
-func installPaths(core *GenericServer, schemas *router.OpenAPI, metrics prometheus.Gatherer, version meta.VersionInfo) error {
+func installPaths(core *generic.Server, schemas *router.OpenAPI, metrics prometheus.Gatherer, version meta.VersionInfo) error {
 	versions, index := produces("application/json", versionHandler(version)), indexHandler(core)
 	return errors.Join(
 		core.Paths.Handle("/version", versions),
@@ -92,7 +93,7 @@ func onlyAt(path string, h http.Handler) http.Handler {
 func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
 		Major: "1", Minor: "36",
-		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: strconv.Itoa(defaultCompatible),
+		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: strconv.Itoa(generic.DefaultCompatible),
 		GitVersion: version, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
@@ -123,7 +124,7 @@ func versionHandler(version meta.VersionInfo) http.Handler {
 }
 
 // indexHandler lists the paths that a server knows.
-func indexHandler(core *GenericServer) http.Handler {
+func indexHandler(core *generic.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		paths := append(core.Paths.Paths(), core.Discovery.Paths()...)
 		paths = append(paths, "/apis/") // which kube-apiserver lists as well

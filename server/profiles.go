@@ -63,11 +63,11 @@ func (s *Server) serveProfiles(path string) error {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(s.log)}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(s.Log())}
 	s.Go(func(ctx context.Context) {
 		defer context.AfterFunc(ctx, func() { srv.Close() })()
 		if err := srv.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("profiles are no longer served on their socket", zap.String("path", path), zap.Error(err))
+			s.Log().Error("profiles are no longer served on their socket", zap.String("path", path), zap.Error(err))
 		}
 	})
 	return nil

@@ -32,7 +32,7 @@ func (s *Server) addReadHooks(byRoles bool) error {
 // storesAnswer returns when every store has answered. Then every resource can be read, by its cache
 // or, while that is being loaded, from its store.
 func storesAnswer(ctx context.Context, s *Server) error {
-	for _, b := range s.backends {
+	for _, b := range s.Backends() {
 		s.untilDone(ctx, "a store does not answer yet", func() error {
 			_, err := b.Revision(ctx)
 			return err
@@ -61,7 +61,7 @@ func (s *Server) untilDone(ctx context.Context, failed string, f func() error) {
 			return
 		}
 		if first {
-			s.log.Log(backing.Severity(err), failed, zap.Error(err))
+			s.Log().Log(backing.Severity(err), failed, zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

@@ -23,6 +23,7 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -35,24 +36,36 @@ type Server struct {
 	// Metrics is the registry behind /metrics.
 	Metrics *prometheus.Registry
 
-	*resources
+	*generic.Resources
+	links
+	addresses *addresses
+	handler   http.Handler
+	client    *client.Client
+	identity  *identity
+	listeners *connections.Listeners
+	life      *life
+}
+
+// links are what the first and the last link of the chain know.
+type links struct {
 	definitions *definitions
-	behind      *aggregator // knows the servers behind this one
-	handler     http.Handler
-	client      *client.Client
-	identity    *identity
-	listeners   *connections.Listeners
-	life        *life
+	behind      *aggregator // the servers behind this one
+}
+
+// addresses are what services are given, and who else gives it.
+type addresses struct {
+	nodePorts *ports.Allocator
+	peers     *peers // the other servers on the store
 }
 
 // Chain is the delegation chain: what one link does not know is the next one's.
 type Chain struct {
 	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that these name.
-	Aggregator *GenericServer
+	Aggregator *generic.Server
 	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
-	Core *GenericServer
+	Core *generic.Server
 	// Extensions comes last, and serves custom resources and their definitions.
-	Extensions *GenericServer
+	Extensions *generic.Server
 }
 
 // New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
@@ -86,11 +99,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // while the types are compiled and the resources declared: a store of files waits for these to know what its files are. If
 // it fails it leaves nothing open.
 func build(ctx context.Context, c completed) (*Server, error) {
-	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), newTable(c.Storage.Prefix+"/")
+	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), generic.NewTable(c.Storage.Prefix+"/")
 	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
-	store := c.newStore(table, metrics.store, encryption, table.accepting(declared))
+	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
 	var opening sync.WaitGroup
 	var identity *identity
 	var storeErr, identityErr error
@@ -130,7 +143,6 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	if roles != nil {
 		d.access.roles = roles
 	}
-	d.resources.files, _ = storage.As[storage.Reviewer](store)
 	d.aggregator.certificate, d.aggregator.places = identity.proxy, inflight
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
@@ -149,7 +161,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		GoawayChance:   c.Serving.HTTP.GoawayChance,
 	}.Steps()...)
 	d.schemas.Made = d.life.crowd.Burst
-	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, d.resources)
+	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(identity.tlsConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
@@ -157,7 +169,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
-		resources: d.resources, definitions: d.definitions, behind: d.aggregator,
+		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
 		handler: handler, client: client, identity: identity,
 		listeners: listeners,
 		life:      d.life,
@@ -178,26 +190,27 @@ func build(ctx context.Context, c completed) (*Server, error) {
 type declaration struct {
 	scheme           *scheme.Scheme
 	codecs           *codec.Factory
-	core, extensions *GenericServer
+	core, extensions *generic.Server
 	aggregator       *aggregator
 	definitions      *definitions
 	life             *life
 	access           *access
 	schemas          *router.OpenAPI
-	resources        *resources
+	resources        *generic.Resources
+	addresses        *addresses
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
-func declare(c completed, t *table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
+func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New(), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
-	nodePorts, others := ports.New(span), new(peers)
+	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
 	all := c.groups(surroundings{
-		stores: Stores{t}, nodePorts: nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access), peers: others,
+		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access), peers: d.addresses.peers,
 	})
 	for i := range all {
-		all[i].register(d.scheme)
+		all[i].Register(d.scheme)
 	}
 	if c.API.Core {
 		d.scheme.AddOptions(api.Others()...)
@@ -214,22 +227,22 @@ func declare(c completed, t *table, m *metrics, store *backing.Store, reg *prome
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
-	d.extensions = NewGenericServer("extensions", cfg, discovery, nil)
-	d.core = NewGenericServer("core", cfg, discovery, d.extensions)
+	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
+	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), Stores{t}, d.access)
+	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
-	d.resources = &resources{
-		Stores: Stores{t}, metrics: m, log: c.Log, work: d.life.work, longest: c.Limits.longest(), peers: others,
-		compatible: minor,
-	}
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.root, Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
-	d.resources.backends = backing.NewBackends(store, common, m.unreadable, c.Log)
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, NewGenericServer("aggregator", cfg, discovery, d.core))
+	d.resources = generic.NewResources(generic.Needs{
+		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
+		Reviews:    func() storage.Reviewer { r, _ := storage.As[storage.Reviewer](store); return r },
+		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
+	})
+	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
 	d.aggregator.ends = d.life.controllers.ctx
-	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve)
+	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve, m, d.life.work, c.Log)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
@@ -258,29 +271,29 @@ func declare(c completed, t *table, m *metrics, store *backing.Store, reg *prome
 		}
 	}
 	warnOfNamespaces(groups, t, c.Log)
-	return d, d.resources.openNodePorts(nodePorts)
+	return d, openNodePorts(d.resources, d.addresses.nodePorts)
 }
 
 // close ends what a server that is not made has begun.
 func (d *declaration) close() {
 	if d != nil {
-		d.resources.table.close()
+		d.resources.Table().Close()
 		d.life.work.stop()
-		d.resources.backends.CloseCaches()
+		d.resources.Backends().CloseCaches()
 	}
 }
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
 	if c.Storage.CompactionInterval > 0 {
-		for _, b := range s.backends {
+		for _, b := range s.Backends() {
 			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-				s.log.Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
+				s.Log().Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
 			}}
 			s.Go(compactor.Run)
 		}
 	}
-	if e := s.backends.Main().Encryption(); e.Follows() {
+	if e := s.Backends().Main().Encryption(); e.Follows() {
 		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
 			return nil
@@ -337,4 +350,4 @@ func newInFlight(c LimitsConfig) *filters.InFlight {
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Log is the server's log.
-func (s *Server) Log() *zap.Logger { return s.log }
+func (s *Server) Log() *zap.Logger { return s.life.health.log }

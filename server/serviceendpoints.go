@@ -43,7 +43,7 @@ type slicesRead struct {
 
 // resolve finds the address of some endpoint of a service that is ready, of the service's first family if there are such.
 func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (string, error) {
-	svc, number, err := r.service(ctx, to)
+	svc, number, err := serviceOf(ctx, r.Stores, to)
 	if err != nil {
 		return "", err
 	}

@@ -72,7 +72,7 @@ func (s *Server) runRepair(ctx context.Context, r *repair) bool {
 	again, err := r.pass(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
+			s.Log().Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
 		}
 		return false
 	}

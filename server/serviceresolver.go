@@ -15,17 +15,17 @@ import (
 )
 
 // resolver returns what finds the addresses of services, by their endpoints or not.
-func (s Stores) resolver(byEndpoints bool) callout.Resolver {
+func resolverOf(s Stores, byEndpoints bool) callout.Resolver {
 	if byEndpoints {
 		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
 	}
-	return s.resolveService
+	return func(ctx context.Context, to callout.Service) (string, error) { return resolveService(ctx, s, to) }
 }
 
 // resolveService finds the address of a service as kube-apiserver does unless it is told otherwise: its cluster IP, which the
 // machine has to route, or the name that it stands for.
-func (s Stores) resolveService(ctx context.Context, to callout.Service) (string, error) {
-	svc, port, err := s.service(ctx, to)
+func resolveService(ctx context.Context, s Stores, to callout.Service) (string, error) {
+	svc, port, err := serviceOf(ctx, s, to)
 	if err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (s Stores) resolveService(ctx context.Context, to callout.Service) (string,
 }
 
 // service returns a service and the number of the port that is meant.
-func (s Stores) service(ctx context.Context, to callout.Service) (*corev1.Service, int, error) {
+func serviceOf(ctx context.Context, s Stores, to callout.Service) (*corev1.Service, int, error) {
 	all, err := registry.ViewOf[*corev1.Service](s.Store(services))
 	if err != nil {
 		return nil, 0, err

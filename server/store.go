@@ -3,10 +3,13 @@ package server
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
 	"github.com/coracle-project/coracle/storage/etcd"
@@ -16,7 +19,7 @@ import (
 
 // newStore makes the store that the configuration describes, which is not open yet. accept judges
 // files that are found in a store of files; nil takes them as they are.
-func (c *completed) newStore(t *table, m *backing.Metrics, e *backing.Encryption, accept acceptor) *backing.Store {
+func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption, accept acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
 	cfg.Place = c.place(c.Storage, accept)
 	for _, other := range c.Storage.others() {
@@ -75,4 +78,14 @@ func warnings(log *zap.Logger) *zap.Logger {
 		return log // it is that quiet already
 	}
 	return log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
+}
+
+// compatible returns the minor release that a StorageConfig names.
+func (c *StorageConfig) compatible() (minor int, err error) {
+	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
+	minor, err = strconv.Atoi(number)
+	if !of1 || err != nil || minor < generic.OldestCompatible || minor > generic.NewestCompatible {
+		return 0, fmt.Errorf("minimum compatibility version %q is not between 1.%d and 1.%d", c.MinCompatibility, generic.OldestCompatible, generic.NewestCompatible)
+	}
+	return minor, nil
 }

@@ -48,7 +48,7 @@ func (s *Server) addSystemObjects() error {
 				if meta.IsNotFound(err) { // its namespace is about to come
 					pause = 10 * time.Millisecond
 				} else {
-					s.log.Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
+					s.Log().Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
 				}
 				select {
 				case <-ctx.Done():
@@ -115,13 +115,13 @@ func addMissing[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVer
 		if _, err := objects.Create(ctx, obj, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
 			return err
 		}
-		s.log.Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
+		s.Log().Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
 	}
 	return nil
 }
 
 func (s *Server) flowKeeper() *flows.Keeper {
-	return &flows.Keeper{Client: s.client, Log: s.log.Named("flows")}
+	return &flows.Keeper{Client: s.client, Log: s.Log().Named("flows")}
 }
 
 func addFlows(ctx context.Context, s *Server) error { return s.flowKeeper().Ensure(ctx) }
@@ -141,7 +141,7 @@ func (s *Server) addFlowStatus() error {
 			case <-ctx.Done():
 				return
 			}
-			log := s.log.Named("flows")
+			log := s.Log().Named("flows")
 			in := controller.NewInformers(ctx, s.client, log)
 			(&flows.Dangling{Informers: in, Log: log}).Run(ctx)
 			in.Wait()

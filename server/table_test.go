@@ -1,16 +1,13 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/backing"
 )
 
 // tableServer serves Kubernetes' groups, and config maps as widgets.test.io, which other.io shares.
@@ -68,14 +65,14 @@ func TestTableOfKey(t *testing.T) {
 		"/registry//pods/ns/a":              "",
 	} {
 		got := ""
-		e := s.table.ofKey(key)
+		e := s.Table().OfKey(key)
 		if e != nil {
 			got = e.Name.String()
 		}
 		if got != want {
 			t.Errorf("ofKey(%q): got %q, want %q", key, got, want)
 		}
-		if n := testing.AllocsPerRun(100, func() { s.table.ofKey(key) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { s.Table().OfKey(key) }); n > 0 {
 			t.Errorf("ofKey(%q): got %v allocs, want 0", key, n)
 		}
 	}
@@ -85,7 +82,7 @@ func TestTableOfKey(t *testing.T) {
 func TestTableNames(t *testing.T) {
 	s := tableServer(t)
 	own, other := meta.GroupResource{Group: "test.io", Resource: "widgets"}, meta.GroupResource{Group: "other.io", Resource: "widgets"}
-	if a, b := s.table.find(own), s.table.find(other); a == nil || b == nil || a.entry != b.entry || a.Backend != s.backends.Main() {
+	if a, b := s.Table().Find(own), s.Table().Find(other); a == nil || b == nil || a.Entry != b.Entry || a.Backend != s.Backends().Main() {
 		t.Errorf("two names: got %+v and %+v, want one entry", a, b)
 	}
 	for _, tt := range []struct{ kind, want string }{{"test.io", "widgets.test.io"}, {"other.io", "widgets.other.io"}, {"", "configmaps"}} {
@@ -107,7 +104,7 @@ func TestTableNames(t *testing.T) {
 	} else {
 		<-gone
 	}
-	if _, ok := s.ResourceOf(meta.GroupKind{Group: "other.io", Kind: "ConfigMap"}); ok || s.Store(other) != nil || s.table.ofKey("/registry/test.io/widgets/ns/a") != nil {
+	if _, ok := s.ResourceOf(meta.GroupKind{Group: "other.io", Kind: "ConfigMap"}); ok || s.Store(other) != nil || s.Table().OfKey("/registry/test.io/widgets/ns/a") != nil {
 		t.Error("Remove of the first name leaves something behind")
 	}
 }
@@ -144,51 +141,5 @@ func TestTableKinds(t *testing.T) {
 		if err := step.do(); err != nil || resource() != step.want {
 			t.Errorf("step %d: %v, got %q, want %q", i, err, resource(), step.want)
 		}
-	}
-}
-
-func TestVersionPriority(t *testing.T) {
-	for _, tt := range []struct {
-		versions []string
-		custom   bool
-		want     string
-	}{
-		{[]string{"v2", "v1", "v1beta1"}, false, "[15 15 15]"}, // discovery has them in this order anyway
-		{[]string{"v2", "v1", "v1beta1"}, true, "[100 100 100]"},
-		{[]string{"v1", "v2"}, false, "[17 16]"},
-		{[]string{"v1beta1", "v1", "v1alpha1"}, false, "[18 17 16]"},
-	} {
-		var versions []*kind.Version
-		for _, v := range tt.versions {
-			versions = append(versions, &kind.Version{GVK: meta.GroupVersionKind{Group: "g", Version: v, Kind: "Thing"}})
-		}
-		got := make([]int, len(versions))
-		for i := range versions {
-			got[i] = versionPriority(versions, i, tt.custom)
-		}
-		if fmt.Sprint(got) != tt.want {
-			t.Errorf("%v: got %v, want %s", tt.versions, got, tt.want)
-		}
-	}
-}
-
-// BenchmarkOfKey is paid on every operation on the store.
-func BenchmarkOfKey(b *testing.B) {
-	for _, n := range []int{10, 600} {
-		t := newTable("/registry/")
-		state := t.now.Load().clone()
-		for i := range n {
-			prefix := fmt.Sprintf("/registry/group%d.io/things/", i)
-			state.entries[prefix] = &entry{Record: backing.Record{Prefix: prefix}}
-		}
-		t.now.Store(state)
-		b.Run(fmt.Sprintf("resources=%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if t.ofKey("/registry/group7.io/things/namespace/name") == nil {
-					b.Fatal("not found")
-				}
-			}
-		})
 	}
 }

@@ -1,124 +1,14 @@
-package server
+package generic
 
 import (
 	"fmt"
 	"slices"
 
-	"go.uber.org/zap"
-
-	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
-	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
-	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// Group is an API group to serve: its types and its resources. The versions and their order come from the scheme; a
-// resource is served in each version in which its kind is registered.
-type Group struct {
-	Name string
-	// Priority orders groups in discovery, highest first. Versions follow the order of their kinds.
-	Priority int
-	// AddToScheme registers the group's types, defaults and conversions. New calls it.
-	AddToScheme func(*scheme.Scheme)
-	Resources   []registry.Resource
-	// Actions are resources without a store, which are only created: reviews.
-	Actions []registry.Actions
-	// Observed are resources without a store, which are only read: component statuses.
-	Observed []registry.Observed
-	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
-	// and kind: the same objects in one store.
-	Shared []meta.GroupResource
-
-	// builtIn groups come with this package, whose tests find what is wrong with their kinds: these are compiled when they are
-	// first used.
-	builtIn bool
-	// chosen says what of the group is served; nil: everything.
-	chosen func(meta.GroupVersionResource) bool
-}
-
-// names are the names of all resources of the group.
-func (g *Group) names() (names []meta.GroupResource) {
-	for _, res := range g.Resources {
-		names = append(names, res.GroupResource)
-	}
-	for _, a := range g.Actions {
-		names = append(names, a.GroupResource)
-	}
-	for _, seen := range g.Observed {
-		names = append(names, seen.GroupResource)
-	}
-	for _, other := range g.Shared {
-		names = append(names, meta.GroupResource{Group: g.Name, Resource: other.Resource})
-	}
-	return names
-}
-
-// groups are all that may be served: Kubernetes' own, if they are wanted, else those of them that
-// authorization needs, and the configured ones.
-func (c *completed) groups(around surroundings) []Group {
-	groups := coreGroups(c.API, around)
-	if !c.API.Core {
-		groups = slices.DeleteFunc(groups, func(g Group) bool {
-			configured := slices.ContainsFunc(c.API.Groups, func(own Group) bool { return own.Name == g.Name })
-			return configured || !c.needs(g.Name)
-		})
-	}
-	for i := range groups {
-		groups[i].builtIn = true
-	}
-	return append(groups, c.API.Groups...)
-}
-
-// needs reports whether a server that does not serve Kubernetes' own groups serves this one of them
-// all the same: roles, if they decide, and the reviews that tell a client who it is and what it may
-// do, if anybody decides.
-func (c *completed) needs(group string) bool {
-	switch group {
-	case rbacv1.GroupVersion.Group:
-		return c.decides(AuthorizeByRoles)
-	case authenticationv1.GroupVersion.Group, authorizationv1.GroupVersion.Group:
-		return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type != AuthorizeAlways })
-	}
-	return false
-}
-
-// warnOfNamespaces says in the log that objects are in namespaces of which there are none: nobody
-// looks whether a namespace exists, and what is in one does not go with it.
-func warnOfNamespaces(groups []Group, t *table, log *zap.Logger) {
-	namespaced := func(g Group) bool {
-		return slices.ContainsFunc(g.Resources, func(r registry.Resource) bool { return r.Namespaced })
-	}
-	if t.find(meta.GroupResource{Resource: "namespaces"}) == nil && slices.ContainsFunc(groups, namespaced) {
-		log.Warn("there are no namespaces here: objects are stored in any namespace that a client names; API.Core serves namespaces")
-	}
-}
-
-// register adds the kinds of the group to a scheme.
-func (g *Group) register(s *scheme.Scheme) {
-	if g.builtIn {
-		s.AddLazy(g.AddToScheme)
-		return
-	}
-	g.AddToScheme(s)
-}
-
-// versionPriority is the place of the i-th of a kind's versions in discovery, as it is registered. The order of a kind needs another one only
-// where it is not that of all groups.
-func versionPriority(versions []*kind.Version, i int, custom bool) int {
-	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
-	switch {
-	case custom:
-		return customVersionPriority
-	case usual:
-		return int(registeredPriority(versions[i].GVK.GroupVersion()))
-	}
-	return usualVersionPriority + len(versions) - i
-}
 
 // routes offers a store and its subresources to the router in one version.
 func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource, error) {

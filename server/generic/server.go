@@ -1,4 +1,4 @@
-package server
+package generic
 
 import (
 	"net/http"
@@ -8,12 +8,12 @@ import (
 	"github.com/coracle-project/coracle/router"
 )
 
-// GenericServer is one link of the delegation chain: a director with its REST router and prefix mux. What it does not
+// Server is one link of the delegation chain: a director with its REST router and prefix mux. What it does not
 // know goes to the next one. It can be used alone. Resources and paths may come and go while it serves.
 //
 // The links of a chain share one Discovery, so that each shows, and makes documents of, what all of them serve. The
 // resources of a group version may be spread over several links.
-type GenericServer struct {
+type Server struct {
 	Name      string
 	REST      *router.RESTRouter
 	Discovery *router.Discovery
@@ -23,10 +23,10 @@ type GenericServer struct {
 	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewGenericServer returns a server that knows nothing yet. discovery is that of the chain. next may be nil: the end of
+// NewServer returns a server that knows nothing yet. discovery is that of the chain. next may be nil: the end of
 // the chain.
-func NewGenericServer(name string, cfg *router.Config, discovery *router.Discovery, next *GenericServer) *GenericServer {
-	g := &GenericServer{
+func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next *Server) *Server {
+	g := &Server{
 		Name:      name,
 		REST:      router.NewRESTRouter(cfg),
 		Discovery: discovery,
@@ -39,21 +39,28 @@ func NewGenericServer(name string, cfg *router.Config, discovery *router.Discove
 	return g
 }
 
+// Next is what answers requests that this server does not know.
+func (g *Server) Next() http.Handler { return g.director.Next }
+
+// Then has next answer the requests that this server does not know. It must be called before the
+// server serves.
+func (g *Server) Then(next http.Handler) { g.director.Next = next }
+
 // ServeHTTP answers a request that has come through the filters.
-func (g *GenericServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }
+func (g *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }
 
 // Install serves resources, beside those that are there; what has the name of one takes its place. They are in discovery
 // when they are served.
-func (g *GenericServer) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
+func (g *Server) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
 
 // Remove ends resources, subresources with their resource. They are not in discovery any more when they end.
-func (g *GenericServer) Remove(versions ...router.GroupVersion) router.Retired {
+func (g *Server) Remove(versions ...router.GroupVersion) router.Retired {
 	return g.Replace(versions, nil)
 }
 
 // Replace is Remove and Install with no moment in between: a request sees the old resources or the new ones. A resource
 // in both is always there, and discovery shows the old one until the new one is served.
-func (g *GenericServer) Replace(old, with []router.GroupVersion) router.Retired {
+func (g *Server) Replace(old, with []router.GroupVersion) router.Retired {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.Discovery.Change(missing(old, with), nil)

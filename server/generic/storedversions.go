@@ -1,10 +1,7 @@
-package server
+package generic
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
@@ -12,15 +9,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The minor releases of Kubernetes 1 that StorageConfig.MinCompatibility may name.
+// The minor releases of Kubernetes 1 whose servers may have to read what is stored here.
 const (
-	oldestCompatible  = 33
-	defaultCompatible = 35
-	newestCompatible  = 36
+	OldestCompatible  = 33
+	DefaultCompatible = 35
+	NewestCompatible  = 36
 )
 
 // introduced has the minor release of Kubernetes that was the first to know a version of a kind. It
-// lists the versions that oldestCompatible does not know; a server older than the release cannot
+// lists the versions that OldestCompatible does not know; a server older than the release cannot
 // read objects in them.
 var introduced = map[meta.GroupVersionKind]int{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:             36,
@@ -32,16 +29,6 @@ var introduced = map[meta.GroupVersionKind]int{
 	{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"}:                            34,
 	{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceSlice"}:                                    34,
 	{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttributesClass"}:                             34,
-}
-
-// compatible returns the minor release that a StorageConfig names.
-func (c *StorageConfig) compatible() (minor int, err error) {
-	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
-	minor, err = strconv.Atoi(number)
-	if !of1 || err != nil || minor < oldestCompatible || minor > newestCompatible {
-		return 0, fmt.Errorf("minimum compatibility version %q is not between 1.%d and 1.%d", c.MinCompatibility, oldestCompatible, newestCompatible)
-	}
-	return minor, nil
 }
 
 // storedVersion returns the version in which a resource of Kubernetes is stored, so that servers of

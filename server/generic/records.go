@@ -1,4 +1,4 @@
-package server
+package generic
 
 import (
 	"github.com/coracle-project/coracle/registry"
@@ -6,10 +6,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// recordsOf returns the records of a kind of the core group under a prefix of keys below that of all, which are encrypted and
+// RecordsOf returns the records of a kind of the core group under a prefix of keys below that of all, which are encrypted and
 // measured as name.
-func recordsOf[T meta.Object](s *resources, kind, name, prefix string) (registry.Records[T], error) {
-	b := s.backends.Main()
+func RecordsOf[T meta.Object](s *Resources, kind, name, prefix string) (registry.Records[T], error) {
+	b := s.needs.Backends.Main()
 	prefix = s.table.root + prefix
 	records, err := registry.RecordsOf[T](b.Registry, b.Store, corev1.GroupVersion.WithKind(kind).GroupKind(), prefix)
 	if err != nil {
@@ -17,6 +17,6 @@ func recordsOf[T meta.Object](s *resources, kind, name, prefix string) (registry
 	}
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
-	s.table.set(s.table.now.Load().withRecords(&entry{Record: b.NewRecord(meta.GroupResource{Resource: name}, prefix)}))
+	s.table.set(s.table.Now().withRecords(&Entry{Record: b.NewRecord(meta.GroupResource{Resource: name}, prefix)}))
 	return records, nil
 }

@@ -1,4 +1,4 @@
-package server
+package generic
 
 import (
 	"context"
@@ -24,11 +24,11 @@ func (conflict) Get(context.Context, string, string, string) (request.Encoded, e
 	return nil, meta.NewConflict(meta.GroupResource{}, "a", fmt.Errorf("served"))
 }
 
-// TestGenericServerOrder installs and removes groups under the eyes of a client that acts at once on what discovery says:
+// TestServerOrder installs and removes groups under the eyes of a client that acts at once on what discovery says:
 // what is shown is served.
-func TestGenericServerOrder(t *testing.T) {
+func TestServerOrder(t *testing.T) {
 	codecs := codec.NewFactory(scheme.New())
-	g := NewGenericServer("one", &router.Config{Codecs: codecs}, router.NewDiscovery(codecs), nil)
+	g := NewServer("one", &router.Config{Codecs: codecs}, router.NewDiscovery(codecs), nil)
 	served := func(r *request.Info, path string) bool {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest("GET", path, nil)
@@ -75,7 +75,7 @@ func TestGenericServerOrder(t *testing.T) {
 }
 
 // knows reports whether the group that a path is inside of is there.
-func knows(g *GenericServer, path string, info *request.Info) bool {
+func knows(g *Server, path string, info *request.Info) bool {
 	_, known := g.Discovery.GroupOf(path, info)
 	return known
 }
