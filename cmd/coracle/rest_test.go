@@ -6,7 +6,7 @@ import (
 )
 
 // TestRests says when memory is given back: once after each burst, in the first minute in which
-// little is allocated.
+// little is allocated, and once more in the sixth in a row.
 func TestRests(t *testing.T) {
 	var r rests
 	for i, minute := range []struct {
@@ -22,6 +22,24 @@ func TestRests(t *testing.T) {
 		{9 << 20, false}, // not yet at rest
 		{8 << 20, true},
 		{0, false},
+		{0, false},
+		{0, false},
+		{9 << 20, false}, // the long rest begins anew
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, true},
+		{8 << 20, false}, // not a third time
+		{8 << 20, false},
+		{8 << 20, true}, // as much as a burst, and nothing longer has held it
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
+		{1 << 20, false},
 	} {
 		if due := r.due(r.last + minute.allocated); due != minute.due {
 			t.Errorf("minute %d: got %v, want %v", i, due, minute.due)

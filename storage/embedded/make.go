@@ -31,6 +31,7 @@ func (r *room) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.look()
+			r.store.member.trim.atRest()
 			if !time.Now().Before(r.retry) {
 				r.defragment(ctx)
 			}

@@ -28,6 +28,7 @@ type trimmer struct {
 	path string
 	busy sync.Mutex   // held while the mapping is let go of, or may change
 	base atomic.Int64 // bytes of mapped files after the last trim
+	seen int64        // at the last call of atRest
 }
 
 // newTrimmer trims the mapping of the file at path, where none need be yet.
@@ -42,6 +43,16 @@ func (t *trimmer) look() {
 	if mappedResident()-t.base.Load() > trimThreshold {
 		t.trim()
 	}
+}
+
+// atRest trims whatever has become resident since the last trim, if nothing has since the last call.
+// It is for one goroutine, which calls it from time to time.
+func (t *trimmer) atRest() {
+	now := mappedResident()
+	if now == t.seen && now > t.base.Load() {
+		t.trim()
+	}
+	t.seen = now
 }
 
 // without runs fn, which may change the mapping, while nothing is trimmed.
