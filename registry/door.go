@@ -232,7 +232,7 @@ func (w *write) project(ctx context.Context) error {
 	}
 	m := w.obj.GetObjectMeta()
 	var err error
-	m.ManagedFields, err = o.scale.Into(m.ManagedFields, shown.GetObjectMeta().ManagedFields)
+	m.ManagedFields, err = o.scale.Into(ctx, m.ManagedFields, shown.GetObjectMeta().ManagedFields)
 	return err
 }
 

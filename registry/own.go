@@ -105,33 +105,34 @@ func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manag
 const maxOwned = 3 << 19
 
 // own records in hub who owns the fields of obj, which is complete, the same in the version of the request, and made of current. An
-// object whose owners cannot be told has none.
-func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) {
+// object whose owners cannot be told has none. The error is that of ctx.
+func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) error {
 	o := w.owner()
 	if o == nil {
-		return
+		return nil
 	}
 	m := hub.GetObjectMeta()
 	sent := m.ManagedFields
 	m.ManagedFields = nil
 	if w.disowned {
-		return
+		return nil
 	}
 	live, err := w.live(ctx, o, current)
 	if err != nil {
-		return
+		return ctx.Err()
 	}
 	if !o.Custom { // conversions of Go types complete objects: what it comes back as, as in Kubernetes
 		obj = hub
 	}
 	tree, err := encodeTree(ctx, w.s.kind, obj, o.Kind)
 	if err != nil || len(tree) > maxOwned {
-		return
+		return ctx.Err()
 	}
-	entries, err := o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
-	if err == nil {
-		m.ManagedFields = entries
+	m.ManagedFields, err = o.Update(ctx, live, apply.Object{Tree: tree, Managed: sent, Stored: live.Stored}, w.writer())
+	if err != nil {
+		return ctx.Err()
 	}
+	return nil
 }
 
 // current is the state that a change starts from. Through a door with a kind of its own it says who owns what, which nobody sees
@@ -145,7 +146,7 @@ func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded
 	if err != nil {
 		return nil, w.s.namedError(ctx, cur, err)
 	}
-	if entries, err := o.scale.Of(w.old.GetObjectMeta().ManagedFields); err == nil { // else nobody can tell
+	if entries, err := o.scale.Of(ctx, w.old.GetObjectMeta().ManagedFields); err == nil { // else nobody can tell
 		shown.GetObjectMeta().ManagedFields = entries
 	}
 	return w.s.encodeShown(ctx, cur, shown)
@@ -167,7 +168,7 @@ func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (ap
 	}
 	entries, err := w.old.GetObjectMeta().ManagedFields, error(nil)
 	if o.scale != nil {
-		entries, err = o.scale.Of(entries)
+		entries, err = o.scale.Of(ctx, entries)
 	}
 	return apply.Object{Tree: jsontext.RawOf(data), Managed: entries, Stored: true}, err
 }
@@ -219,12 +220,12 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 }
 
 // keepOwners puts the entries back that stood in the metadata before admission, if what it has made of them cannot be read.
-func (w *write) keepOwners(m *meta.ObjectMeta, before []meta.ManagedFieldsEntry) {
+func (w *write) keepOwners(ctx context.Context, m *meta.ObjectMeta, before []meta.ManagedFieldsEntry) {
 	after := m.ManagedFields
 	if len(after) == len(before) && (len(after) == 0 || &after[0] == &before[0]) {
 		return
 	}
-	if err := apply.Decodable(after); err != nil {
+	if err := apply.Decodable(ctx, after); err != nil {
 		m.ManagedFields = before
 		w.attrs.Warn(fmt.Sprintf(".metadata.managedFields was in an invalid state after admission; this could be caused by an "+
 			"outdated mutating admission controller; please fix your requests: %v", err))

@@ -133,7 +133,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	}
 	w.obj = w.attrs.Object
 	m = w.obj.GetObjectMeta()
-	w.keepOwners(m, entries)
+	w.keepOwners(ctx, m, entries)
 	if warning := meta.DropRepeatedOwners(m, true); warning != "" {
 		w.attrs.Warn(warning)
 	}
@@ -180,8 +180,7 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	if err != nil {
 		return nil, err
 	}
-	w.own(ctx, current.Encoded, obj, hub)
-	return hub, nil
+	return hub, w.own(ctx, current.Encoded, obj, hub)
 }
 
 // identify compares the object with the place that it is written to.

@@ -200,12 +200,12 @@ func (p *inProcess) wantOwners(name string) {
 		p.tb.Fatalf("%s cannot be read: %d %s, %v", name, code, body, err)
 	}
 	for _, e := range read.Metadata.ManagedFields {
-		set, err := apply.ParseFields(e.FieldsV1)
+		set, err := apply.ParseFields(nil, e.FieldsV1)
 		if err != nil || e.FieldsType != "FieldsV1" || e.Operation != "Apply" && e.Operation != "Update" {
 			p.tb.Errorf("%s: an owner of %s, by %s: %s, %v", name, e.FieldsType, e.Operation, e.FieldsV1, err)
 			continue
 		}
-		if again := set.AppendFields(nil); string(again) != string(e.FieldsV1) {
+		if again := set.AppendFields(nil, nil); string(again) != string(e.FieldsV1) {
 			p.tb.Errorf("%s: fields %s are written %s", name, e.FieldsV1, again)
 		}
 	}

@@ -66,7 +66,7 @@ func BenchmarkFieldsOf(b *testing.B) {
 			b.Run(fmt.Sprintf("kind=%s/tree=%s", of.kind, laziness.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if fields, err := FieldsOf(laziness.tree, s); err != nil || fields.Empty() {
+					if fields, err := FieldsOf(nil, laziness.tree, s); err != nil || fields.Empty() {
 						b.Fatal(fields, err)
 					}
 				}
@@ -85,7 +85,7 @@ func BenchmarkCompare(b *testing.B) {
 		b.Run("tree="+laziness.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if c, err := Compare(jsontext.RawOf(from), laziness.to, s); err != nil || c.Modified.Empty() {
+				if c, err := Compare(nil, jsontext.RawOf(from), laziness.to, s); err != nil || c.Modified.Empty() {
 					b.Fatal(c, err)
 				}
 			}
@@ -98,7 +98,7 @@ func BenchmarkMerge(b *testing.B) {
 	live, config := jsontext.RawOf(configMap("a")), eager(b, configMap("b"))
 	b.ReportAllocs()
 	for b.Loop() {
-		if out, err := Merge(live, config, s); err != nil || out == nil {
+		if out, err := Merge(nil, live, config, s); err != nil || out == nil {
 			b.Fatal(out, err)
 		}
 	}
@@ -108,23 +108,23 @@ func BenchmarkCheck(b *testing.B) {
 	s := kindSchema(b, "Pod")
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Check(jsontext.Raw(podText), s, false); err != nil {
+		if err := Check(nil, jsontext.Raw(podText), s, false); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkFieldsV1(b *testing.B) {
-	fields, err := FieldsOf(jsontext.Raw(podText), kindSchema(b, "Pod"))
+	fields, err := FieldsOf(nil, jsontext.Raw(podText), kindSchema(b, "Pod"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	text := fields.AppendFields(nil)
+	text := fields.AppendFields(nil, nil)
 	b.Run("do=parse", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			if s, err := ParseFields(text); err != nil || s.Empty() {
+			if s, err := ParseFields(nil, text); err != nil || s.Empty() {
 				b.Fatal(err)
 			}
 		}
@@ -133,7 +133,7 @@ func BenchmarkFieldsV1(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			text = fields.AppendFields(text[:0])
+			text = fields.AppendFields(nil, text[:0])
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package apply
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meter"
+)
 
 // builder makes sets from the inside out. The nodes of a set are pushed between begin and end; sets within it are made in
 // between. The zero builder is ready to use.
@@ -21,14 +25,14 @@ func (b *builder) push(n node) {
 }
 
 // end finishes the set that was begun last. Of nodes of one element join makes one. An empty set is nil.
-func (b *builder) end(start int, join func(a, b node) node) *Set {
+func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set {
 	pushed := b.pushed[start:]
 	if len(pushed) == 0 {
 		return nil
 	}
 	for i := 1; i < len(pushed); i++ {
-		if pushed[i-1].element.compare(pushed[i].element) >= 0 {
-			pushed = tidy(pushed, join)
+		if pushed[i-1].element.compare(m, pushed[i].element) >= 0 {
+			pushed = tidy(m, pushed, join)
 			break
 		}
 	}
@@ -47,11 +51,11 @@ func (b *builder) end(start int, join func(a, b node) node) *Set {
 }
 
 // tidy sorts nodes and joins those of one element.
-func tidy(nodes []node, join func(a, b node) node) []node {
-	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(b.element) })
+func tidy(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
+	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(m, b.element) })
 	n := 0
 	for _, next := range nodes[1:] {
-		if nodes[n].element.compare(next.element) == 0 {
+		if nodes[n].element.compare(m, next.element) == 0 {
 			nodes[n] = join(nodes[n], next)
 			continue
 		}

@@ -3,30 +3,31 @@ package apply
 import (
 	"fmt"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // Check says what keeps a tree from being merged by a schema: fields that it does not know, values of the wrong type, elements
 // of lists without what identifies them, and unless repeats is set also such that repeat others.
-func Check(tree any, s *schema.Schema, repeats bool) error {
-	c := checker{newWalker(), repeats}
+func Check(m *meter.Meter, tree any, s *schema.Schema, repeats bool) error {
+	c := checker{newWalker(m), repeats}
 	defer c.done()
 	c.check(partOf(tree), rootShape(s))
-	return c.problems.err()
+	return c.err()
 }
 
 // checkReset is Check, with repeats, of what the door resets, and nobody judges therefore: through a subresource nearly all.
-func (d *Door) checkReset(tree any, as typed) error {
-	if d.Subresource != "" {
-		return Check(tree, as.schema, true)
+func (w *write) checkReset(tree any) error {
+	if w.Subresource != "" {
+		return Check(&w.meter, tree, w.before.schema, true)
 	}
-	reset := d.Reset[as.version]
+	reset := w.Reset[w.before.version]
 	if reset.Empty() {
 		return nil
 	}
-	c := checker{newWalker(), true}
+	c := checker{newWalker(&w.meter), true}
 	defer c.done()
-	root := rootShape(as.schema)
+	root := rootShape(w.before.schema)
 	entries := c.entries(partOf(tree), c.depth())
 	defer c.freeEntries(entries)
 	for _, each := range entries {
@@ -37,7 +38,7 @@ func (d *Door) checkReset(tree any, as typed) error {
 			c.leave()
 		}
 	}
-	return c.problems.err()
+	return c.err()
 }
 
 // checker looks for what is wrong with a tree.
@@ -47,7 +48,7 @@ type checker struct {
 }
 
 func (c *checker) check(p part, sh shape) {
-	if sh.free() || c.problems.full() {
+	if sh.free() || c.problems.full() || c.ends() {
 		return
 	}
 	class := p.class()
@@ -55,17 +56,17 @@ func (c *checker) check(p part, sh shape) {
 	switch {
 	case sh.object != impossible:
 		if class != nullClass && class != objectClass {
-			c.fail("expected map, got %v", p.shown(c.depth()))
+			c.fail("expected map, got %v", c.shown(p))
 			return
 		}
 		c.object(p, sh)
 	case sh.scalar != noScalar:
-		if problem := sh.scalar.misfit(p, c.depth()); problem != "" {
+		if problem := c.misfit(p, sh.scalar); problem != "" {
 			c.fail("%s", problem)
 		}
 	case sh.list != impossible:
 		if class != nullClass && class != listClass {
-			c.fail("expected list, got %v", p.shown(c.depth()))
+			c.fail("expected list, got %v", c.shown(p))
 			return
 		}
 		c.list(p, sh)
@@ -111,6 +112,9 @@ func (c *checker) granular(items []part, sh shape) {
 	found := make([]identified, 0, len(items))
 	problem := ""
 	for _, each := range items {
+		if c.ends() {
+			return
+		}
 		var e Element
 		if e, problem = c.element(sh, each); problem != "" {
 			break
@@ -119,7 +123,7 @@ func (c *checker) granular(items []part, sh shape) {
 	}
 	var again []bool
 	if !c.repeats {
-		again = repeated(found)
+		again = c.repeated(found)
 	}
 	for i, each := range found {
 		if again != nil && again[i] {
@@ -135,21 +139,22 @@ func (c *checker) granular(items []part, sh shape) {
 }
 
 // misfit says why a value is not what a schema says of scalars, "" if it is.
-func (s scalar) misfit(p part, depth int) string {
+func (w *walker) misfit(p part, s scalar) string {
 	class := p.class()
 	switch {
 	case class == absent || class == nullClass:
 	case s == numberScalar && class != numberClass:
-		return fmt.Sprintf("expected numeric (int or float), got %T", p.whole(depth))
+		return fmt.Sprintf("expected numeric (int or float), got %T", w.whole(p))
 	case s == stringScalar && class != stringClass:
-		return fmt.Sprintf("expected string, got &value.valueUnstructured{Value:%#v}", p.whole(depth))
+		return fmt.Sprintf("expected string, got &value.valueUnstructured{Value:%#v}", w.whole(p))
 	case s == boolScalar && class != boolClass:
-		return "expected boolean, got " + p.shown(depth)
+		return "expected boolean, got " + w.shown(p)
 	case !class.isScalar():
-		return "expected any scalar, got " + p.shown(depth)
+		return "expected any scalar, got " + w.shown(p)
 	}
 	return ""
 }
 
-// shown returns a value as messages have it.
-func (p part) shown(depth int) string { return fmt.Sprintf("&{%v}", p.whole(depth)) }
+// shown returns the value at hand as messages have it, and whole as a tree that is not lazy.
+func (w *walker) shown(p part) string { return fmt.Sprintf("&{%v}", w.whole(p)) }
+func (w *walker) whole(p part) any    { return p.whole(w.meter, w.depth()) }

@@ -3,6 +3,7 @@ package apply
 import (
 	"slices"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -11,11 +12,11 @@ type Changes struct{ Added, Modified, Removed *Set }
 
 // Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
 // found to be wrong with it.
-func Compare(from, to any, s *schema.Schema) (Changes, error) {
-	c := comparer{newWalker()}
+func Compare(m *meter.Meter, from, to any, s *schema.Schema) (Changes, error) {
+	c := comparer{newWalker(m)}
 	defer c.done()
 	_, in := c.compare(partOf(from), partOf(to), rootShape(s))
-	return Changes{in[added], in[modified], in[removed]}, c.problems.err()
+	return Changes{in[added], in[modified], in[removed]}, c.err()
 }
 
 // change says what happened to a field.
@@ -39,7 +40,7 @@ type comparer struct{ *walker }
 
 // compare returns the changes to a place, of whose values at most one is missing.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
-	if from.isTextOf(to) {
+	if c.ends() || from.isTextOf(to) {
 		return self, in
 	}
 	shFrom, shTo := c.given(sh, from.class()), c.given(sh, to.class())
@@ -54,7 +55,7 @@ func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
 		self, in, leaf = c.values(from, to, shTo)
 		for i := range changes {
 			self[i] = self[i] || was[i]
-			in[i] = inWas[i].Union(in[i])
+			in[i] = inWas[i].Union(c.meter, in[i])
 		}
 	}
 	if !leaf {
@@ -146,7 +147,7 @@ func (c *comparer) begin() (start [changes]int) {
 
 func (c *comparer) end(start [changes]int) (in within) {
 	for i := range changes {
-		in[i] = c.builders[i].end(start[i], lastNode)
+		in[i] = c.builders[i].end(c.meter, start[i], lastNode)
 	}
 	return in
 }
@@ -157,7 +158,7 @@ func (c *comparer) lists(from, to part, sh shape) within {
 	as, bs := c.items(from, c.depth()), c.items(to, c.depth())
 	defer func() { c.freeItems(bs); c.freeItems(as) }()
 	start := c.begin()
-	groups(c.identify(sh, as), c.identify(sh, bs), func(e Element, a, b []identified) { c.group(e, a, b, sh.items()) })
+	c.groups(c.identify(sh, as), c.identify(sh, bs), func(e Element, a, b []identified) { c.group(e, a, b, sh.items()) })
 	return c.end(start)
 }
 

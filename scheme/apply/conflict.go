@@ -10,28 +10,32 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conflict is a field that an application would change though it is another manager's.
-type conflict struct {
-	with manager
-	path Path
-}
-
-// newConflict says what the conflicts are, those with one manager after the other. What is beyond maxConflicts is only
-// counted.
-func newConflict(conflicts []conflict) *meta.StatusError {
+// conflict returns the error that says which fields owners would lose, those of one after those of the other; nil if they are none.
+// What is beyond maxConflicts is only counted.
+func (w *write) conflict(losses []owner) error {
 	const maxConflicts = 1000
-	count := len(conflicts)
-	shown := conflicts[:min(count, maxConflicts)]
-
-	causes := make([]meta.StatusCause, len(shown))
+	count := 0
+	var causes []meta.StatusCause
 	var list []string
-	for i, c := range shown {
-		path := limits.Cut(c.path.String(), limits.MaxText)
-		causes[i] = meta.StatusCause{Type: meta.CauseTypeFieldManagerConflict, Message: "conflict with " + c.with.String(), Field: path}
-		if i == 0 || c.with != shown[i-1].with {
-			list = append(list, "conflicts with "+c.with.String()+":")
+	for _, l := range losses {
+		before, with := count, l.manager.String()
+		for path := range l.fields.All() {
+			if w.meter.Step(stepsPerValue) != nil {
+				break
+			}
+			if count++; count > maxConflicts {
+				continue
+			}
+			field := limits.Cut(path.String(), limits.MaxText)
+			causes = append(causes, meta.StatusCause{Type: meta.CauseTypeFieldManagerConflict, Message: "conflict with " + with, Field: field})
+			if count == before+1 {
+				list = append(list, "conflicts with "+with+":")
+			}
+			list = append(list, "- "+field)
 		}
-		list = append(list, "- "+path)
+	}
+	if count == 0 {
+		return nil
 	}
 	message := fmt.Sprintf("Apply failed with %d conflicts: %s", count, strings.Join(list, "\n"))
 	if count == 1 {
@@ -52,13 +56,9 @@ func (m manager) String() string {
 	return text
 }
 
-// conflicts returns what of others' fields the write changes or adds, manager by manager.
-func (w *write) conflicts(owners []owner, self manager) ([]conflict, error) {
-	type loss struct {
-		owner
-		id string
-	}
-	var losses []loss
+// losses returns the other owners of fields that the write changes or adds, with those fields alone, sorted by who they are.
+func (w *write) losses(owners []owner, self manager) ([]owner, error) {
+	var losses []owner
 	for _, o := range owners {
 		if o.manager == self {
 			continue
@@ -67,17 +67,10 @@ func (w *write) conflicts(owners []owner, self manager) ([]conflict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.own(o.fields.Intersect(d.changed)); !o.fields.Empty() {
-			losses = append(losses, loss{o, o.id()})
+		if o.own(o.fields.Intersect(&w.meter, d.changed)); !o.fields.Empty() {
+			losses = append(losses, o)
 		}
 	}
-	slices.SortFunc(losses, func(a, b loss) int { return strings.Compare(a.id, b.id) })
-
-	var out []conflict
-	for _, l := range losses {
-		for path := range l.fields.All() {
-			out = append(out, conflict{l.manager, slices.Clone(path)})
-		}
-	}
-	return out, nil
+	slices.SortFunc(losses, func(a, b owner) int { return strings.Compare(a.id(), b.id()) })
+	return losses, nil
 }

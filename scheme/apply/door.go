@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,33 +89,36 @@ var unowned = SetOf(
 // the server forget them all, until somebody applies. Through a subresource it never counts.
 //
 // Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody
-// from writing: who owns what is not known then, and the object is stored without managedFields, which are returned as nil.
+// from writing: who owns what is not known then, and the object is stored without managedFields, which are returned as nil. If ctx
+// is over its error is returned.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
-	owners := d.claims(live, obj)
+	w := d.write(ctx)
+	owners := w.claims(live, obj)
 	if len(owners) == 0 && live.Stored {
-		return nil, nil
+		return nil, w.meter.Err()
 	}
-	owners, err := d.update(ctx, live.Tree, obj.Tree, owners, by)
-	if err != nil {
+	owners, err := w.update(live.Tree, obj.Tree, owners, by)
+	entries := encode(&w.meter, owners)
+	if err := cmp.Or(w.meter.Err(), err); err != nil { // what a walk that has ended says of an object means nothing
 		return nil, err
 	}
-	return encode(owners), nil
+	return entries, nil
 }
 
 // claims returns who owns what in obj as far as the client and live are concerned.
-func (d *Door) claims(live, obj Object) []owner {
-	if d.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
+func (w *write) claims(live, obj Object) []owner {
+	if w.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
 		if forget(obj.Managed) {
 			return nil
 		}
-		if owners, err := decode(obj.Managed); err == nil && len(owners) > 0 {
+		if owners, err := decode(&w.meter, obj.Managed); err == nil && len(owners) > 0 {
 			for i := range owners {
 				owners[i].text = nil // clients write it as they like
 			}
 			return owners
 		}
 	}
-	owners, _ := decode(live.Managed) // nothing is better than what cannot be read
+	owners, _ := decode(&w.meter, live.Managed) // nothing is better than what cannot be read
 	return owners
 }
 
@@ -138,17 +142,17 @@ func forget(managed []meta.ManagedFieldsEntry) bool {
 }
 
 // update returns who owns what in a tree that by has made of another.
-func (d *Door) update(ctx context.Context, from, to any, owners []owner, by Writer) ([]owner, error) {
-	w, err := d.write(ctx, from)
+func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error) {
+	if err := w.begin(from); err != nil {
+		return nil, err
+	}
+	owners, err := w.reconcile(owners)
 	if err != nil {
 		return nil, err
 	}
-	if owners, err = w.reconcile(owners); err != nil {
-		return nil, err
-	}
 	w.after = to
-	if d.Custom {
-		if err := d.checkReset(to, w.before); err != nil {
+	if w.Custom {
+		if err := w.checkReset(to); err != nil {
 			return nil, err
 		}
 	}
@@ -156,22 +160,22 @@ func (d *Door) update(ctx context.Context, from, to any, owners []owner, by Writ
 	if err != nil {
 		return nil, err
 	}
-	self := owner{manager: d.manager(by, meta.ManagedFieldsOperationUpdate), version: w.before.version}
+	self := owner{manager: w.manager(by, meta.ManagedFieldsOperationUpdate), version: w.before.version}
 	if i := find(owners, self.manager); i >= 0 {
 		self = owners[i]
 	}
-	fields := own.changed.Subtract(unowned)
+	fields := own.changed.Subtract(&w.meter, unowned)
 	if owners, err = w.take(owners, self.manager); err != nil {
 		return nil, err
 	}
 	owners = slices.DeleteFunc(owners, func(o owner) bool { return o.manager == self.manager })
-	if self.exchange(own.touched, fields); !fields.Empty() {
+	if self.exchange(&w.meter, own.touched, fields); !fields.Empty() {
 		self.time = by.time()
 	}
 	if !self.fields.Empty() {
 		owners = append(owners, self)
 	}
-	return capped(owners), nil
+	return capped(&w.meter, owners), nil
 }
 
 // Applied is what an application makes of an object.
@@ -185,7 +189,11 @@ type Applied struct {
 // force is set; and 400 for a config of another kind, one with managedFields, and one that cannot be merged. Others say what is wrong
 // with live, which is not this client's doing. If ctx is over its error is returned.
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
-	applied, err := d.apply(ctx, live, config, by, force)
+	w := d.write(ctx)
+	applied, err := w.apply(live, config, by, force)
+	if ended := w.meter.Err(); ended != nil { // what else was found means nothing
+		return Applied{}, ended
+	}
 	switch err.(type) {
 	case nil, *meta.StatusError:
 		return applied, err
@@ -202,55 +210,45 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 // liveError is what is wrong with an object that somebody applies to.
 type liveError struct{ error }
 
-func (d *Door) apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
-	owners, err := decode(live.Managed)
+func (w *write) apply(live Object, config map[string]any, by Writer, force bool) (Applied, error) {
+	owners, err := decode(&w.meter, live.Managed)
 	if err != nil {
 		return Applied{}, liveError{fmt.Errorf("failed to decode managed fields: %w", err)}
 	}
-	if kind := kindOf(config); kind != d.Kind {
+	if kind := kindOf(config); kind != w.Kind {
 		return Applied{}, meta.NewBadRequest("invalid object type: " + meta.Excerpt(kind.String()))
 	}
 	if len(owners) == 0 && live.Stored {
-		if owners, err = d.first(ctx, live.Tree, by); err != nil {
+		if owners, err = w.first(live.Tree, by); err != nil {
 			return Applied{}, liveError{fmt.Errorf("failed to create manager for existing fields: %w", err)}
 		}
 	}
 	if claimsFields(config) {
 		return Applied{}, meta.NewBadRequest("metadata.managedFields must be nil")
 	}
-	w, err := d.write(ctx, live.Tree)
-	if err != nil {
+	if err := w.begin(live.Tree); err != nil {
 		return Applied{}, err
 	}
-	if err := Check(config, w.before.schema, false); err != nil {
-		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", d.NameOf(config), err)
+	if err := Check(&w.meter, config, w.before.schema, false); err != nil {
+		return Applied{}, fmt.Errorf("failed to create typed patch object (%s): %w", w.NameOf(config), err)
 	}
-	if err := Check(live.Tree, w.before.schema, true); err != nil {
-		return Applied{}, liveError{fmt.Errorf("failed to create typed live object (%s): %w", d.NameOf(live.Tree), err)}
+	if err := Check(&w.meter, live.Tree, w.before.schema, true); err != nil {
+		return Applied{}, liveError{fmt.Errorf("failed to create typed live object (%s): %w", w.NameOf(live.Tree), err)}
 	}
-	if err := ctx.Err(); err != nil { // what follows takes about as long for each of its steps
-		return Applied{}, err
-	}
-	before := timeOf(owners, d.manager(by, meta.ManagedFieldsOperationApply))
+	before := timeOf(owners, w.manager(by, meta.ManagedFieldsOperationApply))
 	if owners, err = w.reconcile(owners); err != nil {
 		return Applied{}, err
 	}
 
-	merged, err := Merge(live.Tree, config, w.before.schema)
+	merged, err := Merge(&w.meter, live.Tree, config, w.before.schema)
 	if err != nil {
 		return Applied{}, fmt.Errorf("failed to merge config: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return Applied{}, err
-	}
-	fields, err := FieldsOf(config, w.before.schema)
+	fields, err := FieldsOf(&w.meter, config, w.before.schema)
 	if err != nil {
 		return Applied{}, fmt.Errorf("failed to get field set: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return Applied{}, err
-	}
-	return w.apply(application{merged, config, fields, before}, owners, by, force)
+	return w.finish(application{merged, config, fields, before}, owners, by, force)
 }
 
 // application is what somebody applies: to an object, with which it is merged already.
@@ -261,8 +259,8 @@ type application struct {
 	time   *meta.Time // of the last one that changed something
 }
 
-// apply finishes what Door.apply begins.
-func (w *write) apply(a application, owners []owner, by Writer, force bool) (Applied, error) {
+// finish is apply from there on where the application is merged.
+func (w *write) finish(a application, owners []owner, by Writer, force bool) (Applied, error) {
 	self := w.manager(by, meta.ManagedFieldsOperationApply)
 	i := find(owners, self)
 	if i < 0 {
@@ -277,17 +275,19 @@ func (w *write) apply(a application, owners []owner, by Writer, force bool) (App
 	if w.after, err = w.prune(a.merged, owners, owners[i], last); err != nil {
 		return Applied{}, fmt.Errorf("failed to prune fields: %w", err)
 	}
-	conflicts, err := w.conflicts(owners, self)
+	losses, err := w.losses(owners, self)
 	if err != nil {
 		return Applied{}, err
 	}
-	if len(conflicts) > 0 && !force {
+	if len(losses) > 0 && !force {
 		if by.Manager == kubectl {
 			was := w.lastApplied()
-			conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool { return was.Has(c.path) })
+			for i := range losses {
+				losses[i].fields = losses[i].fields.Subtract(&w.meter, was)
+			}
 		}
-		if len(conflicts) > 0 {
-			return Applied{}, newConflict(conflicts)
+		if err := w.conflict(losses); err != nil {
+			return Applied{}, err
 		}
 	}
 	if owners, err = w.take(owners, self); err != nil {
@@ -299,17 +299,17 @@ func (w *write) apply(a application, owners []owner, by Writer, force bool) (App
 		if changed {
 			owners[i].time = by.time()
 		}
-		switch fields := owners[i].fields.Subtract(unowned); {
+		switch fields := owners[i].fields.Subtract(&w.meter, unowned); {
 		case fields.Empty():
 			owners = slices.Delete(owners, i, i+1)
-		case fields.Equal(last.fields):
+		case fields.Equal(&w.meter, last.fields):
 			owners[i].fields, owners[i].text = last.fields, last.text
 		default:
 			owners[i].own(fields)
 		}
 	}
 	if by.Manager == kubectl {
-		noted, err := noteApplied(w.after, a.config)
+		noted, err := noteApplied(&w.meter, w.after, a.config)
 		if err != nil {
 			return Applied{}, fmt.Errorf("failed to build last-applied annotation: %w", err)
 		}
@@ -320,27 +320,27 @@ func (w *write) apply(a application, owners []owner, by Writer, force bool) (App
 	if !changed {
 		w.after = nil
 	}
-	return Applied{w.after, encode(owners)}, nil
+	return Applied{w.after, encode(&w.meter, owners)}, nil
 }
 
 // first returns who owns what in an object that nobody has applied to before: one manager, all.
-func (d *Door) first(ctx context.Context, tree any, by Writer) ([]owner, error) {
-	version := d.Kind.GroupVersion().String()
-	s := d.Versions.Schema(version)
+func (w *write) first(tree any, by Writer) ([]owner, error) {
+	version := w.Kind.GroupVersion().String()
+	s := w.Versions.Schema(version)
 	if s == nil {
-		return nil, noType(d.Kind)
+		return nil, noType(w.Kind)
 	}
-	empty, err := d.Versions.Empty(version)
+	empty, err := w.Versions.Empty(version)
 	if err != nil {
-		return nil, fmt.Errorf("failed to create empty object of type %v: %w", d.Kind, err)
+		return nil, fmt.Errorf("failed to create empty object of type %v: %w", w.Kind, err)
 	}
-	if err := Check(tree, s, true); err != nil {
-		return nil, fmt.Errorf("failed to convert new object (%s) to smd typed: %w", d.NameOf(tree), err)
+	if err := Check(&w.meter, tree, s, true); err != nil {
+		return nil, fmt.Errorf("failed to convert new object (%s) to smd typed: %w", w.NameOf(tree), err)
 	}
 	by.Manager = "before-first-apply"
-	owners, err := d.update(ctx, empty, tree, nil, by)
+	owners, err := w.update(empty, tree, nil, by)
 	if err != nil {
-		return nil, fmt.Errorf("failed to update ManagedFields (%s): %w", d.NameOf(tree), err)
+		return nil, fmt.Errorf("failed to update ManagedFields (%s): %w", w.NameOf(tree), err)
 	}
 	return owners, nil
 }

@@ -550,7 +550,7 @@ func FuzzDoor(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := apply.Decodable(applied.Managed); err != nil {
+		if err := apply.Decodable(t.Context(), applied.Managed); err != nil {
 			t.Errorf("managedFields cannot be decoded: %v", err)
 		}
 		if applied.Tree == nil {

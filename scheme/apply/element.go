@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // sort says what an Element is. The order is that of FieldsV1.
@@ -49,8 +50,14 @@ func Keyed(keys map[string]any) Element {
 // Value is the element of a set that is v, a tree.
 func Value(v any) Element { return Element{sort: value, of: v} }
 
-// compare orders elements as FieldsV1 lists them.
-func (e Element) compare(other Element) int {
+// stepsPerCompare is the work of one comparison, by the measure of package meter.
+const stepsPerCompare = 20
+
+// compare orders elements as FieldsV1 lists them. Once m has ended all are alike, so that sorts end soon.
+func (e Element) compare(m *meter.Meter, other Element) int {
+	if m.Step(stepsPerCompare) != nil {
+		return 0
+	}
 	if c := cmp.Compare(e.sort, other.sort); c != 0 {
 		return c
 	}
@@ -59,10 +66,10 @@ func (e Element) compare(other Element) int {
 		return strings.Compare(e.name, other.name)
 	case keyed:
 		return slices.CompareFunc(e.of.([]key), other.of.([]key), func(a, b key) int {
-			return cmp.Or(strings.Compare(a.name, b.name), compareTrees(a.value, b.value))
+			return cmp.Or(strings.Compare(a.name, b.name), compareTrees(m, a.value, b.value))
 		})
 	case value:
-		return compareTrees(e.of, other.of)
+		return compareTrees(m, e.of, other.of)
 	}
 	return cmp.Compare(e.at, other.at)
 }
@@ -125,8 +132,11 @@ func rank(v any) int {
 	return 5
 }
 
-// compareTrees orders trees that are not lazy.
-func compareTrees(a, b any) int {
+// compareTrees orders trees that are not lazy. Once m has ended all are alike.
+func compareTrees(m *meter.Meter, a, b any) int {
+	if m.Step(stepsPerCompare) != nil {
+		return 0
+	}
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
 	}
@@ -151,18 +161,19 @@ func compareTrees(a, b any) int {
 		}
 		return -1
 	case []any:
-		return slices.CompareFunc(a, b.([]any), compareTrees)
+		return slices.CompareFunc(a, b.([]any), func(a, b any) int { return compareTrees(m, a, b) })
 	case map[string]any:
-		return compareObjects(a, b.(map[string]any))
+		return compareObjects(m, a, b.(map[string]any))
 	}
 	return 0
 }
 
 // compareObjects orders objects: by the first key that only one has, or whose values differ.
-func compareObjects(a, b map[string]any) int {
+func compareObjects(m *meter.Meter, a, b map[string]any) int {
+	_ = m.Step(stepsPerCompare * (len(a) + len(b))) // to sort their keys; what follows sees that m has ended
 	ka, kb := jsontext.Keys(a), jsontext.Keys(b)
 	for i := range min(len(ka), len(kb)) {
-		if c := cmp.Or(strings.Compare(ka[i], kb[i]), compareTrees(a[ka[i]], b[kb[i]])); c != 0 {
+		if c := cmp.Or(strings.Compare(ka[i], kb[i]), compareTrees(m, a[ka[i]], b[kb[i]])); c != 0 {
 			return c
 		}
 	}

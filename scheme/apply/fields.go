@@ -1,13 +1,16 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
 // FieldsOf returns the fields that a tree has.
-func FieldsOf(tree any, s *schema.Schema) (*Set, error) {
-	c := collector{newWalker()}
+func FieldsOf(m *meter.Meter, tree any, s *schema.Schema) (*Set, error) {
+	c := collector{newWalker(m)}
 	defer c.done()
 	fields, _ := c.value(partOf(tree), rootShape(s))
-	return fields, c.problems.err()
+	return fields, c.err()
 }
 
 // collector finds the fields of a tree.
@@ -15,6 +18,9 @@ type collector struct{ *walker }
 
 // value returns the fields in a value, and whether it is one itself, wherever it is.
 func (c *collector) value(p part, sh shape) (in *Set, self bool) {
+	if c.ends() {
+		return nil, false
+	}
 	class := p.class()
 	sh = c.given(sh, class)
 	switch {
@@ -51,7 +57,7 @@ func (c *collector) object(p part, sh shape) *Set {
 		self = self || !declared || class == nullClass || class == objectClass && each.isEmpty()
 		found.push(node{e, self, in})
 	}
-	return found.end(start, lastNode)
+	return found.end(c.meter, start, lastNode)
 }
 
 // list returns the fields in a granular list. Every element is one by itself; of several that are identified alike nothing
@@ -71,5 +77,5 @@ func (c *collector) list(p part, sh shape) *Set {
 		c.leave()
 		found.push(node{e, true, in})
 	}
-	return found.end(start, func(a, _ node) node { return node{element: a.element, member: true} })
+	return found.end(c.meter, start, func(a, _ node) node { return node{element: a.element, member: true} })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // FieldsV1 is JSON: an object with a key for each part, f:name, k:{its keys}, v:value or i:index, whose value is the object of
@@ -19,11 +20,14 @@ import (
 var errFields = errors.New("malformed FieldsV1")
 
 // ParseFields reads a set as FieldsV1, the form in which managedFields have it. Parts of an unknown sort are left out.
-func ParseFields(data []byte) (*Set, error) {
-	w := newWalker()
+func ParseFields(m *meter.Meter, data []byte) (*Set, error) {
+	w := newWalker(m)
 	defer w.done()
-	r := fieldsReader{jsontext.NewScanner(data, false, nil), &w.builders[0]}
+	r := fieldsReader{jsontext.NewScanner(data, false, m), &w.builders[0], m}
 	s, _, err := r.set()
+	if err == nil {
+		err = m.Err()
+	}
 	return s, err
 }
 
@@ -31,6 +35,7 @@ func ParseFields(data []byte) (*Set, error) {
 type fieldsReader struct {
 	jsontext.Scanner
 	*builder
+	meter *meter.Meter
 }
 
 // set reads an object, or null for an empty one. self says that the part which it belongs to is a field.
@@ -54,7 +59,7 @@ func (r *fieldsReader) set() (s *Set, self bool, err error) {
 			return nil, false, err
 		}
 	}
-	s = r.end(start, lastNode)
+	s = r.end(r.meter, start, lastNode)
 	return s, self || s == nil, nil
 }
 
@@ -76,6 +81,9 @@ func (r *fieldsReader) part(self *bool) error {
 	if name == "." {
 		*self = true
 		return r.Skip()
+	}
+	if err := r.meter.Step(stepsPerValue); err != nil {
+		return err
 	}
 	e, known, err := parseElement(name)
 	if err != nil {
@@ -199,15 +207,16 @@ func floats(v any) (_ any, err error) {
 	return v, nil
 }
 
-// AppendFields appends the set as FieldsV1.
-func (s *Set) AppendFields(dst []byte) []byte {
-	w := fieldsWriter{dst: dst}
+// AppendFields appends the set as FieldsV1. Once m has ended the rest is missing: the caller has to ask m.
+func (s *Set) AppendFields(m *meter.Meter, dst []byte) []byte {
+	w := fieldsWriter{meter: m, dst: dst}
 	w.set(s, false)
 	return w.dst
 }
 
 // fieldsWriter writes FieldsV1.
 type fieldsWriter struct {
+	meter     *meter.Meter
 	dst, name []byte
 }
 
@@ -219,6 +228,9 @@ func (w *fieldsWriter) set(s *Set, self bool) {
 			w.dst = append(w.dst, `".":{},`...)
 		}
 		for i := range s.nodes {
+			if w.meter.Step(stepsPerValue) != nil {
+				return
+			}
 			if i > 0 {
 				w.dst = append(w.dst, ',')
 			}

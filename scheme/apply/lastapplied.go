@@ -5,6 +5,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // kubectl is the manager that used to apply by itself, and left what it had applied in an annotation. What that lists it
@@ -17,29 +18,29 @@ const (
 
 // lastApplied returns the fields that the annotation lists and that are as it says; nil if there is none that makes sense.
 func (w *write) lastApplied() *Set {
-	live := w.before
-	decoded, err := jsontext.Decode([]byte(annotationsOf(live.tree)[lastApplied]), nil)
+	live, m := w.before, &w.meter
+	decoded, err := jsontext.Decode([]byte(annotationsOf(live.tree)[lastApplied]), m)
 	if err != nil {
 		return nil
 	}
 	config, _ := decoded.(map[string]any)
-	if kindOf(config) != w.Kind || Check(live.tree, live.schema, false) != nil || Check(config, live.schema, false) != nil {
+	if kindOf(config) != w.Kind || Check(m, live.tree, live.schema, false) != nil || Check(m, config, live.schema, false) != nil {
 		return nil
 	}
-	fields, err := FieldsOf(config, live.schema)
+	fields, err := FieldsOf(m, config, live.schema)
 	if err != nil {
 		return nil
 	}
-	c, err := Compare(config, live.tree, live.schema)
+	c, err := Compare(m, config, live.tree, live.schema)
 	if err != nil {
 		return nil
 	}
-	return fields.Subtract(c.Modified).Subtract(c.Added).Subtract(c.Removed)
+	return fields.Subtract(m, c.Modified).Subtract(m, c.Added).Subtract(m, c.Removed)
 }
 
 // noteApplied returns tree with config in the annotation, nil if there is none or it says so already. If that makes the
 // annotations too large, there is none any more. Annotations that are null are empty from then on.
-func noteApplied(tree any, config map[string]any) (any, error) {
+func noteApplied(m *meter.Meter, tree any, config map[string]any) (any, error) {
 	annotations := annotationsOf(tree)
 	if annotations[lastApplied] == "" {
 		return nil, nil
@@ -59,7 +60,7 @@ func noteApplied(tree any, config map[string]any) (any, error) {
 		delete(annotations, lastApplied)
 	}
 	out := withAnnotations(tree, annotations)
-	if same(tree, out) {
+	if same(m, tree, out) {
 		return nil, nil
 	}
 	return out, nil

@@ -16,6 +16,9 @@ type identified struct {
 func (w *walker) identify(list shape, items []part) []identified {
 	found := make([]identified, 0, len(items))
 	for i, item := range items {
+		if w.ends() {
+			break
+		}
 		e, problem := w.element(list, item)
 		if problem != "" {
 			w.fail("element %v: %v", i, problem)
@@ -39,7 +42,7 @@ func (w *walker) element(list shape, item part) (e Element, problem string) {
 	case nullClass:
 		return e, "associative list without keys has an element that's an explicit null"
 	}
-	return Value(item.whole(w.depth() + 1)), ""
+	return Value(item.whole(w.meter, w.depth()+1)), ""
 }
 
 // keyed is element of a list of type map.
@@ -51,14 +54,17 @@ func (w *walker) keyed(list shape, item part) (e Element, problem string) {
 	default:
 		return e, "associative list with keys may not have non-map elements"
 	}
-	if item.raw != "" {
+	if item.raw != "" && w.meter.Step(len(item.raw)) == nil {
 		w.members, _ = item.raw.Members(w.depth()+1, w.members[:0])
 	}
 	of := make([]key, 0, 2)
 	for i := 0; list.key(i) != ""; i++ {
+		if w.meter.Step(stepsPerCompare+len(w.members)) != nil {
+			break
+		}
 		name := list.key(i)
 		if v := w.member(item, name); v.there {
-			of = append(of, key{name, v.whole(w.depth() + 2)})
+			of = append(of, key{name, v.whole(w.meter, w.depth()+2)})
 			continue
 		}
 		items := list.items()
@@ -97,9 +103,9 @@ func (w *walker) member(object part, name string) part {
 
 // groups calls f with what of two lists is identified alike, in the order of elements. It sorts the lists; those that are
 // identified alike keep their order.
-func groups(as, bs []identified, f func(e Element, as, bs []identified)) {
-	sortIdentified(as)
-	sortIdentified(bs)
+func (w *walker) groups(as, bs []identified, f func(e Element, as, bs []identified)) {
+	w.sort(as)
+	w.sort(bs)
 	for len(as) > 0 || len(bs) > 0 {
 		c := 0
 		switch {
@@ -108,44 +114,45 @@ func groups(as, bs []identified, f func(e Element, as, bs []identified)) {
 		case len(bs) == 0:
 			c = -1
 		default:
-			c = as[0].element.compare(bs[0].element)
+			c = as[0].element.compare(w.meter, bs[0].element)
 		}
 		var e Element
 		i, j := 0, 0
 		if c >= 0 {
-			e, j = bs[0].element, alike(bs)
+			e, j = bs[0].element, w.alike(bs)
 		}
 		if c <= 0 {
-			e, i = as[0].element, alike(as)
+			e, i = as[0].element, w.alike(as)
 		}
 		f(e, as[:i], bs[:j])
 		as, bs = as[i:], bs[j:]
 	}
 }
 
-func sortIdentified(list []identified) {
-	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(b.element) })
+// sort sorts what is identified by its elements.
+func (w *walker) sort(list []identified) {
+	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(w.meter, b.element) })
 }
 
 // alike returns how many elements at the beginning of a sorted list are identified alike.
-func alike(list []identified) int {
+func (w *walker) alike(list []identified) int {
 	n := 1
-	for n < len(list) && list[n].element.compare(list[0].element) == 0 {
+	for n < len(list) && list[n].element.compare(w.meter, list[0].element) == 0 {
 		n++
 	}
 	return n
 }
 
 // repeated says which elements are identified like one before them; nil if none is.
-func repeated(list []identified) []bool {
+func (w *walker) repeated(list []identified) []bool {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return list[i].element.compare(list[j].element) })
+	slices.SortStableFunc(order, func(i, j int) int { return list[i].element.compare(w.meter, list[j].element) })
 	var again []bool
 	for k := 1; k < len(order); k++ {
-		if list[order[k-1]].element.compare(list[order[k]].element) == 0 {
+		if list[order[k-1]].element.compare(w.meter, list[order[k]].element) == 0 {
 			if again == nil {
 				again = make([]bool, len(list))
 			}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -59,11 +61,11 @@ func (o *owner) own(fields *Set) {
 }
 
 // reconcile makes what the owner owns what it has to be by a schema.
-func (o *owner) reconcile(s *schema.Schema) error {
+func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	if o.read != nil && o.read.fits.Load() == s {
 		return nil
 	}
-	fields, err := Reconcile(o.fields, s)
+	fields, err := Reconcile(m, o.fields, s)
 	if err != nil {
 		return err
 	}
@@ -75,11 +77,11 @@ func (o *owner) reconcile(s *schema.Schema) error {
 }
 
 // exchange has the owner lose some fields and then get others.
-func (o *owner) exchange(lost, won *Set) {
-	if won.Subtract(o.fields).Empty() && o.fields.Intersect(lost).Subtract(won).Empty() { // nothing that it does not have
+func (o *owner) exchange(m *meter.Meter, lost, won *Set) {
+	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() { // nothing that it does not have
 		return
 	}
-	o.own(o.fields.Subtract(lost).Union(won))
+	o.own(o.fields.Subtract(m, lost).Union(m, won))
 }
 
 // seconds is when the owner came to own what it does; unknown is long ago.
@@ -112,18 +114,32 @@ func byManager(owners []owner) map[manager]owner {
 	return m
 }
 
-// Decodable reports why entries of metadata.managedFields cannot be what somebody owns; nil if they can.
-func Decodable(entries []meta.ManagedFieldsEntry) error {
-	_, err := decode(entries)
+// Decodable reports why entries of metadata.managedFields cannot be what somebody owns; nil if they can. If ctx is over its error
+// is returned.
+func Decodable(ctx context.Context, entries []meta.ManagedFieldsEntry) error {
+	_, err := decode(meterOf(ctx, entries), entries)
 	return err
 }
 
+// meterOf returns the Meter of work on entries; nil if that is little.
+func meterOf(ctx context.Context, lists ...[]meta.ManagedFieldsEntry) *meter.Meter {
+	size := 0
+	for _, entries := range lists {
+		for i := range entries {
+			if f := entries[i].FieldsV1; f != nil {
+				size += len(f.Raw)
+			}
+		}
+	}
+	return meter.For(ctx, size)
+}
+
 // decode returns the owners that entries tell of. Of several entries of the same manager the last counts.
-func decode(entries []meta.ManagedFieldsEntry) ([]owner, error) {
+func decode(m *meter.Meter, entries []meta.ManagedFieldsEntry) ([]owner, error) {
 	owners := make([]owner, 0, len(entries)+1) // there may be one more after the write
 	at := make(map[manager]int, len(entries))
 	for i := range entries {
-		o, err := decodeEntry(&entries[i], i)
+		o, err := decodeEntry(m, &entries[i], i)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +154,7 @@ func decode(entries []meta.ManagedFieldsEntry) ([]owner, error) {
 	return owners, nil
 }
 
-func decodeEntry(e *meta.ManagedFieldsEntry, i int) (owner, error) {
+func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, error) {
 	o := owner{
 		manager: manager{name: e.Manager, operation: e.Operation, subresource: e.Subresource},
 		version: e.APIVersion,
@@ -163,7 +179,7 @@ func decodeEntry(e *meta.ManagedFieldsEntry, i int) (owner, error) {
 		return o, nil
 	}
 	var err error
-	if o.read, err = sets.parse(e.FieldsV1.Raw); err != nil {
+	if o.read, err = sets.parse(m, e.FieldsV1.Raw); err != nil {
 		return owner{}, fmt.Errorf("error decoding versioned set of %q: error decoding set: %w", meta.Excerpt(e.Manager), err)
 	}
 	o.fields = o.read.fields
@@ -173,7 +189,7 @@ func decodeEntry(e *meta.ManagedFieldsEntry, i int) (owner, error) {
 const fieldsType = "FieldsV1"
 
 // encode returns the entries of owners, in order: who applies first, then by time.
-func encode(owners []owner) []meta.ManagedFieldsEntry {
+func encode(m *meter.Meter, owners []owner) []meta.ManagedFieldsEntry {
 	if len(owners) == 0 {
 		return nil
 	}
@@ -189,7 +205,7 @@ func encode(owners []owner) []meta.ManagedFieldsEntry {
 	entries := make([]meta.ManagedFieldsEntry, len(owners))
 	for i, o := range owners {
 		if o.text == nil {
-			o.text = &meta.FieldsV1{Raw: o.fields.AppendFields(make([]byte, 0, 512))}
+			o.text = &meta.FieldsV1{Raw: o.fields.AppendFields(m, make([]byte, 0, 512))}
 		}
 		entries[i] = meta.ManagedFieldsEntry{
 			Manager:     o.name,
@@ -215,7 +231,7 @@ const (
 //
 // It does so in the steps of kube-apiserver: an updater whose version comes for the first time waits for a second, with
 // which it becomes a bucket. A bucket that is younger than what went into it is lost when it is its turn.
-func capped(owners []owner) []owner {
+func capped(m *meter.Meter, owners []owner) []owner {
 	var updaters []*owner
 	for i := range owners {
 		if owners[i].operation == meta.ManagedFieldsOperationUpdate {
@@ -258,10 +274,10 @@ func capped(owners []owner) []owner {
 		}
 		excess--
 	}
-	for m, sets := range parts {
-		b := left[m]
-		b.own(unite(sets))
-		left[m] = b
+	for id, sets := range parts {
+		b := left[id]
+		b.own(unite(m, sets))
+		left[id] = b
 	}
 	return slices.Collect(maps.Values(left))
 }

@@ -1,14 +1,17 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
 // Merge returns what live becomes when config, which lists what somebody wants, is put into it. What only one of them has, or
 // both have as the same text, is not looked into.
-func Merge(live, config any, s *schema.Schema) (any, error) {
-	m := merger{walker: newWalker()}
-	defer m.done()
-	out := m.merge(partOf(live), partOf(config), rootShape(s))
-	if err := m.problems.err(); err != nil {
+func Merge(m *meter.Meter, live, config any, s *schema.Schema) (any, error) {
+	g := merger{walker: newWalker(m)}
+	defer g.done()
+	out := g.merge(partOf(live), partOf(config), rootShape(s))
+	if err := g.err(); err != nil {
 		return nil, err
 	}
 	return out.value(), nil
@@ -30,6 +33,8 @@ type outcome struct {
 // merge returns what a place becomes, of whose values at most one is missing.
 func (m *merger) merge(live, wish part, sh shape) outcome {
 	switch {
+	case m.ends():
+		return outcome{}
 	case !wish.there:
 		return outcome{part: live, asLive: true}
 	case !live.there:
@@ -126,7 +131,7 @@ func (m *merger) lists(live, wish part, sh shape) outcome {
 	if m.refuse(bs2) || len(as2) < len(as) || len(bs2) < len(bs) {
 		return outcome{}
 	}
-	o := newOrder(as2, bs2)
+	o := newOrder(m.meter, as2, bs2)
 	for {
 		i, j, more := o.next()
 		if !more {
@@ -168,7 +173,7 @@ func (m *merger) lists(live, wish part, sh shape) outcome {
 
 // refuse notes the elements of a list that repeat others, and reports whether there are any.
 func (m *merger) refuse(list []identified) bool {
-	again := repeated(list)
+	again := m.repeated(list)
 	for i := range again {
 		if again[i] {
 			m.fail("duplicate entries for key %v", list[i].element)

@@ -1,6 +1,10 @@
 package apply
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meter"
+)
 
 // order says in which order the elements of two granular lists stand when they are merged. Those of wish have the order that they
 // have there. Those that only live has stay behind the ones that they were behind, as far as that can be.
@@ -13,12 +17,12 @@ type order struct {
 }
 
 // newOrder returns the order of what live, whose elements may repeat each other, and wish, whose elements may not, make.
-func newOrder(live, wish []identified) *order {
+func newOrder(m *meter.Meter, live, wish []identified) *order {
 	o := &order{
 		inWish: make([]int, len(live)), inLive: make([]int, len(wish)),
 		many: make([]bool, len(wish)), done: make([]bool, len(wish)),
 	}
-	find := inOrder(wish)
+	find := inOrder(m, wish)
 	for j := range o.inLive {
 		o.inLive[j] = -1
 	}
@@ -40,14 +44,14 @@ func newOrder(live, wish []identified) *order {
 }
 
 // inOrder returns a function that finds an element in a list; -1 if it is not there.
-func inOrder(list []identified) func(e Element) int {
+func inOrder(m *meter.Meter, list []identified) func(e Element) int {
 	sorted := make([]int, len(list))
 	for i := range sorted {
 		sorted[i] = i
 	}
-	slices.SortFunc(sorted, func(i, j int) int { return list[i].element.compare(list[j].element) })
+	slices.SortFunc(sorted, func(i, j int) int { return list[i].element.compare(m, list[j].element) })
 	return func(e Element) int {
-		k, ok := slices.BinarySearchFunc(sorted, e, func(i int, e Element) int { return list[i].element.compare(e) })
+		k, ok := slices.BinarySearchFunc(sorted, e, func(i int, e Element) int { return list[i].element.compare(m, e) })
 		if !ok {
 			return -1
 		}

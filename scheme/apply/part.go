@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/alias"
 	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // part is a value of a tree, which may be lazy, or the lack of one: the zero part.
@@ -117,30 +118,33 @@ type entry struct {
 const maxLazy = 32
 
 // open returns the value that depth others are around, as a tree without text but for numbers if it lies deep.
-func (p part) open(depth int) part {
+func (p part) open(m *meter.Meter, depth int) part {
 	if c := p.class(); p.raw == "" || depth < maxLazy || c != objectClass && c != listClass {
 		return p
 	}
-	return p.decoded(depth)
+	return p.decoded(m, depth)
 }
 
 // decoded returns an object or a list that is text as a tree, in which numbers stay text.
-func (p part) decoded(depth int) part {
-	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, nil)
+func (p part) decoded(m *meter.Meter, depth int) part {
+	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, m)
 	s.Literal, s.Depth = true, depth
 	tree, err := s.Document()
-	if err != nil { // nothing that has been decoded is malformed
+	if err != nil { // nothing that has been decoded is malformed: m has ended
 		return null
 	}
 	return partOf(tree)
 }
 
-// whole returns a value that depth others are around as a tree that is not lazy.
-func (p part) whole(depth int) any {
+// whole returns a value that depth others are around as a tree that is not lazy; nil once m has ended.
+func (p part) whole(m *meter.Meter, depth int) any {
+	if m.Step(stepsPerCompare+len(p.raw)) != nil {
+		return nil
+	}
 	switch class := p.class(); {
 	case p.raw == "":
 	case class == objectClass || class == listClass:
-		p = p.decoded(depth)
+		p = p.decoded(m, depth)
 	case class == stringClass:
 		return p.text()
 	case class == boolClass:
@@ -152,13 +156,13 @@ func (p part) whole(depth int) any {
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for k, e := range v {
-			object[k] = partOf(e).whole(depth + 1)
+			object[k] = partOf(e).whole(m, depth+1)
 		}
 		return object
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = partOf(e).whole(depth + 1)
+			list[i] = partOf(e).whole(m, depth+1)
 		}
 		return list
 	}
@@ -179,7 +183,10 @@ var null = part{there: true}
 
 // reader looks into values. What it returns lies on stacks, to which free gives it back: in the other order, and not before it is
 // used. The zero reader is ready to use.
+//
+// Once its Meter has ended it finds nothing any more.
 type reader struct {
+	meter      *meter.Meter
 	entryStack []entry
 	partStack  []part
 	members    []jsontext.Member // room for what jsontext returns
@@ -189,21 +196,27 @@ type reader struct {
 // entries returns the fields of an object by name, those of anything else being none. depth is how deep it lies.
 func (r *reader) entries(p part, depth int) []entry {
 	start := len(r.entryStack)
-	if p = p.open(depth); p.raw != "" {
+	if r.meter.Step(len(p.raw)) != nil {
+		return nil
+	}
+	if p = p.open(r.meter, depth); p.raw != "" {
 		r.members, _ = p.raw.Members(depth, r.members[:0])
 		for _, m := range r.members {
 			r.entryStack = append(r.entryStack, entry{m.Key, rawPart(m.Value)})
 		}
 	} else if object, ok := p.tree.(map[string]any); ok {
 		for name, v := range object {
+			if r.meter.Step(stepsPerCompare) != nil {
+				break
+			}
 			r.entryStack = append(r.entryStack, entry{name, partOf(v)})
 		}
-		slices.SortFunc(r.entryStack[start:], byName) // no name repeats, so nothing has to be stable
+		slices.SortFunc(r.entryStack[start:], r.byName) // no name repeats, so nothing has to be stable
 	}
 	found := r.entryStack[start:]
 	for i := 1; i < len(found); i++ {
 		if found[i-1].name >= found[i].name {
-			kept := sorted(found)
+			kept := r.sorted(found)
 			clear(found[len(kept):])
 			r.entryStack = r.entryStack[:start+len(kept)]
 			break
@@ -213,8 +226,8 @@ func (r *reader) entries(p part, depth int) []entry {
 }
 
 // sorted puts the fields of an object in order. Of such with the same name it keeps the last.
-func sorted(entries []entry) []entry {
-	slices.SortStableFunc(entries, byName)
+func (r *reader) sorted(entries []entry) []entry {
+	slices.SortStableFunc(entries, r.byName)
 	n := 0
 	for _, next := range entries[1:] {
 		if entries[n].name != next.name {
@@ -225,7 +238,13 @@ func sorted(entries []entry) []entry {
 	return entries[:n+1]
 }
 
-func byName(a, b entry) int { return strings.Compare(a.name, b.name) }
+// byName orders fields. Once the Meter has ended all are alike, so that sorts end soon.
+func (r *reader) byName(a, b entry) int {
+	if r.meter.Step(stepsPerCompare) != nil {
+		return 0
+	}
+	return strings.Compare(a.name, b.name)
+}
 
 func (r *reader) freeEntries(e []entry) {
 	r.entryStack = r.entryStack[:len(r.entryStack)-len(e)]
@@ -252,7 +271,10 @@ func join(as, bs []entry, f func(name string, a, b part)) {
 // items returns the elements of a list, those of anything else being none. depth is how deep it lies.
 func (r *reader) items(p part, depth int) []part {
 	start := len(r.partStack)
-	if p = p.open(depth); p.raw != "" {
+	if r.meter.Step(len(p.raw)) != nil {
+		return nil
+	}
+	if p = p.open(r.meter, depth); p.raw != "" {
 		r.elements, _ = p.raw.Elements(depth, r.elements[:0])
 		for _, e := range r.elements {
 			r.partStack = append(r.partStack, rawPart(e))
@@ -272,7 +294,7 @@ func (r *reader) freeItems(p []part) {
 
 // equal reports whether two values, which are there, say the same. Numbers are compared by value.
 func (r *reader) equal(a, b part, depth int) bool {
-	if a.isTextOf(b) {
+	if r.meter.Step(stepsPerValue) != nil || a.isTextOf(b) {
 		return true
 	}
 	c := a.class()
@@ -289,7 +311,7 @@ func (r *reader) equal(a, b part, depth int) bool {
 	case stringClass:
 		return a.text() == b.text()
 	}
-	return jsontext.Equal(a.whole(depth), b.whole(depth))
+	return jsontext.Equal(a.whole(r.meter, depth), b.whole(r.meter, depth))
 }
 
 func (r *reader) equalObjects(a, b part, depth int) bool {

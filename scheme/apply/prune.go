@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // prune returns merged without what self listed when it applied the last time, lists no more, and nobody else owns.
@@ -18,9 +20,9 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert merged object to last applied version: %w", err)
 	}
-	listed := last.fields.withNamed(whole.schema)
+	listed := last.fields.withNamed(&w.meter, whole.schema)
 	pruned := whole
-	pruned.tree = Remove(whole.tree, listed, whole.schema)
+	pruned.tree = Remove(&w.meter, whole.tree, listed, whole.schema)
 	if pruned, err = w.putBack(whole, pruned, owners); err != nil {
 		return nil, fmt.Errorf("failed add back owned items: %w", err)
 	}
@@ -28,11 +30,11 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 	if pruned, err = w.convert(pruned, last.version); err != nil {
 		return nil, fmt.Errorf("failed add back dangling items: failed to convert pruned object to last applied version: %w", err)
 	}
-	gone, err := missing(whole, pruned, nil)
+	gone, err := w.missing(whole, pruned, nil)
 	if err != nil {
 		return nil, fmt.Errorf("failed add back dangling items: %w", err)
 	}
-	whole.tree = Remove(whole.tree, gone.Intersect(listed), whole.schema)
+	whole.tree = Remove(&w.meter, whole.tree, gone.Intersect(&w.meter, listed), whole.schema)
 	whole, err = w.convert(whole, w.before.version)
 	return whole.tree, err
 }
@@ -40,12 +42,12 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 // listsAll reports whether self goes on listing all that it did, so that nothing is to be pruned. It says so only where no
 // conversion can make a difference, and no object that it lists without any fields has some in merged.
 func (w *write) listsAll(merged any, owners []owner, self, last owner) bool {
-	if !last.fields.Subtract(self.fields).Empty() ||
+	if !last.fields.Subtract(&w.meter, self.fields).Empty() ||
 		slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version }) {
 		return false
 	}
-	all, err := FieldsOf(merged, w.before.schema)
-	return err == nil && last.fields.Subtract(all).Empty()
+	all, err := FieldsOf(&w.meter, merged, w.before.schema)
+	return err == nil && last.fields.Subtract(&w.meter, all).Empty()
 }
 
 // putBack returns pruned, which was made of whole, with what somebody owns. It may be in another version then.
@@ -66,33 +68,33 @@ func (w *write) putBack(whole, pruned typed, owners []owner) (typed, error) {
 		if pruned, err = w.convert(pruned, version); err != nil {
 			return typed{}, fmt.Errorf("failed to convert pruned object at version %v: %w", version, err)
 		}
-		gone, err := missing(whole, pruned, unite(owned[version]).withNamed(whole.schema))
+		gone, err := w.missing(whole, pruned, unite(&w.meter, owned[version]).withNamed(&w.meter, whole.schema))
 		if err != nil {
 			return typed{}, err
 		}
-		pruned.tree = Remove(whole.tree, gone, whole.schema)
+		pruned.tree = Remove(&w.meter, whole.tree, gone, whole.schema)
 	}
 	return pruned, nil
 }
 
 // missing returns the fields of whole, objects that hold some included, that are neither in pruned nor in kept.
-func missing(whole, pruned typed, kept *Set) (*Set, error) {
-	all, err := FieldsOf(whole.tree, whole.schema)
+func (w *write) missing(whole, pruned typed, kept *Set) (*Set, error) {
+	all, err := FieldsOf(&w.meter, whole.tree, whole.schema)
 	if err != nil {
 		return nil, fmt.Errorf("failed to create field set from merged object at version %v: %w", whole.version, err)
 	}
-	left, err := FieldsOf(pruned.tree, pruned.schema)
+	left, err := FieldsOf(&w.meter, pruned.tree, pruned.schema)
 	if err != nil {
 		return nil, fmt.Errorf("failed to create field set from pruned object at version %v: %w", pruned.version, err)
 	}
-	return all.withNamed(whole.schema).Subtract(left.withNamed(pruned.schema).Union(kept)), nil
+	return all.withNamed(&w.meter, whole.schema).Subtract(&w.meter, left.withNamed(&w.meter, pruned.schema).Union(&w.meter, kept)), nil
 }
 
 // unite returns the union of sets. It takes them in pairs, so that many small ones take no longer than one of their size.
-func unite(sets []*Set) *Set {
+func unite(m *meter.Meter, sets []*Set) *Set {
 	if len(sets) == 1 {
 		return sets[0]
 	}
 	half := len(sets) / 2
-	return unite(sets[:half]).Union(unite(sets[half:]))
+	return unite(m, sets[:half]).Union(m, unite(m, sets[half:]))
 }

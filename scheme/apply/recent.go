@@ -6,6 +6,7 @@ import (
 	syncatomic "sync/atomic"
 
 	"github.com/coracle-project/coracle/scheme/alias"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -35,16 +36,16 @@ const (
 var sets recent
 
 // parse is ParseFields of text, which may be that of a set that is known. The set shares no memory with text.
-func (r *recent) parse(text []byte) (*read, error) {
+func (r *recent) parse(m *meter.Meter, text []byte) (*read, error) {
 	if len(text) > maxRecentText {
-		fields, err := ParseFields(text)
+		fields, err := ParseFields(m, text)
 		return &read{fields: fields}, err
 	}
 	if known := r.get(alias.String(text)); known != nil {
 		return known, nil
 	}
 	own := strings.Clone(alias.String(text))
-	fields, err := ParseFields(alias.Bytes(own))
+	fields, err := ParseFields(m, alias.Bytes(own))
 	if err != nil {
 		return nil, err
 	}

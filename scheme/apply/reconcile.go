@@ -3,33 +3,37 @@ package apply
 import (
 	"slices"
 
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // Reconcile returns the set as it has to be by a schema that may have changed since it was made: parts of what is atomic by
 // now become the whole of it. It returns fields itself if there is nothing to change.
-func Reconcile(fields *Set, s *schema.Schema) (*Set, error) {
+func Reconcile(m *meter.Meter, fields *Set, s *schema.Schema) (*Set, error) {
 	root := rootShape(s)
 	if root.isWhole() { // the object as a whole is nobody's
 		return fields, nil
 	}
-	return fields.reconcile(root), nil
+	return fields.reconcile(m, root), m.Err()
 }
 
 // reconcile returns the set of what is in a place as it has to be.
-func (s *Set) reconcile(sh shape) *Set {
+func (s *Set) reconcile(m *meter.Meter, sh shape) *Set {
 	if s == nil {
 		return nil
 	}
 	var out *Set // nil as long as there is nothing to change
 	for i, n := range s.nodes {
+		if m.Step(stepsPerValue) != nil {
+			break
+		}
 		part := sh.part(n.element)
 		if n.sub == nil || !part.known() {
 			continue
 		}
 		if part.isWhole() {
 			n.member, n.sub = true, nil
-		} else if sub := n.sub.reconcile(part); sub != n.sub {
+		} else if sub := n.sub.reconcile(m, part); sub != n.sub {
 			n.sub = sub
 		} else {
 			continue
@@ -86,14 +90,17 @@ func (sh shape) isLoose() bool {
 }
 
 // withNamed returns the set with the fields of objects, other than entries of maps, that hold some of it.
-func (s *Set) withNamed(of *schema.Schema) *Set { return s.named(rootShape(of)) }
+func (s *Set) withNamed(m *meter.Meter, of *schema.Schema) *Set { return s.named(m, rootShape(of)) }
 
-func (s *Set) named(sh shape) *Set {
+func (s *Set) named(m *meter.Meter, sh shape) *Set {
 	if s == nil {
 		return nil
 	}
 	out := &Set{nodes: slices.Clone(s.nodes)}
 	for i := range out.nodes {
+		if m.Step(stepsPerValue) != nil {
+			break
+		}
 		n := &out.nodes[i]
 		var in shape
 		switch {
@@ -106,7 +113,7 @@ func (s *Set) named(sh shape) *Set {
 		case n.element.sort == keyed && sh.list != impossible:
 			in = sh.items()
 		}
-		n.sub = n.sub.named(in)
+		n.sub = n.sub.named(m, in)
 	}
 	return out
 }

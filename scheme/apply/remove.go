@@ -1,18 +1,22 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/schema"
+import (
+	"github.com/coracle-project/coracle/scheme/meter"
+	"github.com/coracle-project/coracle/scheme/schema"
+)
 
-// Remove returns tree without the fields of a set. An object or a list of which nothing is left is null.
-func Remove(tree any, fields *Set, s *schema.Schema) any {
-	p := pruner{walker: newWalker()}
+// Remove returns tree without the fields of a set. An object or a list of which nothing is left is null. Once m has ended the tree is
+// of no use: the caller has to ask m.
+func Remove(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
+	p := pruner{walker: newWalker(m)}
 	defer p.done()
 	out, _ := p.prune(partOf(tree), fields, rootShape(s))
 	return out.value()
 }
 
-// Extract returns what of tree is in a set.
-func Extract(tree any, fields *Set, s *schema.Schema) any {
-	p := pruner{walker: newWalker(), extract: true}
+// Extract returns what of tree is in a set, and ends as Remove does.
+func Extract(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
+	p := pruner{walker: newWalker(m), extract: true}
 	defer p.done()
 	out, _ := p.prune(partOf(tree), fields, rootShape(s))
 	return out.value()
@@ -27,6 +31,9 @@ type pruner struct {
 
 // prune returns what is left of a value, and whether that is not the value as it was.
 func (p *pruner) prune(v part, fields *Set, sh shape) (_ part, changed bool) {
+	if p.ends() {
+		return v, false
+	}
 	class := v.class()
 	switch sh = p.given(sh, class); {
 	case sh.object != impossible:
@@ -55,8 +62,11 @@ func (p *pruner) object(v part, fields *Set, sh shape) (_ part, changed bool) {
 		p.freeEntries(entries)
 	}()
 	for _, each := range entries {
+		if p.ends() {
+			break
+		}
 		e := Field(each.name)
-		member, in := fields.in(e)
+		member, in := fields.in(p.meter, e)
 		switch {
 		case member && !p.extract, in.Empty() && !member && p.extract:
 			changed = true
@@ -97,11 +107,14 @@ func (p *pruner) list(v part, fields *Set, sh shape) (_ part, changed bool) {
 		p.freeItems(items)
 	}()
 	for _, each := range items {
+		if p.ends() {
+			break
+		}
 		var member bool
 		var in *Set
 		e, problem := p.element(sh, each)
 		if problem == "" { // what nothing identifies is in no set
-			member, in = fields.in(e)
+			member, in = fields.in(p.meter, e)
 		}
 		if member && !p.extract || !member && in.Empty() && p.extract {
 			changed = true

@@ -1,6 +1,10 @@
 package apply
 
-import "github.com/coracle-project/coracle/scheme/meta"
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
 
 // Scale takes managedFields from objects to their scales and back: replicas are a field of both.
 type Scale struct {
@@ -14,9 +18,10 @@ const scaleVersion = "autoscaling/v1"
 
 var scaleReplicas = Path{Field("spec"), Field("replicas")}
 
-// Of returns the managedFields of the scale of an object that has the given ones.
-func (s *Scale) Of(object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
-	owners, err := decode(object)
+// Of returns the managedFields of the scale of an object that has the given ones. If ctx is over its error is returned.
+func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
+	m := meterOf(ctx, object)
+	owners, err := decode(m, object)
 	if err != nil {
 		return nil, err
 	}
@@ -28,20 +33,21 @@ func (s *Scale) Of(object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry,
 			out = append(out, o)
 		}
 	}
-	return encode(out), nil
+	return encode(m, out), m.Err()
 }
 
 // Into returns the managedFields of an object, made of those that it had and those that its scale has now.
 //
 // Whoever owns the replicas of the object and is not in the scale any more has lost them. Whoever has come to own those of the
 // scale owns those of the object, by an entry of their own, whose time is not known. An updater of the object is always another
-// one in the scale, since the apiVersion there is another.
-func (s *Scale) Into(object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
-	owners, err := decode(object)
+// one in the scale, since the apiVersion there is another. If ctx is over its error is returned.
+func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
+	m := meterOf(ctx, object, scale)
+	owners, err := decode(m, object)
 	if err != nil {
 		return nil, err
 	}
-	scalers, err := decode(scale)
+	scalers, err := decode(m, scale)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +67,7 @@ func (s *Scale) Into(object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFie
 		case scales:
 			delete(now, o.manager)
 		default:
-			o.own(o.fields.Subtract(SetOf(replicas)))
+			o.own(o.fields.Subtract(m, SetOf(replicas)))
 			if o.fields.Empty() {
 				continue
 			}
@@ -75,5 +81,5 @@ func (s *Scale) Into(object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFie
 			out = append(out, o)
 		}
 	}
-	return encode(out), nil
+	return encode(m, out), m.Err()
 }

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // Set is a set of fields. That it has a field says nothing about what is in the field. A nil Set is empty. A finished Set is
@@ -42,8 +44,8 @@ func Fields(paths ...string) *Set {
 }
 
 // find returns where the element is among the nodes, or would be.
-func (s *Set) find(e Element) (int, bool) {
-	return slices.BinarySearchFunc(s.nodes, e, func(n node, e Element) int { return n.element.compare(e) })
+func (s *Set) find(m *meter.Meter, e Element) (int, bool) {
+	return slices.BinarySearchFunc(s.nodes, e, func(n node, e Element) int { return n.element.compare(m, e) })
 }
 
 // insert adds a field to a set that is not finished. The empty path, the object as a whole, is nobody's.
@@ -64,11 +66,11 @@ func (s *Set) insert(p Path) {
 // at returns the node of an element in a set that is not finished, and makes it if there is none. It is good until the next
 // call, and has to become a member, or have some.
 func (s *Set) at(e Element) *node {
-	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(e) < 0 { // mostly they come in order
+	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // mostly they come in order
 		s.nodes = append(s.nodes, node{element: e})
 		return &s.nodes[last+1]
 	}
-	i, ok := s.find(e)
+	i, ok := s.find(nil, e)
 	if !ok {
 		s.nodes = slices.Insert(s.nodes, i, node{element: e})
 	}
@@ -84,7 +86,7 @@ func (s *Set) Has(p Path) bool {
 		if s == nil {
 			return false
 		}
-		j, ok := s.find(e)
+		j, ok := s.find(nil, e)
 		if !ok {
 			return false
 		}
@@ -97,11 +99,11 @@ func (s *Set) Has(p Path) bool {
 }
 
 // in returns whether a part is in the set, and the set of what is in the part.
-func (s *Set) in(e Element) (member bool, sub *Set) {
+func (s *Set) in(m *meter.Meter, e Element) (member bool, sub *Set) {
 	if s == nil {
 		return false, nil
 	}
-	i, ok := s.find(e)
+	i, ok := s.find(m, e)
 	if !ok {
 		return false, nil
 	}
@@ -131,17 +133,17 @@ func (s *Set) each(at Path, yield func(Path) bool) bool {
 }
 
 // Equal reports whether two sets have the same fields.
-func (s *Set) Equal(other *Set) bool {
+func (s *Set) Equal(m *meter.Meter, other *Set) bool {
 	if s.Empty() || other.Empty() {
 		return s.Empty() && other.Empty()
 	}
 	return slices.EqualFunc(s.nodes, other.nodes, func(a, b node) bool {
-		return a.member == b.member && a.element.compare(b.element) == 0 && a.sub.Equal(b.sub)
+		return a.member == b.member && a.element.compare(m, b.element) == 0 && a.sub.Equal(m, b.sub)
 	})
 }
 
 // Union returns the set of what is in either.
-func (s *Set) Union(other *Set) *Set {
+func (s *Set) Union(m *meter.Meter, other *Set) *Set {
 	switch {
 	case s.Empty():
 		return other
@@ -149,45 +151,45 @@ func (s *Set) Union(other *Set) *Set {
 		return s
 	}
 	out := &Set{nodes: make([]node, 0, max(len(s.nodes), len(other.nodes)))}
-	zip(s, other, func(a, b node) {
+	zip(m, s, other, func(a, b node) {
 		e := b.element // numbers may be spelt differently
 		if !b.there() || a.sub != nil {
 			e = a.element
 		}
-		out.add(node{e, a.member || b.member, a.sub.Union(b.sub)})
+		out.add(node{e, a.member || b.member, a.sub.Union(m, b.sub)})
 	})
 	return out
 }
 
 // Intersect returns the set of what is in both. The elements are those of s.
-func (s *Set) Intersect(other *Set) *Set {
+func (s *Set) Intersect(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return nil
 	}
 	out := &Set{}
-	match(s, other, func(a, b node) { out.add(node{a.element, a.member && b.member, a.sub.Intersect(b.sub)}) })
+	match(m, s, other, func(a, b node) { out.add(node{a.element, a.member && b.member, a.sub.Intersect(m, b.sub)}) })
 	return out
 }
 
 // Subtract returns the set of what is in s and not in other. What is in a field goes by itself, not with the field.
-func (s *Set) Subtract(other *Set) *Set {
+func (s *Set) Subtract(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
 	}
 	out := &Set{nodes: make([]node, 0, len(s.nodes))}
-	match(s, other, func(a, b node) { out.add(node{a.element, a.member && !b.member, a.sub.Subtract(b.sub)}) })
+	match(m, s, other, func(a, b node) { out.add(node{a.element, a.member && !b.member, a.sub.Subtract(m, b.sub)}) })
 	return out
 }
 
 // SubtractAll is Subtract that takes what is in a field with the field.
-func (s *Set) SubtractAll(other *Set) *Set {
+func (s *Set) SubtractAll(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
 	}
 	out := &Set{nodes: make([]node, 0, len(s.nodes))}
-	match(s, other, func(a, b node) {
+	match(m, s, other, func(a, b node) {
 		if !b.member {
-			out.add(node{a.element, a.member, a.sub.SubtractAll(b.sub)})
+			out.add(node{a.element, a.member, a.sub.SubtractAll(m, b.sub)})
 		}
 	})
 	return out
@@ -208,15 +210,15 @@ func (s *Set) add(n node) {
 
 // match calls f for each element of s, in order, with that of other; the zero node stands for one that is missing. What s does
 // not have is leapt over: many have few fields of an object that has many.
-func match(s, other *Set, f func(a, b node)) {
+func match(m *meter.Meter, s, other *Set, f func(a, b node)) {
 	rest := *other
 	for _, a := range s.nodes {
 		c := -1
 		if len(rest.nodes) > 0 {
-			c = a.element.compare(rest.nodes[0].element)
+			c = a.element.compare(m, rest.nodes[0].element)
 		}
 		if c > 0 {
-			i, ok := rest.find(a.element)
+			i, ok := rest.find(m, a.element)
 			if rest.nodes = rest.nodes[i:]; ok {
 				c = 0
 			}
@@ -231,7 +233,7 @@ func match(s, other *Set, f func(a, b node)) {
 }
 
 // zip calls f for each element of either set, in order. The zero node stands for one that is missing.
-func zip(s, other *Set, f func(a, b node)) {
+func zip(m *meter.Meter, s, other *Set, f func(a, b node)) {
 	i, j := 0, 0
 	for i < len(s.nodes) || j < len(other.nodes) {
 		c := 0
@@ -241,7 +243,7 @@ func zip(s, other *Set, f func(a, b node)) {
 		case j == len(other.nodes):
 			c = -1
 		default:
-			c = s.nodes[i].element.compare(other.nodes[j].element)
+			c = s.nodes[i].element.compare(m, other.nodes[j].element)
 		}
 		var a, b node
 		if c <= 0 {

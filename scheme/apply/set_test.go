@@ -9,7 +9,7 @@ import (
 // set reads FieldsV1 that is right.
 func set(t testing.TB, text string) *Set {
 	t.Helper()
-	s, err := ParseFields([]byte(text))
+	s, err := ParseFields(nil, []byte(text))
 	if err != nil {
 		t.Fatalf("ParseFields(%s): %v", text, err)
 	}
@@ -24,21 +24,21 @@ func TestSets(t *testing.T) {
 		got  *Set
 		want string
 	}{
-		{"Union", a.Union(b), `{"f:a":{".":{},"f:b":{},"f:c":{}},"f:d":{".":{},"f:e":{}},"v:1":{}}`},
-		{"Intersect", a.Intersect(b), `{"f:a":{}}`},
-		{"Subtract", a.Subtract(b), `{"f:a":{"f:b":{},"f:c":{}},"f:d":{}}`},
-		{"SubtractAll", a.SubtractAll(b), `{"f:d":{}}`},
-		{"Union with nothing", (*Set)(nil).Union(b), string(b.AppendFields(nil))},
-		{"Intersect with nothing", a.Intersect(nil), `{}`},
-		{"Subtract itself", a.Subtract(a), `{}`},
+		{"Union", a.Union(nil, b), `{"f:a":{".":{},"f:b":{},"f:c":{}},"f:d":{".":{},"f:e":{}},"v:1":{}}`},
+		{"Intersect", a.Intersect(nil, b), `{"f:a":{}}`},
+		{"Subtract", a.Subtract(nil, b), `{"f:a":{"f:b":{},"f:c":{}},"f:d":{}}`},
+		{"SubtractAll", a.SubtractAll(nil, b), `{"f:d":{}}`},
+		{"Union with nothing", (*Set)(nil).Union(nil, b), string(b.AppendFields(nil, nil))},
+		{"Intersect with nothing", a.Intersect(nil, nil), `{}`},
+		{"Subtract itself", a.Subtract(nil, a), `{}`},
 		{"SetOf", SetOf(Path{Field("a"), Keyed(map[string]any{"n": "x", "m": int64(1)})}, Path{}, Path{Value("v")}), `{"f:a":{"k:{\"m\":1,\"n\":\"x\"}":{}},"v:\"v\"":{}}`},
-		{"SubtractAll of Fields", a.SubtractAll(Fields("a.b", "d")), `{"f:a":{".":{},"f:c":{}}}`},
+		{"SubtractAll of Fields", a.SubtractAll(nil, Fields("a.b", "d")), `{"f:a":{".":{},"f:c":{}}}`},
 	} {
-		if got := string(tt.got.AppendFields(nil)); got != tt.want {
+		if got := string(tt.got.AppendFields(nil, nil)); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	if !a.Equal(set(t, `{"f:d":{},"f:a":{"f:c":{},"f:b":{},".":{}}}`)) || a.Equal(b) || !(*Set)(nil).Equal(&Set{}) {
+	if !a.Equal(nil, set(t, `{"f:d":{},"f:a":{"f:c":{},"f:b":{},".":{}}}`)) || a.Equal(nil, b) || !(*Set)(nil).Equal(nil, &Set{}) {
 		t.Error("Equal goes by what is in the sets")
 	}
 }
@@ -73,14 +73,14 @@ func TestFieldsV1(t *testing.T) {
 		{"escapes", `{"f:\u0061<\b\u2028":{},"k:{\"a\":\"<\"}":{}}`, `{"f:a<\u0008` + "\u2028" + `":{},"k:{\"a\":\"\\u003c\"}":{}}`},
 		{"numbers", `{"v:1e21":{},"v:0.0000001":{},"v:-0.5":{}}`, `{"v:-0.5":{},"v:1e-07":{},"v:1e+21":{}}`},
 	} {
-		if got := string(set(t, tt.text).AppendFields(nil)); got != tt.want {
+		if got := string(set(t, tt.text).AppendFields(nil, nil)); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
 	deep := strings.Repeat(`{"f:a":`, 20_000) + "{}" + strings.Repeat("}", 20_000)
 	for _, text := range []string{"", "1", "[]", `{"f":{}}`, `{"":{}}`, `{"fa":{}}`, `{"f:a":1}`, `{"f:a"}`, `{"f:a":{}`, `{"v:":{}}`, `{"v:x":{}}`, `{"k:1":{}}`, `{"i:x":{}}`, `{"f:a":[]}`, deep} {
-		if s, err := ParseFields([]byte(text)); err == nil {
-			t.Errorf("ParseFields(%.40s): got %s", text, s.AppendFields(nil))
+		if s, err := ParseFields(nil, []byte(text)); err == nil {
+			t.Errorf("ParseFields(%.40s): got %s", text, s.AppendFields(nil, nil))
 		}
 	}
 }
@@ -93,16 +93,16 @@ func FuzzFieldsV1(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := ParseFields(data)
+		s, err := ParseFields(nil, data)
 		if err != nil {
 			return
 		}
-		text := s.AppendFields(nil)
-		again, err := ParseFields(text)
-		if err != nil || !again.Equal(s) {
-			t.Fatalf("%q was read as %q, and that as %q, %v", data, text, again.AppendFields(nil), err)
+		text := s.AppendFields(nil, nil)
+		again, err := ParseFields(nil, text)
+		if err != nil || !again.Equal(nil, s) {
+			t.Fatalf("%q was read as %q, and that as %q, %v", data, text, again.AppendFields(nil, nil), err)
 		}
-		if !s.Union(s).Equal(s) || !s.Intersect(s).Equal(s) || !s.Subtract(s).Empty() {
+		if !s.Union(nil, s).Equal(nil, s) || !s.Intersect(nil, s).Equal(nil, s) || !s.Subtract(nil, s).Empty() {
 			t.Errorf("%s and itself make something else", text)
 		}
 	})

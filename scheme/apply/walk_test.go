@@ -52,12 +52,12 @@ func TestFieldsOf(t *testing.T) {
 		{"embedded resource", `{"template":{"kind":"A","metadata":{"labels":{"a":"b"}}}}`, `"f:template":{"f:kind":{},"f:metadata":{"f:labels":{"f:a":{}}}}`},
 	} {
 		bothWays(t, `{"spec":`+tt.spec+`}`, func(tree any) {
-			got, err := FieldsOf(tree, widget(t))
+			got, err := FieldsOf(nil, tree, widget(t))
 			want := `{"f:spec":{` + tt.want + `}}`
 			if tt.want == "" {
 				want = "{}"
 			}
-			if text := string(got.AppendFields(nil)); err != nil || text != want {
+			if text := string(got.AppendFields(nil, nil)); err != nil || text != want {
 				t.Errorf("%s: got %s, %v, want %s", tt.name, text, err, want)
 			}
 		})
@@ -77,8 +77,8 @@ func TestCompare(t *testing.T) {
 	} {
 		bothWays(t, tt.to, func(to any) {
 			bothWays(t, from, func(from any) {
-				c, err := Compare(from, to, widget(t))
-				added, modified, removed := string(c.Added.AppendFields(nil)), string(c.Modified.AppendFields(nil)), string(c.Removed.AppendFields(nil))
+				c, err := Compare(nil, from, to, widget(t))
+				added, modified, removed := string(c.Added.AppendFields(nil, nil)), string(c.Modified.AppendFields(nil, nil)), string(c.Removed.AppendFields(nil, nil))
 				if err != nil || added != tt.added || modified != tt.modified || removed != tt.removed {
 					t.Errorf("%s: got %v\nadded    %s\nmodified %s\nremoved  %s", tt.name, err, added, modified, removed)
 				}
@@ -90,9 +90,9 @@ func TestCompare(t *testing.T) {
 // What is the same text is not looked into: nothing in there is found to be wrong.
 func TestCompareLeavesTextAlone(t *testing.T) {
 	const wrong = `{"spec":{"tags":[null]}`
-	c, err := Compare(jsontext.Raw(wrong+`,"status":1}`), jsontext.Raw(wrong+`,"status":2}`), widget(t, `"spec":{`, `"status":{"type":"integer"},"spec":{`))
-	if err != nil || string(c.Modified.AppendFields(nil)) != `{"f:status":{}}` {
-		t.Errorf("got %s, %v", c.Modified.AppendFields(nil), err)
+	c, err := Compare(nil, jsontext.Raw(wrong+`,"status":1}`), jsontext.Raw(wrong+`,"status":2}`), widget(t, `"spec":{`, `"status":{"type":"integer"},"spec":{`))
+	if err != nil || string(c.Modified.AppendFields(nil, nil)) != `{"f:status":{}}` {
+		t.Errorf("got %s, %v", c.Modified.AppendFields(nil, nil), err)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 	} {
 		bothWays(t, `{"spec":`+tt.live+`}`, func(live any) {
 			bothWays(t, `{"spec":`+tt.config+`}`, func(config any) {
-				out, err := Merge(live, config, widget(t))
+				out, err := Merge(nil, live, config, widget(t))
 				if err != nil {
 					t.Fatalf("%s: %v", tt.name, err)
 				}
@@ -125,7 +125,7 @@ func TestMerge(t *testing.T) {
 }
 
 // settled returns a tree that is not lazy.
-func settled(tree any) any { return partOf(tree).whole(0) }
+func settled(tree any) any { return partOf(tree).whole(nil, 0) }
 
 func TestRemoveAndExtract(t *testing.T) {
 	const tree = `{"spec":{"text":"a","labels":{"a":"1","b":"2"},"selector":{"a":"b"},"tags":["x","y"],"ports":[{"port":80,"name":"a"},{"port":81}]}}`
@@ -139,7 +139,7 @@ func TestRemoveAndExtract(t *testing.T) {
 	} {
 		fields := set(t, `{"f:spec":{`+tt.fields+`}}`)
 		bothWays(t, tree, func(tree any) {
-			for want, got := range map[string]any{tt.left: Remove(tree, fields, widget(t)), tt.taken: Extract(tree, fields, widget(t))} {
+			for want, got := range map[string]any{tt.left: Remove(nil, tree, fields, widget(t)), tt.taken: Extract(nil, tree, fields, widget(t))} {
 				text, err := jsontext.AppendTree(nil, settled(got), jsontext.Plain)
 				if want = `{"spec":` + want + `}`; err != nil || string(text) != want {
 					t.Errorf("%s: got %s, want %s", tt.name, text, want)
@@ -147,26 +147,26 @@ func TestRemoveAndExtract(t *testing.T) {
 			}
 		})
 	}
-	if got := Remove(jsontext.Raw(tree), set(t, `{"f:spec":{"f:args":{}}}`), widget(t)); got != jsontext.Raw(tree) {
+	if got := Remove(nil, jsontext.Raw(tree), set(t, `{"f:spec":{"f:args":{}}}`), widget(t)); got != jsontext.Raw(tree) {
 		t.Errorf("nothing to remove: got %v", got)
 	}
 }
 
 func TestReconcile(t *testing.T) {
 	fields := set(t, `{"f:spec":{"f:labels":{".":{},"f:a":{}},"f:selector":{"f:a":{}},"f:tags":{"v:\"a\"":{}},"f:text":{}}}`)
-	got, err := Reconcile(fields, widget(t, `"x-kubernetes-list-type":"set",`, ""))
-	if want := `{"f:spec":{"f:labels":{".":{},"f:a":{}},"f:selector":{},"f:tags":{},"f:text":{}}}`; err != nil || string(got.AppendFields(nil)) != want {
-		t.Errorf("got %s, %v, want %s", got.AppendFields(nil), err, want)
+	got, err := Reconcile(nil, fields, widget(t, `"x-kubernetes-list-type":"set",`, ""))
+	if want := `{"f:spec":{"f:labels":{".":{},"f:a":{}},"f:selector":{},"f:tags":{},"f:text":{}}}`; err != nil || string(got.AppendFields(nil, nil)) != want {
+		t.Errorf("got %s, %v, want %s", got.AppendFields(nil, nil), err, want)
 	}
-	if again, _ := Reconcile(got, widget(t, `"x-kubernetes-list-type":"set",`, "")); again != got {
-		t.Errorf("what is right already became %s", again.AppendFields(nil))
+	if again, _ := Reconcile(nil, got, widget(t, `"x-kubernetes-list-type":"set",`, "")); again != got {
+		t.Errorf("what is right already became %s", again.AppendFields(nil, nil))
 	}
 }
 
 func TestWithNamed(t *testing.T) {
 	fields := set(t, `{"f:spec":{"f:labels":{"f:a":{}},"f:ports":{"k:{\"port\":1}":{"f:name":{}}},"f:free":{"f:x":{"f:y":{}}}}}`)
 	want := `{"f:spec":{".":{},"f:free":{".":{},"f:x":{"f:y":{}}},"f:labels":{".":{},"f:a":{}},"f:ports":{".":{},"k:{\"port\":1}":{"f:name":{}}}}}`
-	if got := string(fields.withNamed(widget(t)).AppendFields(nil)); got != want {
+	if got := string(fields.withNamed(nil, widget(t)).AppendFields(nil, nil)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -191,13 +191,13 @@ func TestCheck(t *testing.T) {
 	} {
 		bothWays(t, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":`+tt.spec+`}`, func(tree any) {
 			got := ""
-			if err := Check(tree, widget(t), false); err != nil {
+			if err := Check(nil, tree, widget(t), false); err != nil {
 				got = err.Error()
 			}
 			if got != tt.want {
 				t.Errorf("%s: got %q, want %q", tt.spec, got, tt.want)
 			}
-			if err := Check(tree, widget(t), true); strings.Contains(tt.want, "duplicate") && err != nil {
+			if err := Check(nil, tree, widget(t), true); strings.Contains(tt.want, "duplicate") && err != nil {
 				t.Errorf("%s, repeats allowed: %v", tt.spec, err)
 			}
 		})
@@ -211,17 +211,17 @@ func TestHostileTrees(t *testing.T) {
 	long := `{"spec":{"tags":[` + strings.Repeat("1,", 10_000) + `1]}}`
 	for _, text := range []string{deep, long, `{`, `[`, `"`, `{"spec":{"tags":`, `{"spec":[1,{}]}`, ``, `tru`} {
 		tree, other := any(jsontext.Raw(text)), any(jsontext.Raw(`{"spec":{"text":"a"}}`))
-		if err := Check(tree, s, false); err != nil && len(err.Error()) > 1<<20 {
+		if err := Check(nil, tree, s, false); err != nil && len(err.Error()) > 1<<20 {
 			t.Errorf("%.20s: an error of %d bytes", text, len(err.Error()))
 		}
-		fields, _ := FieldsOf(tree, s)
+		fields, _ := FieldsOf(nil, tree, s)
 		for _, pair := range [][2]any{{tree, other}, {other, tree}} {
-			_, _ = Compare(pair[0], pair[1], s)
-			_, _ = Merge(pair[0], pair[1], s)
+			_, _ = Compare(nil, pair[0], pair[1], s)
+			_, _ = Merge(nil, pair[0], pair[1], s)
 		}
-		Remove(tree, fields, s)
-		Extract(tree, fields, s)
-		if again := set(t, string(fields.AppendFields(nil))); !again.Equal(fields) {
+		Remove(nil, tree, fields, s)
+		Extract(nil, tree, fields, s)
+		if again := set(t, string(fields.AppendFields(nil, nil))); !again.Equal(nil, fields) {
 			t.Errorf("%.20s: its fields are not what they are written as", text)
 		}
 	}
@@ -232,9 +232,9 @@ func TestAllocations(t *testing.T) {
 	s := kindSchema(t, "ConfigMap")
 	live, config := jsontext.RawOf(configMap("a")), eager(t, configMap("b"))
 	for what, f := range map[string]func() error{
-		"Compare":  func() error { _, err := Compare(live, config, s); return err },
-		"Merge":    func() error { _, err := Merge(live, config, s); return err },
-		"FieldsOf": func() error { _, err := FieldsOf(config, s); return err },
+		"Compare":  func() error { _, err := Compare(nil, live, config, s); return err },
+		"Merge":    func() error { _, err := Merge(nil, live, config, s); return err },
+		"FieldsOf": func() error { _, err := FieldsOf(nil, config, s); return err },
 	} {
 		const ceiling = 12
 		if got := testing.AllocsPerRun(200, func() {
@@ -260,7 +260,7 @@ func FuzzWalk(f *testing.F) {
 		lazy := walked(s, jsontext.RawOf(live), jsontext.RawOf(config))
 		a, err := jsontext.Decode(live, nil)
 		b, err2 := jsontext.Decode(config, nil)
-		if err != nil || err2 != nil || Check(a, s, true) != nil || Check(b, s, false) != nil {
+		if err != nil || err2 != nil || Check(nil, a, s, true) != nil || Check(nil, b, s, false) != nil {
 			return
 		}
 		if eager := walked(s, a, b); eager != lazy {
@@ -276,19 +276,19 @@ func walked(s *schema.Schema, live, config any) string {
 		for _, p := range parts {
 			switch p := p.(type) {
 			case *Set:
-				b.Write(p.AppendFields(nil))
+				b.Write(p.AppendFields(nil, nil))
 			case error:
 				b.WriteString(p.Error())
 			default:
-				text, _ := jsontext.AppendTree(nil, partOf(p).whole(0), jsontext.Plain)
+				text, _ := jsontext.AppendTree(nil, partOf(p).whole(nil, 0), jsontext.Plain)
 				b.Write(text)
 			}
 			b.WriteString("; ")
 		}
 		return b.String()
 	}
-	fields, err := FieldsOf(config, s)
-	c, err2 := Compare(live, config, s)
-	merged, err3 := Merge(live, config, s)
-	return words(Check(config, s, false), fields, err, c.Added, c.Modified, c.Removed, err2, merged, err3, Remove(live, fields, s), Extract(live, fields, s))
+	fields, err := FieldsOf(nil, config, s)
+	c, err2 := Compare(nil, live, config, s)
+	merged, err3 := Merge(nil, live, config, s)
+	return words(Check(nil, config, s, false), fields, err, c.Added, c.Modified, c.Removed, err2, merged, err3, Remove(nil, live, fields, s), Extract(nil, live, fields, s))
 }

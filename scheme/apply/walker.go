@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	limits "github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // walker walks through one tree or two, by a schema. One is had from newWalker and given back by done.
@@ -21,8 +22,26 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 
 const maxKept = 1 << 8
 
-// newWalker returns a walker at the top.
-func newWalker() *walker { return walkers.Get().(*walker) }
+// newWalker returns a walker at the top. Once m, which may be nil, has ended it goes no further, and what it returns is of no use.
+func newWalker(m *meter.Meter) *walker {
+	w := walkers.Get().(*walker)
+	w.meter = m
+	return w
+}
+
+// stepsPerValue is the work of a visit to a value, by the measure of package meter.
+const stepsPerValue = 100
+
+// ends counts a visit to a value, and reports whether the walk has to end.
+func (w *walker) ends() bool { return w.meter.Step(stepsPerValue) != nil }
+
+// err returns the error of the walk: that of its Meter, or what is wrong with the trees.
+func (w *walker) err() error {
+	if err := w.meter.Err(); err != nil {
+		return err
+	}
+	return w.problems.err()
+}
 
 // done gives a walker back, which keeps nothing of the trees. What it has built stays.
 func (w *walker) done() {
@@ -33,7 +52,7 @@ func (w *walker) done() {
 	if room > maxKept {
 		return
 	}
-	w.problems = nil
+	w.meter, w.problems = nil, nil
 	w.at = emptied(w.at)
 	w.members, w.elements = emptied(w.members), emptied(w.elements)
 	for i := range w.builders {
@@ -80,7 +99,7 @@ func (w *walker) failShape() { w.fail("schema error: invalid atom: inlined") }
 
 // scalars reports whether at least one of two values is a scalar as the schema has it.
 func (w *walker) scalars(a, b part, s scalar) bool {
-	problemA, problemB := s.misfit(a, w.depth()), s.misfit(b, w.depth())
+	problemA, problemB := w.misfit(a, s), w.misfit(b, s)
 	if problemA == "" || problemB == "" {
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
@@ -12,6 +13,7 @@ import (
 type write struct {
 	*Door
 	ctx    context.Context
+	meter  meter.Meter // of all that is done for the write, whose sizes clients decide on; it ends with ctx
 	before typed
 	after  any              // in the version of the door
 	forms  map[string]*form // by apiVersion
@@ -37,19 +39,27 @@ type difference struct {
 	none    bool // no field is, not even one that the door resets
 }
 
-// write begins a write to tree.
-func (d *Door) write(ctx context.Context, tree any) (*write, error) {
-	version := d.Kind.GroupVersion().String()
-	s := d.Versions.Schema(version)
+// write returns a write that has to begin.
+func (d *Door) write(ctx context.Context) *write {
+	return &write{Door: d, ctx: ctx, meter: meter.Of(ctx)}
+}
+
+// begin begins a write to tree, whatever the write was to before.
+func (w *write) begin(tree any) error {
+	version := w.Kind.GroupVersion().String()
+	s := w.Versions.Schema(version)
 	if s == nil {
-		return nil, noType(d.Kind)
+		return noType(w.Kind)
 	}
-	before := typed{tree, version, s}
-	return &write{Door: d, ctx: ctx, before: before, forms: map[string]*form{version: {before: before}}}, nil
+	w.before, w.after = typed{tree, version, s}, nil
+	w.forms = map[string]*form{version: {before: w.before}}
+	return nil
 }
 
 // filter leaves out what nobody can own through the door.
-func (d *Door) filter(version string, fields *Set) *Set { return fields.SubtractAll(d.Reset[version]) }
+func (w *write) filter(version string, fields *Set) *Set {
+	return fields.SubtractAll(&w.meter, w.Reset[version])
+}
 
 // convert returns an object in a version.
 func (w *write) convert(t typed, version string) (typed, error) {
@@ -70,7 +80,7 @@ func (w *write) convert(t typed, version string) (typed, error) {
 	}
 	tree, err := w.Versions.Convert(w.ctx, t.tree, t.version, to)
 	if err == nil {
-		err = Check(tree, s, false)
+		err = Check(&w.meter, tree, s, false)
 	}
 	return typed{tree, to, s}, err
 }
@@ -91,9 +101,6 @@ func (w *write) form(version string) (*form, error) {
 
 // difference returns what the write does to the fields of a version that there is.
 func (w *write) difference(version string) (*difference, error) {
-	if err := w.ctx.Err(); err != nil {
-		return nil, err
-	}
 	f, err := w.form(version)
 	if err != nil {
 		return nil, err
@@ -105,14 +112,14 @@ func (w *write) difference(version string) (*difference, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert new object: %w", err)
 	}
-	c, err := Compare(f.before.tree, after.tree, after.schema)
+	c, err := Compare(&w.meter, f.before.tree, after.tree, after.schema)
 	if err != nil {
 		return nil, fmt.Errorf("failed to compare objects: %w", err)
 	}
-	changed := w.filter(version, c.Modified.Union(c.Added))
+	changed := w.filter(version, c.Modified.Union(&w.meter, c.Added))
 	f.difference = &difference{
 		changed: changed,
-		touched: changed.Union(w.filter(version, c.Removed)),
+		touched: changed.Union(&w.meter, w.filter(version, c.Removed)),
 		none:    c.Modified.Empty() && c.Added.Empty() && c.Removed.Empty(),
 	}
 	return f.difference, nil
@@ -123,12 +130,12 @@ func (w *write) isNone() bool {
 	if d := w.forms[w.before.version].difference; d != nil && !d.none {
 		return false
 	}
-	return same(w.before.tree, w.after)
+	return same(&w.meter, w.before.tree, w.after)
 }
 
 // same reports whether two trees say the same.
-func same(a, b any) bool {
-	var r reader
+func same(m *meter.Meter, a, b any) bool {
+	r := reader{meter: m}
 	return r.equal(partOf(a), partOf(b), 0)
 }
 
@@ -143,7 +150,7 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 		if f.before.schema == nil {
 			continue
 		}
-		if err := o.reconcile(f.before.schema); err != nil {
+		if err := o.reconcile(&w.meter, f.before.schema); err != nil {
 			return nil, err
 		}
 		kept = append(kept, o)
@@ -160,8 +167,8 @@ func (w *write) take(owners []owner, self manager) ([]owner, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !o.fields.Intersect(d.touched).Empty() {
-				o.own(o.fields.Subtract(d.touched))
+			if !o.fields.Intersect(&w.meter, d.touched).Empty() {
+				o.own(o.fields.Subtract(&w.meter, d.touched))
 			}
 		}
 		if !o.fields.Empty() {

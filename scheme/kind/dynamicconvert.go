@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/meter"
 )
 
 // Converter converts objects into a version.
@@ -87,8 +88,9 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	} else if made, err = k.convert(ctx, asked, version); err == nil && len(made) != len(asked) {
 		err = fmt.Errorf("there are %d results for %d objects", len(made), len(asked))
 	}
+	m := meter.Of(ctx)
 	for i := 0; i < len(asked) && err == nil; i++ {
-		if err = k.converted(made[i], to); err != nil {
+		if err = k.converted(&m, made[i], to); err != nil {
 			err = &ObjectError{i, err}
 		}
 		out[places[i]] = made[i]
@@ -130,13 +132,13 @@ func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) err
 }
 
 // converted judges what a converter has made, and prunes it.
-func (k *dynamic) converted(u *scheme.Unstructured, to meta.GroupVersionKind) error {
+func (k *dynamic) converted(m *meter.Meter, u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	switch {
 	case u == nil:
 		return errors.New("the result is nothing")
 	case u.GroupVersionKind() != to:
 		return fmt.Errorf("the result is a %s", u.GroupVersionKind())
 	}
-	In(k, to.Version).rules().Prune(nil, u.Content)
-	return nil
+	In(k, to.Version).rules().Prune(m, u.Content)
+	return m.Err()
 }

@@ -65,7 +65,7 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 			d.value(p, held)
 		}
 	}
-	for name, p := range s.Properties {
+	for name, p := range s.mayDefault() {
 		if p.Default == nil {
 			continue
 		}
@@ -74,6 +74,15 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 			v[name] = d.make(p)
 		}
 	}
+}
+
+// mayDefault returns the properties among which are all that have a default. A client may declare thousands of properties, and send
+// an object with many values that lack them; each property with a default costs the object a value, or some of maxGrowth.
+func (s *Schema) mayDefault() map[string]*Schema {
+	if s.defaulted != nil {
+		return s.defaulted
+	}
+	return s.Properties
 }
 
 func (d *defaulter) list(s *Schema, v []any) {

@@ -59,14 +59,25 @@ func (p *parser) schema(at *field.Path, tree any) *Schema {
 	return s
 }
 
-// noteConcerns notes what there is to judge beside values, when all below has been read.
+// noneDefaulted is what schemas share of whose properties none has a default. It is never changed.
+var noneDefaulted = map[string]*Schema{}
+
+// noteConcerns notes what there is to judge beside values, and which properties have defaults, when all below has been read.
 func (s *Schema) noteConcerns() {
 	s.resources, s.lists = s.EmbeddedResource, s.ListType == "set" || s.ListType == "map"
 	note := func(below *Schema) {
 		s.resources, s.lists = s.resources || below.resources, s.lists || below.lists
 	}
-	for _, below := range s.Properties {
+	s.defaulted = noneDefaulted
+	for name, below := range s.Properties {
 		note(below)
+		if below.Default == nil {
+			continue
+		}
+		if len(s.defaulted) == 0 {
+			s.defaulted = map[string]*Schema{}
+		}
+		s.defaulted[name] = below
 	}
 	for _, below := range []*Schema{s.AdditionalProperties, s.Items} {
 		if below != nil {

@@ -85,6 +85,8 @@ type Schema struct {
 	// resources and lists say that there may be embedded resources, or lists whose elements have to be told apart, in values of s. They
 	// are what Parse has seen: Go types have no such resources, and Validate judges their lists.
 	resources, lists bool
+	// defaulted are the Properties that have a Default. It is nil in a schema that Parse has not made.
+	defaulted map[string]*Schema
 
 	ListType string   // atomic, set, map or empty
 	ListKeys []string // of a list of type map

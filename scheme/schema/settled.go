@@ -1,6 +1,9 @@
 package schema
 
 // Settled reports whether Prune and SetDefaults would leave a tree as it is. It changes nothing.
+//
+// It is asked of what is read from the store, often for no request, and carries no Meter: it visits each value of the tree once, ends
+// at the first property whose default is missing, and so takes less than decoding the tree does.
 func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
 
 // settled walks as Prune does. The depth of trees is bounded by who decodes them.
@@ -33,7 +36,7 @@ func settledObject(s *Schema, v map[string]any, keep bool) bool {
 	if s == nil {
 		return keep || len(v) == 0
 	}
-	for name, p := range s.Properties {
+	for name, p := range s.mayDefault() {
 		if p.Default == nil {
 			continue
 		}

@@ -40,7 +40,7 @@ func TestScaleOwners(t *testing.T) {
 		ours := &apply.Scale{APIVersion: "apps/" + version, Replicas: ourPaths}
 
 		theirScale, theirErr := theirs.ToSubresource()
-		ourScale, ourErr := ours.Of(read[meta.ManagedFieldsEntry](parent))
+		ourScale, ourErr := ours.Of(t.Context(), read[meta.ManagedFieldsEntry](parent))
 		sameEntries(t, "to the scale of "+parent, theirScale, theirErr, ourScale, ourErr)
 
 		scale := scaleOwners(r, "autoscaling/v1")
@@ -48,7 +48,7 @@ func TestScaleOwners(t *testing.T) {
 			scale = string(encode(slices.DeleteFunc(theirScale, func(metav1.ManagedFieldsEntry) bool { return r.IntN(3) == 0 })))
 		}
 		theirParent, theirErr := theirs.ToParent(read[metav1.ManagedFieldsEntry](scale))
-		ourParent, ourErr := ours.Into(read[meta.ManagedFieldsEntry](parent), read[meta.ManagedFieldsEntry](scale))
+		ourParent, ourErr := ours.Into(t.Context(), read[meta.ManagedFieldsEntry](parent), read[meta.ManagedFieldsEntry](scale))
 		sameEntries(t, "to "+version+" of "+parent+" from "+scale, theirParent, theirErr, ourParent, ourErr)
 		if t.Failed() {
 			return

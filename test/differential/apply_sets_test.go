@@ -30,14 +30,14 @@ func TestApplySets(t *testing.T) {
 			ours   *apply.Set
 		}{
 			{"itself", theirs2, ours2},
-			{"Union", theirs.Union(theirs2), ours.Union(ours2)},
-			{"Intersect", theirs.Intersection(theirs2), ours.Intersect(ours2)},
-			{"Subtract", theirs.Difference(theirs2), ours.Subtract(ours2)},
-			{"SubtractAll", theirs.RecursiveDifference(theirs2), ours.SubtractAll(ours2)},
+			{"Union", theirs.Union(theirs2), ours.Union(nil, ours2)},
+			{"Intersect", theirs.Intersection(theirs2), ours.Intersect(nil, ours2)},
+			{"Subtract", theirs.Difference(theirs2), ours.Subtract(nil, ours2)},
+			{"SubtractAll", theirs.RecursiveDifference(theirs2), ours.SubtractAll(nil, ours2)},
 		} {
 			sameSet(t, each.what+" "+text, each.theirs, each.ours)
 		}
-		if a, b := theirs.Equals(theirs2), ours.Equal(ours2); a != b {
+		if a, b := theirs.Equals(theirs2), ours.Equal(nil, ours2); a != b {
 			t.Errorf("Equal: Kubernetes %v, Coracle %v: %s", a, b, text)
 		}
 		if t.Failed() {
@@ -52,7 +52,7 @@ func bothSets(t *testing.T, text string) (*fieldpath.Set, *apply.Set) {
 	t.Helper()
 	theirs := &fieldpath.Set{}
 	err := theirs.FromJSON(strings.NewReader(text))
-	ours, ourErr := apply.ParseFields([]byte(text))
+	ours, ourErr := apply.ParseFields(nil, []byte(text))
 	if (err == nil) != (ourErr == nil) {
 		t.Fatalf("%s: Kubernetes says %v, Coracle %v", text, err, ourErr)
 	}
@@ -69,7 +69,7 @@ func sameSet(t *testing.T, what string, theirs *fieldpath.Set, ours *apply.Set) 
 	if err != nil {
 		t.Fatalf("%s: Kubernetes cannot write %v: %v", what, theirs, err)
 	}
-	if got := ours.AppendFields(nil); !bytes.Equal(got, text) {
+	if got := ours.AppendFields(nil, nil); !bytes.Equal(got, text) {
 		t.Errorf("%s:\nKubernetes: %s\nCoracle:    %s", what, text, got)
 	}
 	if theirs.Empty() != ours.Empty() {

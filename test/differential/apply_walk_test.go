@@ -56,7 +56,7 @@ func judgeTree(t *testing.T, r *rand.Rand, b bothTypes, tree any) (*typed.TypedV
 			options = append(options, typed.AllowDuplicates)
 		}
 		v, err := typed.AsTyped(value.NewValueInterface(clone(tree)), b.theirs.Schema, b.theirs.TypeRef, options...)
-		ours := apply.Check(lazy(r, tree), b.ours, repeats)
+		ours := apply.Check(nil, lazy(r, tree), b.ours, repeats)
 		sameError(t, fmt.Sprintf("Check, repeats %v", repeats), tree, err, ours)
 		ok, theirs = err == nil, v
 	}
@@ -67,7 +67,7 @@ func judgeTree(t *testing.T, r *rand.Rand, b bothTypes, tree any) (*typed.TypedV
 	if err != nil {
 		t.Fatalf("Kubernetes finds no fields: %v of %s", err, textOf(tree))
 	}
-	ours, err := apply.FieldsOf(lazy(r, tree), b.ours)
+	ours, err := apply.FieldsOf(nil, lazy(r, tree), b.ours)
 	if err != nil {
 		t.Errorf("FieldsOf: %v", err)
 	}
@@ -88,7 +88,7 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	before := textOf(live) + textOf(config)
 	what := fmt.Sprintf("%s and %s", textOf(live), textOf(config))
 	want, err := theirLive.Compare(theirConfig)
-	got, ourErr := apply.Compare(lazy(r, live), lazy(r, config), b.ours)
+	got, ourErr := apply.Compare(nil, lazy(r, live), lazy(r, config), b.ours)
 	if err != nil || ourErr != nil {
 		t.Errorf("Compare: Kubernetes %v, Coracle %v: %s", err, ourErr, what)
 		return
@@ -97,9 +97,9 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	sameSet(t, "Modified, "+what, want.Modified, got.Modified)
 	sameSet(t, "Removed, "+what, want.Removed, got.Removed)
 
-	if apply.Check(config, b.ours, false) == nil {
+	if apply.Check(nil, config, b.ours, false) == nil {
 		merged, err := theirLive.Merge(theirConfig)
-		ourMerged, ourErr := apply.Merge(lazy(r, live), lazy(r, config), b.ours)
+		ourMerged, ourErr := apply.Merge(nil, lazy(r, live), lazy(r, config), b.ours)
 		if sameError(t, "Merge", what, err, ourErr); err == nil {
 			sameTree(t, "Merge, "+what, merged.AsValue().Unstructured(), ourMerged)
 		}
@@ -109,8 +109,8 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	c, _ := theirConfig.ToFieldSet()
 	theirs, ours := someOf(t, r, a.Union(c))
 	what = fmt.Sprintf("%s of %s", theirs, textOf(live))
-	sameTree(t, "Remove "+what, theirLive.RemoveItems(theirs).AsValue().Unstructured(), apply.Remove(lazy(r, live), ours, b.ours))
-	sameTree(t, "Extract "+what, theirLive.ExtractItems(theirs).AsValue().Unstructured(), apply.Extract(lazy(r, live), ours, b.ours))
+	sameTree(t, "Remove "+what, theirLive.RemoveItems(theirs).AsValue().Unstructured(), apply.Remove(nil, lazy(r, live), ours, b.ours))
+	sameTree(t, "Extract "+what, theirLive.ExtractItems(theirs).AsValue().Unstructured(), apply.Extract(nil, lazy(r, live), ours, b.ours))
 
 	if r.IntN(3) == 0 {
 		theirs, ours = bothSets(t, fieldsText(r, 4))
@@ -120,7 +120,7 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	if reconciled == nil {
 		reconciled = theirs
 	}
-	ourReconciled, ourErr := apply.Reconcile(ours, changed.ours)
+	ourReconciled, ourErr := apply.Reconcile(nil, ours, changed.ours)
 	if err != nil || ourErr != nil {
 		t.Errorf("Reconcile: Kubernetes %v, Coracle %v", err, ourErr)
 		return
