@@ -75,28 +75,32 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if _, ok := treeOf(s.Default).(map[string]any); s.Default != nil && !ok { // Kubernetes cannot tell then
 		return false
 	}
-	return hasUnprunedDefault(s, false)
+	return hasUnprunedDefault(s, compile(s, schema.ParseLiteral), false)
 }
 
 // hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema is of the elements of a list which
-// preserves unknown fields in them.
-func hasUnprunedDefault(s *v1.JSONSchemaProps, keep bool) bool {
-	if s == nil {
+// preserves unknown fields in them. compiled is s, with its defaults as they are.
+//
+// It is asked of a definition that was stored, and carries no Meter: each default, of all that the definition has, is decoded and visited
+// once, which takes no longer than decoding the definition did.
+func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep bool) bool {
+	if s == nil || compiled == nil {
 		return false
 	}
 	if s.Default != nil {
-		literal := compile(s, schema.ParseLiteral)
+		literal := *compiled
 		literal.Resource, literal.PreserveUnknown = false, literal.PreserveUnknown || keep
 		if len(literal.Prune(nil, treeOf(s.Default))) > 0 {
 			return true
 		}
 	}
 	keep = keep || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
-	if hasUnprunedDefault(elementSchema(s), keep) || s.AdditionalProperties != nil && hasUnprunedDefault(s.AdditionalProperties.Schema, false) {
+	if hasUnprunedDefault(elementSchema(s), compiled.Items, keep) ||
+		s.AdditionalProperties != nil && hasUnprunedDefault(s.AdditionalProperties.Schema, compiled.AdditionalProperties, false) {
 		return true
 	}
-	for _, below := range s.Properties {
-		if hasUnprunedDefault(&below, false) {
+	for name, below := range s.Properties {
+		if hasUnprunedDefault(&below, compiled.Properties[name], false) {
 			return true
 		}
 	}

@@ -310,21 +310,91 @@ func TestBadConfigs(t *testing.T) {
 }
 
 // TestApplyEnds ends the context before each pass of an apply in turn, and wants its error back.
-func TestApplyEnds(t *testing.T) {
-	h := newHistory(t)
-	for end := 1; ; end++ {
-		ctx := &metertest.Context{Context: t.Context(), End: end}
-		_, err := h.door.Apply(ctx, h.live, eager(t, body("v1", `"a":"1"`)), h.writer("m"), false)
-		if ctx.Looks < end {
-			if err != nil || end < 4 {
-				t.Errorf("got %v after %d looks at the context", err, ctx.Looks)
-			}
-			return
+// TestEnds: each pass over a large object looks at the context, and once that has ended none goes on. Objects of a usual size cost no
+// look.
+func TestEnds(t *testing.T) {
+	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"data":{"type":"object","properties":{
+		"map":{"type":"object","additionalProperties":{"type":"string"}},
+		"set":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},
+		"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}}},
+			"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"]}}}}}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	door := &apply.Door{
+		Versions: kinds{"v1": s}, Kind: meta.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Custom: true,
+		Reset: map[string]*apply.Set{"v1": apply.Fields("status")},
+	}
+	// Nothing is in order, and the values are those of who writes.
+	large := func(n int, value string) string {
+		var m, set, list []string
+		for i := range n {
+			k := i * 7919 % n
+			m = append(m, fmt.Sprintf(`"k%d":%q`, k, value))
+			set = append(set, fmt.Sprintf(`"%s-%d"`, value, k))
+			list = append(list, fmt.Sprintf(`{"a":%d,"b":%q}`, k, value))
 		}
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a context that ends at look %d: got %v", end, err)
+		return body("v1", fmt.Sprintf(`"map":{%s},"set":[%s],"list":[%s]`, strings.Join(m, ","), strings.Join(set, ","), strings.Join(list, ",")))
+	}
+	empty, by := apply.Object{Tree: lazy(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, apply.Writer{Manager: "m", Now: time.Unix(0, 0)}
+	works := func(n int) map[string]func(ctx context.Context) error {
+		stored := apply.Object{Tree: lazy(large(n, "first")), Stored: true}
+		applied, err := door.Apply(t.Context(), empty, eager(t, large(n, "first")), by, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owned := stored
+		owned.Managed = applied.Managed
+		config := eager(t, large(n, "second"))
+		other := apply.Writer{Manager: "other", Now: time.Unix(1, 0)}
+		decodable := apply.Decodable
+		apply := func(live apply.Object, by apply.Writer, force bool) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				_, err := door.Apply(ctx, live, config, by, force)
+				return err
+			}
+		}
+		return map[string]func(ctx context.Context) error{
+			"create": func(ctx context.Context) error { _, err := door.Update(ctx, empty, stored, by); return err },
+			"update": func(ctx context.Context) error {
+				obj := owned
+				obj.Tree = lazy(large(n, "third"))
+				_, err := door.Update(ctx, owned, obj, other)
+				return err
+			},
+			"the first application": apply(stored, by, true),
+			"another application":   apply(owned, by, false),
+			"a forced application":  apply(owned, other, true),
+			"a conflict":            func(ctx context.Context) error { return conflicts(apply(owned, other, false)(ctx)) },
+			"what can be decoded":   func(ctx context.Context) error { return decodable(ctx, owned.Managed) },
 		}
 	}
+	for what, work := range works(2) {
+		t.Run("small/"+what, func(t *testing.T) {
+			ctx := &metertest.Context{Context: t.Context()}
+			if err := work(ctx); err != nil || ctx.Looks > 0 {
+				t.Errorf("got %v after %d looks at the context", err, ctx.Looks)
+			}
+		})
+	}
+	once, twice := works(300), works(600)
+	for what, work := range once {
+		t.Run("large/"+what, func(t *testing.T) {
+			metertest.Ends(t, 1, work)
+			a, b := &metertest.Context{Context: t.Context()}, &metertest.Context{Context: t.Context()}
+			if err := errors.Join(work(a), twice[what](b)); err != nil || b.Looks < a.Looks*3/2 {
+				t.Errorf("got %v, %d looks, and %d at twice the size", err, a.Looks, b.Looks)
+			}
+		})
+	}
+}
+
+// conflicts returns what else is wrong than that there are conflicts.
+func conflicts(err error) error {
+	if _, ok := err.(*meta.StatusError); ok {
+		return nil
+	}
+	return err
 }
 
 // TestBadLive applies to objects that cannot be merged into, which is not the client's fault.
