@@ -347,7 +347,6 @@ func TestEnds(t *testing.T) {
 		owned.Managed = applied.Managed
 		config := eager(t, large(n, "second"))
 		other := apply.Writer{Manager: "other", Now: time.Unix(1, 0)}
-		decodable := apply.Decodable
 		apply := func(live apply.Object, by apply.Writer, force bool) func(ctx context.Context) error {
 			return func(ctx context.Context) error {
 				_, err := door.Apply(ctx, live, config, by, force)
@@ -366,7 +365,6 @@ func TestEnds(t *testing.T) {
 			"another application":   apply(owned, by, false),
 			"a forced application":  apply(owned, other, true),
 			"a conflict":            func(ctx context.Context) error { return conflicts(apply(owned, other, false)(ctx)) },
-			"what can be decoded":   func(ctx context.Context) error { return decodable(ctx, owned.Managed) },
 		}
 	}
 	for what, work := range works(2) {
