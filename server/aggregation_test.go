@@ -4,14 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
@@ -25,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -45,13 +41,8 @@ type behind struct {
 
 func newBehind(t testing.TB, answer http.HandlerFunc) *behind {
 	t.Helper()
-	ca := newSigner(t, "ca of those behind")
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der := ca.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "behind"}, DNSNames: []string{"behind.default.svc"}}, &key.PublicKey)
-	b := &behind{ca: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), done: make(chan struct{}, 1000)}
+	ca := pkitest.NewAuthority(t, "ca of those behind")
+	b := &behind{ca: ca.CertPEM, done: make(chan struct{}, 1000)}
 	b.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, available := r.Header.Get("X-Remote-User"), r.Header.Get("X-Remote-Group") != "" && r.URL.Path != "/apis"
 		if user == "system:aggregator" || user == "system:kube-aggregator" && !available {
@@ -62,7 +53,7 @@ func newBehind(t testing.TB, answer http.HandlerFunc) *behind {
 		defer func() { b.done <- struct{}{} }()
 		answer(w, r)
 	}))
-	b.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, ClientAuth: tls.RequestClientCert}
+	b.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Server("behind.default.svc").TLS()}, ClientAuth: tls.RequestClientCert}
 	b.Config.ErrorLog = log.New(io.Discard, "", 0)
 	b.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
@@ -657,8 +648,8 @@ func TestHandedOnBodies(t *testing.T) {
 // TestHandedOnCertificates: the certificate that is given is shown, and the one that takes its place.
 func TestHandedOnCertificates(t *testing.T) {
 	t.Parallel()
-	ca := newSigner(t, "front proxies")
-	cert, key := ca.files("one")
+	ca := pkitest.NewAuthority(t, "front proxies")
+	cert, key := pkitest.Files(t, ca.Client("one"))
 	b := newBehind(t, hello)
 	s := b.front(t, func(c *server.Config) { c.API.Aggregation.CertFile, c.API.Aggregation.KeyFile = cert, key })
 	shown := func() string {
@@ -672,7 +663,7 @@ func TestHandedOnCertificates(t *testing.T) {
 	if got := shown(); got != "one" {
 		t.Errorf("got %q, want one", got)
 	}
-	other, otherKey := ca.files("two")
+	other, otherKey := pkitest.Files(t, ca.Client("two"))
 	for from, to := range map[string]string{other: cert, otherKey: key} {
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)

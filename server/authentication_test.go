@@ -1,17 +1,10 @@
 package server_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,88 +20,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
-
-// signer is an authority of tests.
-type signer struct {
-	t    testing.TB
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	file string // with the certificate, as PEM
-}
-
-func newSigner(t testing.TB, name string) *signer {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &signer{t: t, key: key, file: filepath.Join(t.TempDir(), name+".crt")}
-	der := s.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, &key.PublicKey)
-	if s.cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	s.write(s.file)
-	return s
-}
-
-// write puts the certificates of all authorities in a file.
-func (s *signer) write(file string, others ...*signer) {
-	s.t.Helper()
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.cert.Raw})
-	for _, o := range others {
-		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: o.cert.Raw})...)
-	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *signer) sign(c *x509.Certificate, public *ecdsa.PublicKey) []byte {
-	s.t.Helper()
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent := s.cert
-	if parent == nil {
-		parent = c
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, public, s.key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return der
-}
-
-// client returns a client certificate.
-func (s *signer) client(name string, groups ...string) tls.Certificate {
-	s.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	der := s.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, &key.PublicKey)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
-// files returns the files of a certificate for clients that ask for a name, and of its key.
-func (s *signer) files(name string) (cert, key string) {
-	s.t.Helper()
-	pair := s.client(name)
-	der, err := x509.MarshalECPrivateKey(pair.PrivateKey.(*ecdsa.PrivateKey))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	dir := s.t.TempDir()
-	cert, key = filepath.Join(dir, "crt"), filepath.Join(dir, "key")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "EC PRIVATE KEY", Bytes: der}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	return cert, key
-}
 
 // ask sends a request with a certificate, if there is one, whosever the server asks for, and headers: names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
@@ -174,14 +91,14 @@ func do(t testing.TB, s *servertest.Server, method, path, body string) (int, str
 
 // TestFrontProxy comes through a front proxy, and past it.
 func TestFrontProxy(t *testing.T) {
-	proxies, clients, more := newSigner(t, "front"), newSigner(t, "clients"), newSigner(t, "more")
+	proxies, clients, more := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients"), pkitest.NewAuthority(t, "more")
 	passwords := filepath.Join(t.TempDir(), "passwords.csv")
 	if err := os.WriteFile(passwords, []byte("sesame,carol,3,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
-		ClientCAFile: clients.file, BasicAuthFile: passwords,
-		FrontProxy: server.FrontProxyConfig{ClientCAFile: proxies.file, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+		ClientCAFile: clients.File, BasicAuthFile: passwords,
+		FrontProxy: server.FrontProxyConfig{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
 	}})
 	const namespace = "/api/v1/namespaces/default"
 	as := func(name string, groups ...string) []string {
@@ -191,7 +108,7 @@ func TestFrontProxy(t *testing.T) {
 		}
 		return header
 	}
-	proxy, alice := []tls.Certificate{proxies.client("front")}, []tls.Certificate{clients.client("alice")}
+	proxy, alice := []tls.Certificate{proxies.Client("front").TLS()}, []tls.Certificate{clients.Client("alice").TLS()}
 	for name, tt := range map[string]struct {
 		certs  []tls.Certificate
 		header []string
@@ -203,9 +120,9 @@ func TestFrontProxy(t *testing.T) {
 		"for nobody":           {proxy, nil, 401, ""},
 		"an outsider":          {nil, as("root", "system:masters"), 403, `User \"system:anonymous\" cannot`},
 		"a client":             {alice, as("root", "system:masters"), 403, `User \"alice\" cannot`},
-		"another server":       {[]tls.Certificate{proxies.client("back")}, as("root", "system:masters"), 401, ""},
-		"a client, no name":    {[]tls.Certificate{clients.client("", "dev")}, nil, 401, ""},
-		"a stranger":           {[]tls.Certificate{more.client("front", "system:masters")}, as("root", "system:masters"), 401, ""},
+		"another server":       {[]tls.Certificate{proxies.Client("back").TLS()}, as("root", "system:masters"), 401, ""},
+		"a client, no name":    {[]tls.Certificate{clients.Client("", "dev").TLS()}, nil, 401, ""},
+		"a stranger":           {[]tls.Certificate{more.Client("front", "system:masters").TLS()}, as("root", "system:masters"), 401, ""},
 		"a password":           {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW1l"}, 200, ""},
 		"a wrong one":          {nil, []string{"Authorization", "Basic Y2Fyb2w6c2VzYW0="}, 401, ""},
 	} {
@@ -213,19 +130,19 @@ func TestFrontProxy(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d %s", name, code, body, tt.code, tt.says)
 		}
 	}
-	more.write(proxies.file, proxies)
+	pkitest.Write(t, proxies.File, pki.EncodeCertificates(more.Cert, proxies.Cert))
 	eventually(t, "another authority of front proxies counts", func() bool {
-		code, _ := ask(t, s, namespace, []tls.Certificate{more.client("front")}, as("bob", "system:masters")...)
+		code, _ := ask(t, s, namespace, []tls.Certificate{more.Client("front").TLS()}, as("bob", "system:masters")...)
 		return code == 200
 	})
 }
 
 // TestAuthenticationTrust reads what other servers of a cluster read when they start.
 func TestAuthenticationTrust(t *testing.T) {
-	proxies, clients := newSigner(t, "front"), newSigner(t, "clients")
+	proxies, clients := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients")
 	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
-		ClientCAFile: clients.file,
-		FrontProxy:   server.FrontProxyConfig{ClientCAFile: proxies.file, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+		ClientCAFile: clients.File,
+		FrontProxy:   server.FrontProxyConfig{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
 	}})
 	const name = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 	read := func() map[string]string {
@@ -252,11 +169,11 @@ func TestAuthenticationTrust(t *testing.T) {
 				return false
 			}
 		}
-		ca, err := os.ReadFile(clients.file)
+		ca, err := os.ReadFile(clients.File)
 		if err != nil {
 			t.Fatal(err)
 		}
-		proxyCA, err := os.ReadFile(proxies.file)
+		proxyCA, err := os.ReadFile(proxies.File)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +194,7 @@ func TestAuthenticationTrust(t *testing.T) {
 }
 
 func TestFrontProxyConfig(t *testing.T) {
-	ca := newSigner(t, "ca")
+	ca := pkitest.NewAuthority(t, "ca")
 	dir := t.TempDir()
 	first, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	if err != nil {
@@ -288,7 +205,7 @@ func TestFrontProxyConfig(t *testing.T) {
 	}
 	for name, c := range map[string]server.AuthenticationConfig{
 		"the server's own": {FrontProxy: server.FrontProxyConfig{ClientCAFile: filepath.Join(dir, "pki", "ca.crt"), Headers: authn.StandardHeaders}},
-		"one CA for all":   {ClientCAFile: ca.file, FrontProxy: server.FrontProxyConfig{ClientCAFile: ca.file, Headers: authn.StandardHeaders}},
+		"one CA for all":   {ClientCAFile: ca.File, FrontProxy: server.FrontProxyConfig{ClientCAFile: ca.File, Headers: authn.StandardHeaders}},
 		"no CA":            {FrontProxy: server.FrontProxyConfig{ClientCAFile: os.DevNull}},
 		"missing CA":       {FrontProxy: server.FrontProxyConfig{ClientCAFile: "none"}},
 		"no name":          {FrontProxy: server.FrontProxyConfig{AllowedNames: []string{" "}}},
@@ -332,7 +249,7 @@ func TestTokenWebhook(t *testing.T) {
 	}))
 	t.Cleanup(hook.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "webhook.yaml")
-	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	ca := base64.StdEncoding.EncodeToString(pki.EncodeCertificates(hook.Certificate()))
 	if err := os.WriteFile(kubeconfig, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],`+
 		`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`/review","certificate-authority-data":"`+ca+`"}}]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -374,7 +291,7 @@ func TestNoCredentialsInLog(t *testing.T) {
 		}
 		return path
 	}
-	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	ca := base64.StdEncoding.EncodeToString(pki.EncodeCertificates(hook.Certificate()))
 	issuer := newTokenIssuer(t)
 	core, logged := observer.New(zapcore.DebugLevel)
 	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{

@@ -1,17 +1,16 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -159,16 +158,14 @@ func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 
 // mergeCertificates returns the certificates of both, each once, as PEM.
 func mergeCertificates(have string, more []*x509.Certificate, now time.Time) string {
-	all, _ := parseCertificates([]byte(have)) // or nothing
-	var text bytes.Buffer
+	all, _ := pki.ParseCertificates([]byte(have)) // or nothing
 	var seen []*x509.Certificate
 	for _, c := range slices.Concat(all, more) {
 		if c.NotAfter.After(now.Add(-trustGrace)) && !slices.ContainsFunc(seen, c.Equal) {
 			seen = append(seen, c)
-			_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // into memory
 		}
 	}
-	return text.String()
+	return string(pki.EncodeCertificates(seen...))
 }
 
 // readCertificates reads the certificates in a PEM file.
@@ -177,23 +174,5 @@ func readCertificates(file string) ([]*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseCertificates(data)
-}
-
-// parseCertificates returns the certificates in PEM text; blocks of other kinds are passed over.
-func parseCertificates(data []byte) (all []*x509.Certificate, err error) {
-	for {
-		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
-			return all, nil
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
+	return pki.ParseCertificates(data)
 }

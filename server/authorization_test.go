@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -33,7 +33,7 @@ func newJudge(t *testing.T) *judge {
 	j.Server = httptest.NewTLSServer(http.HandlerFunc(j.serve))
 	t.Cleanup(j.Close)
 	folder := t.TempDir()
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: j.Certificate().Raw})
+	ca := pki.EncodeCertificates(j.Certificate())
 	j.kubeconfig = filepath.Join(folder, "webhook.kubeconfig")
 	write(t, filepath.Join(folder, "ca.pem"), string(ca))
 	write(t, j.kubeconfig, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: j, user: u}}],

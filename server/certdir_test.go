@@ -1,12 +1,8 @@
 package server_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -22,24 +19,11 @@ import (
 // inPlace is the configuration of a server in kube-apiserver's place: with a folder for its certificate, and no data folder.
 func inPlace(t testing.TB, tlsConfig server.TLSConfig, change func(*server.Config)) server.Config {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "sa.key")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	c := server.Config{
-		DataDir: filepath.Join(dir, "data"),
+		DataDir: filepath.Join(t.TempDir(), "data"),
 		Serving: server.ServingConfig{TLS: tlsConfig, AdvertiseAddress: "192.0.2.7"},
 	}
-	c.Authentication.ServiceAccounts.SigningKeyFile = file
+	c.Authentication.ServiceAccounts.SigningKeyFile = pkitest.KeyFile(t)
 	if change != nil {
 		change(&c)
 	}
@@ -174,36 +158,36 @@ func TestUnreadablePair(t *testing.T) {
 func TestClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	clients, proxies, later := newSigner(t, "clients"), newSigner(t, "proxies"), newSigner(t, "later")
+	clients, proxies, later := pkitest.NewAuthority(t, "clients"), pkitest.NewAuthority(t, "proxies"), pkitest.NewAuthority(t, "later")
 	s := servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) {
-		c.Authentication.ClientCAFile = clients.file
-		c.Authentication.FrontProxy.ClientCAFile = proxies.file
+		c.Authentication.ClientCAFile = clients.File
+		c.Authentication.FrontProxy.ClientCAFile = proxies.File
 		c.Authentication.FrontProxy.Headers.Names = []string{"X-Remote-User"}
 	}))
 	file := filepath.Join(dir, "apiserver.crt")
-	tells := func(who ...*signer) bool {
+	tells := func(who ...*pkitest.Authority) bool {
 		_, asked := shown(t, s, file)
-		return len(asked) == len(who) && !slices.ContainsFunc(who, func(of *signer) bool {
-			return !slices.ContainsFunc(asked, func(subject []byte) bool { return string(subject) == string(of.cert.RawSubject) })
+		return len(asked) == len(who) && !slices.ContainsFunc(who, func(of *pkitest.Authority) bool {
+			return !slices.ContainsFunc(asked, func(subject []byte) bool { return string(subject) == string(of.Cert.RawSubject) })
 		})
 	}
 	if !tells(clients, proxies) {
 		_, asked := shown(t, s, file)
 		t.Errorf("clients are asked for certificates of %q", asked)
 	}
-	admin := []tls.Certificate{clients.client("root", "system:masters")}
+	admin := []tls.Certificate{clients.Client("root", "system:masters").TLS()}
 	if code, body := ask(t, s, "/api/v1/secrets", admin); code != http.StatusOK {
 		t.Errorf("an administrator: %d %s", code, body)
 	}
 	get := func() int {
-		code, _ := ask(t, s, "/api/v1/secrets", []tls.Certificate{later.client("root", "system:masters")})
+		code, _ := ask(t, s, "/api/v1/secrets", []tls.Certificate{later.Client("root", "system:masters").TLS()})
 		return code
 	}
 	if code := get(); code != http.StatusUnauthorized {
 		t.Errorf("somebody with another's certificate: got %d, want 401", code)
 	}
-	later.write(clients.file)
-	if err := os.Chtimes(clients.file, time.Now(), time.Now().Add(time.Hour)); err != nil {
+	pkitest.Write(t, clients.File, later.CertPEM)
+	if err := os.Chtimes(clients.File, time.Now(), time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "clients are asked for the certificates of another authority", func() bool { return tells(later, proxies) })
@@ -218,7 +202,7 @@ func TestNoClientCAs(t *testing.T) {
 	if _, asked := shown(t, s, filepath.Join(dir, "apiserver.crt")); len(asked) != 0 {
 		t.Errorf("clients are asked for certificates of %q", asked)
 	}
-	if code, body := ask(t, s, "/api/v1/secrets", []tls.Certificate{newSigner(t, "any").client("root", "system:masters")}); code != http.StatusForbidden {
+	if code, body := ask(t, s, "/api/v1/secrets", []tls.Certificate{pkitest.NewAuthority(t, "any").Client("root", "system:masters").TLS()}); code != http.StatusForbidden {
 		t.Errorf("got %d %s, want 403, as for whoever is anonymous", code, body)
 	}
 	if code, body := do(t, s, "GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication", ""); code != http.StatusNotFound {

@@ -1,23 +1,17 @@
 package server
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/iprange"
@@ -28,10 +22,9 @@ const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	certLife    = 365 * 24 * time.Hour
 	renewBefore = 30 * 24 * time.Hour
-	clockSkew   = 5 * time.Minute
 )
 
-// pki is the server's own certificate authority with what it has signed, in a folder:
+// authority is the server's own certificate authority with what it has signed, in a folder:
 //
 //	ca.crt ca.key                 the authority, trusted for client certificates as well
 //	apiserver.crt apiserver.key   the serving certificate
@@ -41,44 +34,33 @@ const (
 //
 //	front-proxy-ca.crt ...        the authority, trusted for nothing here
 //	front-proxy-client.crt ...    what it shows to them
-type pki struct {
+type authority struct {
 	dir string
-	ca  *keyPair
+	ca  *pki.Pair
 }
 
-// keyPair is a certificate with its key, as PEM and parsed.
-type keyPair struct {
-	certPEM, keyPEM []byte
-	cert            *x509.Certificate
-	key             *ecdsa.PrivateKey
-}
-
-// openPKI reads the authority called name in dir, or makes one.
-func openPKI(dir, name string) (*pki, error) {
+// openAuthority reads the authority called name in dir, or makes one.
+func openAuthority(dir, name string) (*authority, error) {
 	if err := os.MkdirAll(dir, dataMode); err != nil {
 		return nil, err
 	}
-	p := &pki{dir: dir}
+	p := &authority{dir: dir}
 	ca, err := p.read(name)
-	if err == nil && time.Until(ca.cert.NotAfter) > renewBefore {
+	if err == nil && time.Until(ca.Cert.NotAfter) > renewBefore {
 		p.ca = ca
 		return p, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	p.ca, err = p.make(name, &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "coracle-" + name},
-		NotAfter:              time.Now().Add(caLife),
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-	})
-	return p, err
+	if p.ca, err = pki.NewAuthority("coracle-"+name, time.Now().Add(caLife)); err != nil {
+		return nil, err
+	}
+	return p, p.write(name, p.ca)
 }
 
 // serving returns the serving certificate for names and addresses, made anew if the one there does not cover them.
-func (p *pki) serving(names []string, ips []net.IP) (*keyPair, error) {
+func (p *authority) serving(names []string, ips []net.IP) (*pki.Pair, error) {
 	covers := func(c *x509.Certificate) bool {
 		for _, n := range names {
 			if !slices.Contains(c.DNSNames, n) {
@@ -96,63 +78,53 @@ func (p *pki) serving(names []string, ips []net.IP) (*keyPair, error) {
 }
 
 func servingTemplate(names []string, ips []net.IP) *x509.Certificate {
-	return &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kube-apiserver"},
-		DNSNames:    names,
-		IPAddresses: ips,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
+	template := pki.ForServer("kube-apiserver", names...)
+	template.IPAddresses = ips
+	return template
 }
 
 // admin returns the client certificate of the administrator.
-func (p *pki) admin() (*keyPair, error) {
-	return p.signed("admin", func(*x509.Certificate) bool { return true }, &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kubernetes-admin", Organization: []string{request.GroupMasters}},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
+func (p *authority) admin() (*pki.Pair, error) {
+	return p.signed("admin", func(*x509.Certificate) bool { return true }, pki.ForClient("kubernetes-admin", request.GroupMasters))
 }
 
 // frontProxyName is the name of the certificate that servers behind this one are shown, and what it is called in there.
 const frontProxyName = "front-proxy-client"
 
 // frontProxy returns what servers behind this one are shown.
-func (p *pki) frontProxy() (*keyPair, error) {
-	return p.signed(frontProxyName, func(*x509.Certificate) bool { return true }, &x509.Certificate{
-		Subject: pkix.Name{CommonName: frontProxyName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
+func (p *authority) frontProxy() (*pki.Pair, error) {
+	return p.signed(frontProxyName, func(*x509.Certificate) bool { return true }, pki.ForClient(frontProxyName))
 }
 
 // client makes a client certificate of a user, who is a member of some groups. It is not kept.
-func (p *pki) client(user string, groups []string, until time.Time) (*keyPair, error) {
+func (p *authority) client(user string, groups []string, until time.Time) (*pki.Pair, error) {
 	if user == "" {
 		return nil, errors.New("a user must have a name")
 	}
-	if until.After(p.ca.cert.NotAfter) {
-		return nil, fmt.Errorf("the authority that signs ends before that, at %v", p.ca.cert.NotAfter)
+	if until.After(p.ca.Cert.NotAfter) {
+		return nil, fmt.Errorf("the authority that signs ends before that, at %v", p.ca.Cert.NotAfter)
 	}
-	return p.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: user, Organization: groups}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
+	template := pki.ForClient(user, groups...)
+	template.NotAfter = until
+	return p.ca.Sign(template)
 }
 
 // signed returns the certificate called name if it is good for a while, signed by the authority and fits; else it
 // makes one like template.
-func (p *pki) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*keyPair, error) {
+func (p *authority) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*pki.Pair, error) {
 	have, err := p.read(name)
-	if err == nil && time.Until(have.cert.NotAfter) > renewBefore && have.cert.CheckSignatureFrom(p.ca.cert) == nil && fits(have.cert) {
+	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil && fits(have.Cert) {
 		return have, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	template.NotAfter = time.Now().Add(certLife)
-	template.KeyUsage = x509.KeyUsageDigitalSignature
 	return p.make(name, template)
 }
 
 // read parses the pair called name.
-func (p *pki) read(name string) (*keyPair, error) {
+func (p *authority) read(name string) (*pki.Pair, error) {
 	certPEM, err := configfile.Read(filepath.Join(p.dir, name+".crt"))
 	if err != nil {
 		return nil, err
@@ -161,74 +133,39 @@ func (p *pki) read(name string) (*keyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	pair, err := pki.ParsePair(certPEM, keyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", filepath.Join(p.dir, name), err)
 	}
-	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("certificate %s: the key is no ECDSA key", filepath.Join(p.dir, name))
-	}
-	return &keyPair{certPEM: certPEM, keyPEM: keyPEM, cert: pair.Leaf, key: key}, nil
+	return pair, nil
 }
 
-// make creates a pair like template and writes it.
-func (p *pki) make(name string, template *x509.Certificate) (*keyPair, error) {
-	pair, err := p.sign(template)
+// make creates a pair like template, signed by the authority, and writes it.
+func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, error) {
+	pair, err := p.ca.Sign(template)
 	if err != nil {
 		return nil, err
 	}
 	return pair, p.write(name, pair)
 }
 
-// sign creates a key and a certificate like template, signed by the authority, or by itself if there is none yet.
-func (p *pki) sign(template *x509.Certificate) (*keyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
-		return nil, err
-	}
-	template.NotBefore = time.Now().Add(-clockSkew)
-	parent, signer := template, key
-	if p.ca != nil {
-		parent, signer = p.ca.cert, p.ca.key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		return nil, err
-	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	pair := &keyPair{
-		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		keyPEM:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
-		key:     key,
-	}
-	pair.cert, err = x509.ParseCertificate(der)
-	return pair, err
-}
-
 // write replaces the two files of a pair. The certificate goes first and comes last, so that wherever this is cut off, a
 // certificate that is there fits its key; a pair without one is made anew.
-func (p *pki) write(name string, pair *keyPair) error {
+func (p *authority) write(name string, pair *pki.Pair) error {
 	crt := filepath.Join(p.dir, name+".crt")
 	if err := os.Remove(crt); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.keyPEM); err != nil {
+	if err := writeFile(filepath.Join(p.dir, name+".key"), pair.KeyPEM); err != nil {
 		return err
 	}
-	return writeFile(crt, pair.certPEM)
+	return writeFile(crt, pair.CertPEM)
 }
 
 // openSelfSigned returns the files of the serving certificate in the folder for it. If there is neither they are written: a certificate
 // behind which stands an authority that has signed nothing else, and is forgotten.
 func openSelfSigned(c completed) (certFile, keyFile string, err error) {
-	p := &pki{dir: c.Serving.TLS.CertDir}
+	p := &authority{dir: c.Serving.TLS.CertDir}
 	certFile, keyFile = filepath.Join(p.dir, "apiserver.crt"), filepath.Join(p.dir, "apiserver.key")
 	certErr, keyErr := readable(certFile), readable(keyFile)
 	switch {
@@ -254,19 +191,14 @@ func openSelfSigned(c completed) (certFile, keyFile string, err error) {
 		ips = append(ips, iprange.New(ranges[0]).First().AsSlice())
 	}
 	until := time.Now().Add(certLife)
-	if p.ca, err = p.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: fmt.Sprintf("%s-ca@%d", names[0], time.Now().Unix())}, NotAfter: until,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, BasicConstraintsValid: true, IsCA: true,
-	}); err != nil {
+	if p.ca, err = pki.NewAuthority(fmt.Sprintf("%s-ca@%d", names[0], time.Now().Unix()), until); err != nil {
 		return "", "", err
 	}
-	template := servingTemplate(names, ips)
-	template.NotAfter, template.KeyUsage = until, x509.KeyUsageDigitalSignature
-	pair, err := p.sign(template)
+	pair, err := p.ca.Sign(servingTemplate(names, ips))
 	if err != nil {
 		return "", "", err
 	}
-	pair.certPEM = append(pair.certPEM, p.ca.certPEM...)
+	pair.CertPEM = append(pair.CertPEM, p.ca.CertPEM...)
 	return certFile, keyFile, p.write("apiserver", pair)
 }
 

@@ -14,16 +14,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
 var loopback = []net.IP{net.IPv4(127, 0, 0, 1).To4()}
 
 // open returns the authority in dir with the serving and the administrator's certificate.
-func open(t testing.TB, dir string, names ...string) (p *pki, serving, admin *keyPair) {
+func open(t testing.TB, dir string, names ...string) (p *authority, serving, admin *pki.Pair) {
 	t.Helper()
-	p, err := openPKI(dir, "ca")
+	p, err := openAuthority(dir, "ca")
 	if err != nil {
-		t.Fatalf("openPKI: %v", err)
+		t.Fatalf("openAuthority: %v", err)
 	}
 	if serving, err = p.serving(names, loopback); err != nil {
 		t.Fatalf("serving: %v", err)
@@ -38,19 +40,19 @@ func TestPKI(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	p, serving, admin := open(t, dir, "localhost")
 	roots := x509.NewCertPool()
-	roots.AddCert(p.ca.cert)
+	roots.AddCert(p.ca.Cert)
 	for _, name := range []string{"localhost", "127.0.0.1"} {
-		if _, err := serving.cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name}); err != nil {
+		if _, err := serving.Cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: name}); err != nil {
 			t.Errorf("serving certificate for %s: %v", name, err)
 		}
 	}
-	if _, err := admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := admin.Cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Errorf("admin certificate: %v", err)
 	}
-	if got := admin.cert.Subject.Organization; len(got) != 1 || got[0] != "system:masters" {
+	if got := admin.Cert.Subject.Organization; len(got) != 1 || got[0] != "system:masters" {
 		t.Errorf("admin's groups: got %q, want system:masters", got)
 	}
-	if _, err := admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
+	if _, err := admin.Cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
 		t.Error("admin certificate can serve")
 	}
 	for _, name := range []string{"ca.key", "apiserver.key", "admin.key"} {
@@ -67,18 +69,18 @@ func TestPKIAgain(t *testing.T) {
 	p, serving, admin := open(t, dir, "localhost")
 
 	p2, serving2, admin2 := open(t, dir, "localhost")
-	if !p2.ca.cert.Equal(p.ca.cert) || !serving2.cert.Equal(serving.cert) || !admin2.cert.Equal(admin.cert) {
+	if !p2.ca.Cert.Equal(p.ca.Cert) || !serving2.Cert.Equal(serving.Cert) || !admin2.Cert.Equal(admin.Cert) {
 		t.Error("the second start made new certificates")
 	}
 	_, serving3, admin3 := open(t, dir, "localhost", "other.example.com")
-	if serving3.cert.Equal(serving.cert) || !admin3.cert.Equal(admin.cert) {
+	if serving3.Cert.Equal(serving.Cert) || !admin3.Cert.Equal(admin.Cert) {
 		t.Error("another name: want a new serving certificate and nothing else")
 	}
 	if err := os.Remove(filepath.Join(dir, "ca.key")); err != nil {
 		t.Fatal(err)
 	}
 	p4, serving4, admin4 := open(t, dir, "localhost")
-	if p4.ca.cert.Equal(p.ca.cert) || serving4.cert.CheckSignatureFrom(p4.ca.cert) != nil || admin4.cert.CheckSignatureFrom(p4.ca.cert) != nil {
+	if p4.ca.Cert.Equal(p.ca.Cert) || serving4.Cert.CheckSignatureFrom(p4.ca.Cert) != nil || admin4.Cert.CheckSignatureFrom(p4.ca.Cert) != nil {
 		t.Error("lost authority: want everything new and signed by the new one")
 	}
 }
@@ -92,8 +94,8 @@ func TestPKIRenews(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, serving, _ := open(t, dir, "localhost")
-	if serving.cert.Equal(old.cert) || time.Until(serving.cert.NotAfter) < certLife-time.Hour {
-		t.Errorf("got a serving certificate until %v, want a new one", serving.cert.NotAfter)
+	if serving.Cert.Equal(old.Cert) || time.Until(serving.Cert.NotAfter) < certLife-time.Hour {
+		t.Errorf("got a serving certificate until %v, want a new one", serving.Cert.NotAfter)
 	}
 }
 
@@ -103,8 +105,8 @@ func TestPKIBroken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openPKI(dir, "ca"); err == nil {
-		t.Error("openPKI of a broken authority: got no error; it must not be replaced in silence")
+	if _, err := openAuthority(dir, "ca"); err == nil {
+		t.Error("openAuthority of a broken authority: got no error; it must not be replaced in silence")
 	}
 }
 
@@ -114,7 +116,7 @@ func TestKubeconfig(t *testing.T) {
 	p, serving, admin := open(t, dir, "localhost")
 	path := filepath.Join(dir, "admin.kubeconfig")
 	id := &identity{kubeconfig: path, own: p, admin: admin}
-	pair, err := tls.X509KeyPair(serving.certPEM, serving.keyPEM)
+	pair, err := tls.X509KeyPair(serving.CertPEM, serving.KeyPEM)
 	if err != nil {
 		t.Fatal(err)
 	}

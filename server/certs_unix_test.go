@@ -14,7 +14,7 @@ func TestPKICutOff(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, _ := open(t, dir, "localhost")
 	for _, name := range []string{"ca", "apiserver", "admin"} {
-		limitFiles(t, uint64(len(serving.keyPEM)+8), func() {
+		limitFiles(t, uint64(len(serving.KeyPEM)+8), func() {
 			if _, err := p.make(name, &x509.Certificate{}); err == nil {
 				t.Errorf("%s: the certificate was written all the same", name)
 			}

@@ -2,16 +2,10 @@ package server_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
@@ -40,21 +35,10 @@ type webhook struct {
 
 func newWebhook(t *testing.T) *webhook {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		DNSNames: []string{"converter.default.svc"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := pkitest.SelfSigned(t, "converter.default.svc", "127.0.0.1")
 	w := &webhook{asked: make(chan struct{}, 64)}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
-	w.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
+	w.TLS = &tls.Config{Certificates: []tls.Certificate{pair.TLS()}}
 	w.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
@@ -66,7 +50,7 @@ func newWebhook(t *testing.T) *webhook {
 	w.StartTLS()
 	t.Cleanup(w.Close)
 	_, w.port, _ = net.SplitHostPort(w.Listener.Addr().String())
-	w.ca = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
+	w.ca = base64.StdEncoding.EncodeToString(pair.CertPEM)
 	return w
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
 // Credentials are what a client needs to be a user of a server. The fields have the names that they have in a rest.Config of client-go,
@@ -41,8 +43,8 @@ func (s *Server) NewUser(name string, groups ...string) (*Credentials, error) {
 }
 
 // newCredentials are those of a user with a certificate, of a server at addr.
-func newCredentials(addr net.Addr, trusted []byte, user string, pair *keyPair) *Credentials {
-	return &Credentials{Host: "https://" + Reachable(addr), CAData: trusted, CertData: pair.certPEM, KeyData: pair.keyPEM, user: user}
+func newCredentials(addr net.Addr, trusted []byte, user string, pair *pki.Pair) *Credentials {
+	return &Credentials{Host: "https://" + Reachable(addr), CAData: trusted, CertData: pair.CertPEM, KeyData: pair.KeyPEM, user: user}
 }
 
 // Reachable is the address, with its port, under which clients on this machine reach a listener at addr.

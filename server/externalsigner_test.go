@@ -3,7 +3,6 @@ package server_test
 import (
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -19,6 +18,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -46,10 +46,7 @@ func newSignerPlugin(t testing.TB) *signerPlugin {
 // rotate signs with a new key from now on. The others stay.
 func (p *signerPlugin) rotate(t testing.TB, id string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := pkitest.Key(t)
 	p.set(func() { p.keys[id], p.current = key, id })
 }
 

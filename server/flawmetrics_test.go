@@ -1,9 +1,6 @@
 package server_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -17,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/server"
 )
@@ -24,11 +22,7 @@ import (
 // TestFlawedCertificates are counted, those of servers behind and of webhooks apart, and what is answered in place of a server behind.
 func TestFlawedCertificates(t *testing.T) {
 	t.Parallel()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nameless := newSigner(t, "some").sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}}, &key.PublicKey)
+	nameless := pkitest.NewAuthority(t, "some").Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}})
 	other := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/apis" {
 			http.NotFound(w, r)
@@ -37,7 +31,7 @@ func TestFlawedCertificates(t *testing.T) {
 		io.WriteString(w, "{}")
 	}))
 	other.Config.ErrorLog = log.New(io.Discard, "", 0)
-	other.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{nameless}, PrivateKey: key}}}
+	other.TLS = &tls.Config{Certificates: []tls.Certificate{nameless.TLS()}}
 	other.StartTLS()
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")

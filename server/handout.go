@@ -40,7 +40,7 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pki{dir: filepath.Join(h.DataDir, "pki")}
+	p := &authority{dir: filepath.Join(h.DataDir, "pki")}
 	if p.ca, err = p.read("ca"); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	credentials := Credentials{Host: url, CAData: trusted, CertData: pair.certPEM, KeyData: pair.keyPEM, user: name}
+	credentials := Credentials{Host: url, CAData: trusted, CertData: pair.CertPEM, KeyData: pair.KeyPEM, user: name}
 	return credentials.Kubeconfig(), nil
 }
 

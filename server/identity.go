@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/server/reload"
 )
@@ -23,10 +24,10 @@ import (
 // identity is who the server is to its clients, and whose certificates it trusts. Certificates are read again when their files change.
 type identity struct {
 	tls        TLSConfig
-	kubeconfig string   // path of the administrator's; "" if there is none
-	own        *pki     // nil if the server is no authority
-	admin      *keyPair // nil without own
-	given      string   // file of the serving certificate, if own has not signed it
+	kubeconfig string     // path of the administrator's; "" if there is none
+	own        *authority //  nil if the server is no authority
+	admin      *pki.Pair  // nil without own
+	given      string     // file of the serving certificate, if own has not signed it
 
 	// shown is what servers behind this one are shown, nil for nothing; proxyCA is who has signed it, if that is this server's own.
 	shown   *reloaded[tls.Certificate]
@@ -72,7 +73,7 @@ func newIdentity(ctx context.Context, c completed, reg prometheus.Registerer) (_
 	}
 	if c.Serving.authority() {
 		id.kubeconfig = c.path("admin.kubeconfig")
-		if id.own, err = openPKI(c.path("pki"), "ca"); err != nil {
+		if id.own, err = openAuthority(c.path("pki"), "ca"); err != nil {
 			return nil, fmt.Errorf("server: certificates: %w", err)
 		}
 		if id.admin, err = id.own.admin(); err != nil {
@@ -131,14 +132,14 @@ func (id *identity) openShown(c completed) (err error) {
 		if !c.Serving.authority() || id.proxyCAFile != "" {
 			return nil
 		}
-		p, err := openPKI(c.path("pki"), "front-proxy-ca")
+		p, err := openAuthority(c.path("pki"), "front-proxy-ca")
 		if err != nil {
 			return err
 		}
 		if _, err := p.frontProxy(); err != nil {
 			return err
 		}
-		id.proxyCA, certFile, keyFile = p.ca.cert, c.path("pki", frontProxyName+".crt"), c.path("pki", frontProxyName+".key")
+		id.proxyCA, certFile, keyFile = p.ca.Cert, c.path("pki", frontProxyName+".crt"), c.path("pki", frontProxyName+".key")
 	}
 	id.shown, err = readPair(certFile, keyFile)
 	return err
@@ -177,7 +178,7 @@ func (id *identity) readAuthorities(names []string) (err error) {
 // clientCAs reads whose certificates clients have.
 func (id *identity) clientCAs() (all []*x509.Certificate, err error) {
 	if id.own != nil {
-		all = []*x509.Certificate{id.own.ca.cert}
+		all = []*x509.Certificate{id.own.ca.Cert}
 	}
 	if id.clientCAFile == "" {
 		return all, nil
@@ -201,7 +202,7 @@ func (id *identity) proxyCAs(names []string) ([]*x509.Certificate, error) {
 		return nil, err
 	case len(all) == 0:
 		return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
-	case len(names) == 0 && id.own != nil && slices.ContainsFunc(all, id.own.ca.cert.Equal):
+	case len(names) == 0 && id.own != nil && slices.ContainsFunc(all, id.own.ca.Cert.Equal):
 		return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
 	}
 	return all, nil

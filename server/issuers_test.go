@@ -2,12 +2,10 @@ package server_test
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +20,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -36,10 +36,7 @@ type tokenIssuer struct {
 
 func newTokenIssuer(t testing.TB) *tokenIssuer {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := pkitest.Key(t)
 	point, err := key.PublicKey.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +50,7 @@ func newTokenIssuer(t testing.TB) *tokenIssuer {
 		fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","x":%q,"y":%q}]}`, inBase64(point[1:33]), inBase64(point[33:]))
 	})
 	p.Server = httptest.NewTLSServer(mux)
-	p.ca = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}))
+	p.ca = string(pki.EncodeCertificates(p.Certificate()))
 	t.Cleanup(p.Close)
 	return p
 }

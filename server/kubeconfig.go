@@ -22,7 +22,7 @@ func (s *Server) CA() ([]byte, error) {
 // trusted is the authority, and with it a serving certificate that it has not signed, which is trusted as it is.
 func (id *identity) trusted() (trusted []byte, err error) {
 	if id.own != nil {
-		trusted = slices.Clone(id.own.ca.certPEM)
+		trusted = slices.Clone(id.own.ca.CertPEM)
 	}
 	if id.given == "" {
 		return trusted, nil

@@ -3,11 +3,6 @@ package server
 import (
 	"context"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -66,7 +62,7 @@ func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registere
 		if err != nil {
 			return nil, err
 		}
-		in, err := authn.ParseTokenKeys(data)
+		in, err := pki.ParsePublicKeys(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -87,7 +83,7 @@ func readSigningKey(file string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := authn.ParseSigningKey(data)
+	key, err := pki.ParseKey(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -104,15 +100,15 @@ func ownSigningKey(dir string) (crypto.Signer, error) {
 	if err := os.MkdirAll(dir, dataMode); err != nil {
 		return nil, err
 	}
-	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	made, err := pki.NewKey()
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.MarshalECPrivateKey(made)
+	text, err := pki.EncodeKey(made)
 	if err != nil {
 		return nil, err
 	}
-	return made, writeFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+	return made, writeFile(file, text)
 }
 
 // sign makes a bound token.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -21,9 +22,9 @@ import (
 // TestCertificatesByName: clients are shown the certificate that is for what they ask for, by exact names before wildcards, and by
 // names of the configuration before those in certificates.
 func TestCertificatesByName(t *testing.T) {
-	ca := newSigner(t, "ca")
+	ca := pkitest.NewAuthority(t, "ca")
 	named := func(name string, names ...string) server.NamedCertificate {
-		cert, key := ca.files(name)
+		cert, key := pkitest.Files(t, ca.Client(name))
 		return server.NamedCertificate{CertFile: cert, KeyFile: key, Names: names}
 	}
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{TLS: server.TLSConfig{ByName: []server.NamedCertificate{

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
@@ -11,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -21,20 +18,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// pki is what `kubeadm init phase certs` makes, in a folder.
-type pki struct {
+// clusterPKI is what `kubeadm init phase certs` makes, in a folder.
+type clusterPKI struct {
 	t   *testing.T
 	dir string
-	cas map[string]*tls.Certificate
+	cas map[string]*pkitest.Authority
 }
 
-func newPKI(t *testing.T) *pki {
-	p := &pki{t, t.TempDir(), map[string]*tls.Certificate{}}
+func newPKI(t *testing.T) *clusterPKI {
+	p := &clusterPKI{t, t.TempDir(), map[string]*pkitest.Authority{}}
 	for _, ca := range []string{"ca", "front-proxy-ca", "etcd/ca"} {
-		p.cas[ca] = p.issue(ca, "", pkix.Name{CommonName: ca})
+		p.cas[ca] = pkitest.NewAuthority(t, ca)
+		p.write(ca+".crt", p.cas[ca].CertPEM)
 	}
 	p.issue("apiserver", "ca", pkix.Name{CommonName: "kube-apiserver"})
 	p.issue("apiserver-kubelet-client", "ca", pkix.Name{CommonName: "kube-apiserver-kubelet-client"})
@@ -48,72 +48,40 @@ func newPKI(t *testing.T) *pki {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.write("sa.key", "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
-	p.write("sa.pub", "PUBLIC KEY", public)
+	p.write("sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	p.write("sa.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
 	return p
 }
 
 // path is where a file is.
-func (p *pki) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *clusterPKI) path(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *pki) write(name, kind string, der []byte) {
+func (p *clusterPKI) write(name string, text []byte) {
 	p.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o700); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(p.path(name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	pkitest.Write(p.t, p.path(name), text)
 }
 
-// issue makes a certificate for the local machine, or one that signs others if no CA is named, and writes it with its key.
-func (p *pki) issue(name, ca string, subject pkix.Name) *tls.Certificate {
+// issue makes a certificate for the local machine, and writes it with its key.
+func (p *clusterPKI) issue(name, ca string, subject pkix.Name) *tls.Certificate {
 	p.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: subject,
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	parent, signer := template, any(key)
-	if ca == "" {
-		template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
-	} else {
-		parent, signer = p.cas[ca].Leaf, p.cas[ca].PrivateKey
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.write(name+".crt", "CERTIFICATE", der)
-	text, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.write(name+".key", "EC PRIVATE KEY", text)
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
-}
-
-func (p *pki) pool(ca string) *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(p.cas[ca].Leaf)
-	return pool
+	template := pki.ForServer("", "127.0.0.1")
+	template.Subject, template.ExtKeyUsage = subject, append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	pair := p.cas[ca].Sign(template)
+	p.write(name+".crt", pair.CertPEM)
+	p.write(name+".key", pair.KeyPEM)
+	shown := pair.TLS()
+	return &shown
 }
 
 // etcd starts an etcd that only clients with certificates of its CA reach, and returns its URL.
-func (p *pki) etcd() string {
+func (p *clusterPKI) etcd() string {
 	plain := strings.TrimPrefix(etcdproc.Start(p.t), "http://")
 	serving := p.issue("etcd/server", "etcd/ca", pkix.Name{CommonName: "etcd"})
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{*serving}, ClientCAs: p.pool("etcd/ca"), ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},
+		Certificates: []tls.Certificate{*serving}, ClientCAs: p.cas["etcd/ca"].Pool, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -148,7 +116,7 @@ func pass(from net.Conn, address string) {
 }
 
 // kubeadm is the command line of the static pod that kubeadm makes (getAPIServerCommand, 1.36), in its order.
-func (p *pki) kubeadm(address, port, serviceSubnet string) []string {
+func (p *clusterPKI) kubeadm(address, port, serviceSubnet string) []string {
 	return []string{
 		"--advertise-address=" + address,
 		"--allow-privileged=true",
@@ -182,13 +150,13 @@ func (p *pki) kubeadm(address, port, serviceSubnet string) []string {
 
 // kind is the command line that kind has kubeadm make (its ConfigTemplateBetaV3): a runtime-config, which is mostly empty, and the feature
 // gates of the whole cluster, here those of a rootless one.
-func (p *pki) kind(address, port, serviceSubnet string) []string {
+func (p *clusterPKI) kind(address, port, serviceSubnet string) []string {
 	return append(p.kubeadm(address, port, serviceSubnet), "--feature-gates=KubeletInUserNamespace=true", "--runtime-config=")
 }
 
 // TestClusterCommandLines starts a server as kubeadm and kind start theirs, and asks it as those would who come to it there.
 func TestClusterCommandLines(t *testing.T) {
-	for name, line := range map[string]func(p *pki, address, port, serviceSubnet string) []string{"kubeadm": (*pki).kubeadm, "kind": (*pki).kind} {
+	for name, line := range map[string]func(p *clusterPKI, address, port, serviceSubnet string) []string{"kubeadm": (*clusterPKI).kubeadm, "kind": (*clusterPKI).kind} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			p := newPKI(t)
@@ -252,8 +220,8 @@ func TestClusterCommandLines(t *testing.T) {
 }
 
 // client trusts the cluster, and is who the certificate says.
-func (p *pki) client(cert *tls.Certificate) *http.Client {
-	config := &tls.Config{RootCAs: p.pool("ca")}
+func (p *clusterPKI) client(cert *tls.Certificate) *http.Client {
+	config := &tls.Config{RootCAs: p.cas["ca"].Pool}
 	if cert != nil {
 		config.Certificates = []tls.Certificate{*cert}
 	}

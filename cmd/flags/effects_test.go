@@ -1,24 +1,18 @@
 package flags
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -191,7 +185,9 @@ func TestEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files := strings.NewReplacer("FILE", file, "LABELS", labels, "PAIR", writePair(t))
+	one := pkitest.SelfSigned(t)
+	pair := pkitest.Write(t, filepath.Join(t.TempDir(), "pair"), append(one.CertPEM, one.KeyPEM...))
+	files := strings.NewReplacer("FILE", file, "LABELS", labels, "PAIR", pair)
 	names := 0
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
@@ -216,30 +212,6 @@ func TestEffects(t *testing.T) {
 	if want := len(effects) + len(checked); names != want {
 		t.Errorf("%d flags are honoured, %d are tried", names, want)
 	}
-}
-
-// writePair writes a certificate and its key into one file.
-func writePair(t *testing.T) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
-	file := filepath.Join(t.TempDir(), "pair")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // TestRemoteUIDs: the gate says whether servers behind this one are told the uids of users.

@@ -1,11 +1,6 @@
 package flags
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 )
 
@@ -48,18 +44,7 @@ func TestDefaults(t *testing.T) {
 
 // TestKubeAPIServerDefaults checks what is another default in kube-apiserver's place: no controllers run there, as none run in it.
 func TestKubeAPIServerDefaults(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "sa.key")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := pkitest.KeyFile(t)
 	required := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://a", "--service-account-key-file=" + file, "--service-account-signing-key-file=" + file}
 	c := parse(t, KubeAPIServer(), required...)
 	if c.Serving.TLS.CertDir != "/var/run/kubernetes" || c.Serving.BindAddress != "0.0.0.0" || !c.Storage.Protobuf || c.Controllers == nil || len(c.Controllers) != 0 {

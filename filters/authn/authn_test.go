@@ -1,14 +1,10 @@
 package authn
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -145,50 +142,6 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// authority signs certificates for tests.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pool *x509.CertPool
-}
-
-func newAuthority(t testing.TB) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &authority{key: key, pool: x509.NewCertPool()}
-	a.cert = a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	a.pool.AddCert(a.cert)
-	return a
-}
-
-func (a *authority) sign(t testing.TB, c *x509.Certificate) *x509.Certificate {
-	t.Helper()
-	c.SerialNumber = big.NewInt(7)
-	if c.NotAfter.IsZero() {
-		c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	}
-	parent := a.cert
-	if parent == nil {
-		parent = c
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &a.key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
-}
-
-func (a *authority) client(t testing.TB, name string, orgs ...string) *x509.Certificate {
-	return a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: orgs}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-}
-
 func with(certs ...*x509.Certificate) *http.Request {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.TLS = &tls.ConnectionState{PeerCertificates: certs}
@@ -196,8 +149,8 @@ func with(certs ...*x509.Certificate) *http.Request {
 }
 
 func TestX509(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
 	var left []time.Duration
 	a.Shown = func(d time.Duration) { left = append(left, d.Round(time.Minute)) }
 	clientAuth := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -206,7 +159,7 @@ func TestX509(t *testing.T) {
 		for _, v := range values {
 			name.ExtraNames = append(name.ExtraNames, pkix.AttributeTypeAndValue{Type: oidUID, Value: v})
 		}
-		return with(ca.sign(t, &x509.Certificate{Subject: name, ExtKeyUsage: clientAuth}))
+		return with(ca.Sign(&x509.Certificate{Subject: name, ExtKeyUsage: clientAuth}).Cert)
 	}
 	for _, tt := range []struct {
 		name  string
@@ -216,14 +169,14 @@ func TestX509(t *testing.T) {
 	}{
 		{"no TLS", httptest.NewRequest("GET", "/", nil), "", false},
 		{"no certificate", with(), "", false},
-		{"good", with(ca.client(t, "alice", "dev")), "alice", false},
+		{"good", with(ca.Client("alice", "dev").Cert), "alice", false},
 		{"with uid", withUIDs("the-uid"), "u", false},
 		{"two uids", withUIDs("the-uid", "the-uid"), "", true},
 		{"empty uid", withUIDs(""), "", true},
-		{"no name", with(ca.client(t, "")), "", false},
-		{"of a stranger", with(other.client(t, "alice")), "", true},
-		{"of a server", with(ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "s"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})), "", true},
-		{"expired", with(ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "old"}, ExtKeyUsage: clientAuth, NotAfter: time.Now().Add(-time.Minute)})), "", true},
+		{"no name", with(ca.Client("").Cert), "", false},
+		{"of a stranger", with(other.Client("alice").Cert), "", true},
+		{"of a server", with(ca.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "s"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}).Cert), "", true},
+		{"expired", with(ca.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "old"}, ExtKeyUsage: clientAuth, NotAfter: time.Now().Add(-time.Minute)}).Cert), "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for range 2 { // the second time from memory
@@ -248,11 +201,11 @@ func TestX509(t *testing.T) {
 
 // A remembered certificate ends with its time, and with the roots that it was verified under.
 func TestX509Forgets(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	pool, now := ca.pool, time.Now()
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	pool, now := ca.Pool, time.Now()
 	a := NewX509(func() *x509.CertPool { return pool })
 	a.now = func() time.Time { return now }
-	r := with(ca.client(t, "alice"))
+	r := with(ca.Client("alice").Cert)
 	check := func(what string, want bool) {
 		t.Helper()
 		if user, _ := a.Authenticate(r); (user != nil) != want {
@@ -260,24 +213,24 @@ func TestX509Forgets(t *testing.T) {
 		}
 	}
 	check("at first", true)
-	pool = other.pool
+	pool = other.Pool
 	check("under other roots", false)
-	pool = ca.pool
+	pool = ca.Pool
 	check("under the first again", true)
 	pool = nil
 	check("without roots", false)
-	pool = ca.pool
+	pool = ca.Pool
 	now = now.Add(2 * time.Hour)
 	check("when expired", false)
 }
 
 func TestX509Bounded(t *testing.T) {
-	ca := newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
+	ca := pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
 	for i := range verifiedMax {
 		a.mu.verified[string(rune(i))] = verified{}
 	}
-	if user, err := a.Authenticate(with(ca.client(t, "alice"))); user == nil || err != nil {
+	if user, err := a.Authenticate(with(ca.Client("alice").Cert)); user == nil || err != nil {
 		t.Fatal(user, err)
 	}
 	if got := len(a.mu.verified); got > verifiedMax {
@@ -286,16 +239,16 @@ func TestX509Bounded(t *testing.T) {
 }
 
 func TestAllocs(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots := func() *x509.CertPool { return ca.pool }
+	roots := func() *x509.CertPool { return ca.Pool }
 	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
-	for name, r := range map[string]*http.Request{"certificate": with(ca.client(t, "alice")), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
+	for name, r := range map[string]*http.Request{"certificate": with(ca.Client("alice").Cert), "token": token, "nothing": httptest.NewRequest("GET", "/", nil)} {
 		if got := testing.AllocsPerRun(100, func() {
 			if user, err := a.Authenticate(r); user == nil || err != nil {
 				t.Fatal(user, err)
@@ -307,19 +260,19 @@ func TestAllocs(t *testing.T) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	ca := newAuthority(b)
+	ca := pkitest.NewAuthority(b, "ca")
 	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	roots := func() *x509.CertPool { return ca.pool }
+	roots := func() *x509.CertPool { return ca.Pool }
 	a := StripHeaders(Anonymous(Union(NewFrontProxy(roots, []string{"front"}, StandardHeaders), NewX509(roots), Bearer(tokens))), StandardHeaders)
 	token := httptest.NewRequest("GET", "/", nil)
 	token.Header.Set("Authorization", "Bearer some-token")
 	for _, bb := range []struct {
 		name string
 		r    *http.Request
-	}{{"certificate", with(ca.client(b, "alice"))}, {"token", token}} {
+	}{{"certificate", with(ca.Client("alice").Cert)}, {"token", token}} {
 		b.Run("with="+bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -59,32 +60,32 @@ func checkStranger(t *testing.T, a request.Authenticator, r *http.Request) {
 
 // A certificate that does not hold is looked at once for a connection.
 func TestX509RemembersFailure(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
-	r := with(other.client(t, strings.Repeat("a", 60_000)))
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
+	r := with(other.Client(strings.Repeat("a", 60_000)).Cert)
 	if _, err := a.Authenticate(r); err == nil || len(err.Error()) > 4<<10 {
 		t.Fatalf("got %.2000v, want a short error", err)
 	}
 	if got := testing.AllocsPerRun(100, func() { a.Authenticate(r) }); got > 0 {
 		t.Errorf("again: got %v allocs, want 0", got)
 	}
-	if user, err := a.Authenticate(with(ca.client(t, "alice"))); user == nil || err != nil {
+	if user, err := a.Authenticate(with(ca.Client("alice").Cert)); user == nil || err != nil {
 		t.Errorf("on another connection: got %v, %v", user, err)
 	}
 	// A good certificate whose connection has failed under other roots.
-	if user, err := NewX509(func() *x509.CertPool { return other.pool }).Authenticate(r); user == nil || err != nil {
+	if user, err := NewX509(func() *x509.CertPool { return other.Pool }).Authenticate(r); user == nil || err != nil {
 		t.Errorf("under other roots: got %v, %v", user, err)
 	}
 }
 
 // TestX509FailuresBounded: however many connections fail, their number is bounded.
 func TestX509FailuresBounded(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
 	for range verifiedMax {
 		a.mu.failed[weak.Make(new(tls.ConnectionState))] = failed{}
 	}
-	if user, err := a.Authenticate(with(other.client(t, "alice"))); user != nil || err == nil {
+	if user, err := a.Authenticate(with(other.Client("alice").Cert)); user != nil || err == nil {
 		t.Fatalf("got %v, %v, want an error", user, err)
 	}
 	if got := len(a.mu.failed); got > verifiedMax {
@@ -94,8 +95,8 @@ func TestX509FailuresBounded(t *testing.T) {
 
 // TestX509Serial names the certificate that does not hold by its serial number, unless that is longer than one may be.
 func TestX509Serial(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
 	longest := new(big.Int).Lsh(big.NewInt(1), 159) // 20 bytes
 	for _, tt := range []struct {
 		serial *big.Int
@@ -105,7 +106,7 @@ func TestX509Serial(t *testing.T) {
 		{longest, "SN=" + longest.String() + " of"},
 		{new(big.Int).Lsh(longest, 1), "SN=(too long) of"},
 	} {
-		cert := other.client(t, "alice")
+		cert := other.Client("alice").Cert
 		cert.SerialNumber = tt.serial
 		if _, err := a.Authenticate(with(cert)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %q in it", err, tt.want)
@@ -114,18 +115,18 @@ func TestX509Serial(t *testing.T) {
 }
 
 func TestX509Chain(t *testing.T) {
-	ca := newAuthority(t)
-	a := NewX509(func() *x509.CertPool { return ca.pool })
-	chain := []*x509.Certificate{ca.client(t, "alice")}
+	ca := pkitest.NewAuthority(t, "ca")
+	a := NewX509(func() *x509.CertPool { return ca.Pool })
+	chain := []*x509.Certificate{ca.Client("alice").Cert}
 	for len(chain) < maxChain {
-		chain = append(chain, ca.client(t, "b"))
+		chain = append(chain, ca.Client("b").Cert)
 	}
 	if user, err := a.Authenticate(with(chain...)); user == nil || err != nil {
 		t.Errorf("%d certificates: got %v, %v", len(chain), user, err)
 	}
-	chain[0] = ca.client(t, "carol")
+	chain[0] = ca.Client("carol").Cert
 	const want = "it comes with 5 others, more than 4"
-	if user, err := a.Authenticate(with(append(chain, ca.client(t, "b"))...)); user != nil || err == nil || !strings.Contains(err.Error(), want) {
+	if user, err := a.Authenticate(with(append(chain, ca.Client("b").Cert)...)); user != nil || err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%d certificates: got %v, %v, want an error with %q", len(chain)+1, user, err, want)
 	}
 }

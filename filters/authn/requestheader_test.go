@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -26,10 +27,10 @@ func speaking(c *x509.Certificate, headers ...string) *http.Request {
 }
 
 func TestFrontProxy(t *testing.T) {
-	proxies, clients := newAuthority(t), newAuthority(t)
-	proxy, alice := proxies.client(t, "front"), clients.client(t, "alice", "dev")
-	front := NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders)
-	a := Anonymous(Union(front, NewX509(func() *x509.CertPool { return clients.pool }), front.Others()))
+	proxies, clients := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	proxy, alice := proxies.Client("front").Cert, clients.Client("alice", "dev").Cert
+	front := NewFrontProxy(func() *x509.CertPool { return proxies.Pool }, []string{"front"}, proxyHeaders)
+	a := Anonymous(Union(front, NewX509(func() *x509.CertPool { return clients.Pool }), front.Others()))
 	in := func(groups ...string) []string { return append(groups, request.GroupAuthenticated) }
 	for _, tt := range []struct {
 		name  string
@@ -49,13 +50,13 @@ func TestFrontProxy(t *testing.T) {
 		{"says that nobody is", speaking(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
 		{"already among them", speaking(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
 		{"no name", speaking(proxy, "X-Remote-Group", "system:masters"), nil, "unknown authority"},
-		{"not a proxy", speaking(proxies.client(t, "back"), "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
+		{"not a proxy", speaking(proxies.Client("back").Cert, "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
 		{"a client", speaking(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
-		{"a client that is called as a proxy", speaking(clients.client(t, "front"), "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
-		{"a client without a name", speaking(clients.client(t, "", "dev")), nil, "unknown authority"},
-		{"a client without a name, who speaks", speaking(clients.client(t, "", "dev"), "X-Remote-User", "root"), nil, "unknown authority"},
+		{"a client that is called as a proxy", speaking(clients.Client("front").Cert, "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
+		{"a client without a name", speaking(clients.Client("", "dev").Cert), nil, "unknown authority"},
+		{"a client without a name, who speaks", speaking(clients.Client("", "dev").Cert, "X-Remote-User", "root"), nil, "unknown authority"},
 		{"nobody", speaking(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
-		{"of a server", speaking(proxies.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "front"}}), "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
+		{"of a server", speaking(proxies.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "front"}}).Cert, "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.r.TLS.PeerCertificates[0] == nil {
@@ -84,14 +85,14 @@ func TestFrontProxy(t *testing.T) {
 
 // Proxies are no proxies any more when their authority is not trusted any more.
 func TestFrontProxyForgets(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
-	pool := ca.pool
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
+	pool := ca.Pool
 	a := NewFrontProxy(func() *x509.CertPool { return pool }, nil, StandardHeaders)
-	r := speaking(ca.client(t, "anybody"), "X-Remote-User", "bob")
+	r := speaking(ca.Client("anybody").Cert, "X-Remote-User", "bob")
 	if user, err := a.Authenticate(r); err != nil || user == nil || user.Name != "bob" {
 		t.Errorf("at first: got %v, %v", user, err)
 	}
-	pool = other.pool
+	pool = other.Pool
 	if user, err := a.Authenticate(r); err == nil {
 		t.Errorf("under other roots: got %v", user)
 	}
@@ -128,10 +129,10 @@ func TestHeadersValidate(t *testing.T) {
 
 // FuzzHeaders sends any headers: only a proxy's are believed, and of nobody's any are left.
 func FuzzHeaders(f *testing.F) {
-	proxies := newAuthority(f)
-	proxy := proxies.client(f, "front")
-	outsider := newAuthority(f).client(f, "front")
-	a := StripHeaders(Anonymous(NewFrontProxy(func() *x509.CertPool { return proxies.pool }, []string{"front"}, proxyHeaders)), proxyHeaders)
+	proxies := pkitest.NewAuthority(f, "ca")
+	proxy := proxies.Client("front").Cert
+	outsider := pkitest.NewAuthority(f, "ca").Client("front").Cert
+	a := StripHeaders(Anonymous(NewFrontProxy(func() *x509.CertPool { return proxies.Pool }, []string{"front"}, proxyHeaders)), proxyHeaders)
 	f.Add("X-Remote-User: bob\nX-Remote-Extra-A%2fb: c\nx-more-: d\nX-Remote-Extra-%: \x00")
 	f.Add("X-Remote-User: \nX-Other-User: \xff\nX-Team: a,b")
 	f.Fuzz(func(t *testing.T, lines string) {

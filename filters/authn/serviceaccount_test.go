@@ -23,6 +23,8 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -486,7 +488,7 @@ func TestTokenKeys(t *testing.T) {
 		}
 		return pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})
 	}
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	var all []byte
 	for name, key := range map[string]crypto.Signer{
 		"RS256": rsaKey(t), "ES256": ecKey(t, elliptic.P256()), "ES384": ecKey(t, elliptic.P384()), "ES512": ecKey(t, elliptic.P521()),
@@ -500,7 +502,7 @@ func TestTokenKeys(t *testing.T) {
 			der, err := x509.MarshalECPrivateKey(ec)
 			private = append(block("EC PARAMETERS", []byte{1}, nil), block("EC PRIVATE KEY", der, err)...)
 		}
-		read, err := ParseSigningKey(private)
+		read, err := pki.ParseKey(private)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -509,8 +511,8 @@ func TestTokenKeys(t *testing.T) {
 		if data, err := base64.RawURLEncoding.DecodeString(text[:strings.Index(text, ".")]); err != nil || json.Unmarshal(data, &header) != nil || header.Alg != name {
 			t.Errorf("%s: got %q, %v", name, header.Alg, err)
 		}
-		for _, file := range [][]byte{private, public, append(block("CERTIFICATE", ca.cert.Raw, nil), private...)} {
-			keys, err := ParseTokenKeys(file)
+		for _, file := range [][]byte{private, public, append(block("CERTIFICATE", ca.Cert.Raw, nil), private...)} {
+			keys, err := pki.ParsePublicKeys(file)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -519,7 +521,7 @@ func TestTokenKeys(t *testing.T) {
 			}
 		}
 	}
-	keys, err := ParseTokenKeys(append(all, all...))
+	keys, err := pki.ParsePublicKeys(append(all, all...))
 	if err != nil || len(keys) != 8 {
 		t.Fatalf("got %d keys, %v", len(keys), err)
 	}
@@ -537,10 +539,10 @@ func TestTokenKeys(t *testing.T) {
 		t.Errorf("got %s, %v, want 4 keys without their private parts", set, err)
 	}
 	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", string(block("CERTIFICATE", []byte("x"), nil))} {
-		if _, err := ParseSigningKey([]byte(bad)); err == nil {
+		if _, err := pki.ParseKey([]byte(bad)); err == nil {
 			t.Errorf("%q is no key", bad)
 		}
-		if _, err := ParseTokenKeys([]byte(bad)); err == nil {
+		if _, err := pki.ParsePublicKeys([]byte(bad)); err == nil {
 			t.Errorf("%q holds no keys", bad)
 		}
 	}

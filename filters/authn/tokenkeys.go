@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,65 +131,4 @@ func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 		return "", errors.New("unknown curve of a key: must be P-256, P-384 or P-521")
 	}
 	return "", fmt.Errorf("unknown kind of key %T: must be RSA or ECDSA", key)
-}
-
-// ParseSigningKey returns the first private key in a PEM file that tokens can be signed with.
-func ParseSigningKey(data []byte) (crypto.Signer, error) {
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if key := privateKey(block.Bytes); key != nil {
-			return key, nil
-		}
-	}
-	return nil, errors.New("data does not contain a valid RSA or ECDSA private key")
-}
-
-// ParseTokenKeys returns all keys in a PEM file: public ones, those of certificates, and those of private keys. What is neither, such
-// as parameters of a curve, is left out.
-func ParseTokenKeys(data []byte) ([]crypto.PublicKey, error) {
-	var keys []crypto.PublicKey
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if key := privateKey(block.Bytes); key != nil {
-			keys = append(keys, key.Public())
-		} else if key := publicKey(block.Bytes); key != nil {
-			keys = append(keys, key)
-		}
-	}
-	if keys == nil {
-		return nil, errors.New("data does not contain any valid RSA or ECDSA public keys")
-	}
-	return keys, nil
-}
-
-func privateKey(der []byte) crypto.Signer {
-	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
-		return key
-	}
-	if key, err := x509.ParseECPrivateKey(der); err == nil {
-		return key
-	}
-	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
-		switch key := key.(type) {
-		case *rsa.PrivateKey:
-			return key
-		case *ecdsa.PrivateKey:
-			return key
-		}
-	}
-	return nil
-}
-
-func publicKey(der []byte) crypto.PublicKey {
-	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		cert, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil
-		}
-		key = cert.PublicKey
-	}
-	switch key.(type) {
-	case *rsa.PublicKey, *ecdsa.PublicKey:
-		return key
-	}
-	return nil
 }

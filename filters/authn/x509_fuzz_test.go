@@ -1,17 +1,15 @@
 package authn
 
 import (
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/request"
 )
 
@@ -73,21 +71,15 @@ func FuzzCertificateNames(f *testing.F) {
 		f.Add(subject(f, seed...))
 	}
 	f.Add([]byte{0x31, 0x00})
-	ca := newAuthority(f)
+	ca := pkitest.NewAuthority(f, "ca")
 	f.Fuzz(func(t *testing.T, subject []byte) {
-		der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-			RawSubject: subject, SerialNumber: big.NewInt(1), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		}, ca.cert, &ca.key.PublicKey, ca.key)
+		pair, err := ca.Pair.Sign(&x509.Certificate{RawSubject: subject, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 		if err != nil {
 			return
 		}
-		cert, err := x509.ParseCertificate(der)
-		if err != nil {
-			return
-		}
+		cert := pair.Cert
 		name, uids, groups := attributes(cert)
-		user, err := NewX509(func() *x509.CertPool { return ca.pool }).Authenticate(with(cert))
+		user, err := NewX509(func() *x509.CertPool { return ca.Pool }).Authenticate(with(cert))
 		switch {
 		case err != nil:
 			if len(err.Error()) > 4<<10 {

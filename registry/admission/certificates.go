@@ -97,7 +97,7 @@ func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) 
 	if !ok || a.Subresource != "" || csr.Spec.SignerName != clientSigner {
 		return nil
 	}
-	asked, err := parseSigningRequest(csr.Spec.Request)
+	asked, err := certificatesv1.ParseRequest(csr.Spec.Request)
 	if err != nil {
 		return a.Forbidden("failed to parse CSR: %w", err)
 	}

@@ -2,9 +2,6 @@ package admission
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"strings"
 
 	"github.com/coracle-project/coracle/registry/govalue"
@@ -232,7 +229,7 @@ func (w *nodeWrite) signingRequest() error {
 	if name := csr.Spec.SignerName; name != "kubernetes.io/kubelet-serving" && name != "kubernetes.io/kube-apiserver-client-kubelet" {
 		return nil
 	}
-	asked, err := parseSigningRequest(csr.Spec.Request)
+	asked, err := certificatesv1.ParseRequest(csr.Spec.Request)
 	if err != nil {
 		return w.Forbidden("unable to parse csr: %w", err)
 	}
@@ -240,12 +237,4 @@ func (w *nodeWrite) signingRequest() error {
 		return w.Forbidden("can only create a node CSR with CN=%s", w.User.Name)
 	}
 	return nil
-}
-
-func parseSigningRequest(text []byte) (*x509.CertificateRequest, error) {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	return x509.ParseCertificateRequest(block.Bytes)
 }

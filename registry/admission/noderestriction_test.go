@@ -2,8 +2,6 @@ package admission_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/router/request"
@@ -412,10 +411,7 @@ func checkRestriction(t *testing.T, a *admission.Attributes, want string, what .
 // signingRequests makes requests for certificates of names.
 func signingRequests(t *testing.T, names ...pkix.Name) [][]byte {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := pkitest.Key(t)
 	var all [][]byte
 	for _, name := range names {
 		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
 )
@@ -17,11 +18,7 @@ const maxKeyBits = 16384
 
 // checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has signed.
 func checkSigned(text []byte) error {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	request, err := certificatesv1.ParseRequest(text)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package certificates
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -15,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/router/request"
@@ -29,19 +28,10 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
 // signed makes a PKCS #10 request, in DER.
 func signed(t *testing.T) []byte {
 	t.Helper()
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "jane"}}, newKey(t))
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "jane"}}, pkitest.Key(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +41,7 @@ func signed(t *testing.T) []byte {
 // issued makes a certificate, in DER.
 func issued(t *testing.T) []byte {
 	t.Helper()
-	key, template := newKey(t), &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: now}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return der
+	return pkitest.SelfSigned(t).Cert.Raw
 }
 
 // asked makes a request with a spec of fields beside the request itself, and a status.

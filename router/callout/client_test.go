@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
 type review struct {
@@ -21,7 +23,7 @@ type review struct {
 }
 
 func TestCall(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Method + " " + r.URL.String() + " " + r.Header.Get("Content-Type"); got != "POST /path application/json" {
 			t.Errorf("request: got %s", got)
@@ -33,7 +35,7 @@ func TestCall(t *testing.T) {
 		w.WriteHeader(http.StatusCreated) // all of 2xx are good
 		io.WriteString(w, `{"question":"why","answer":"because"}`)
 	})
-	c := client(t, Config{Target: Target{URL: hook.URL + "/path", CABundle: ca.pem}})
+	c := client(t, Config{Target: Target{URL: hook.URL + "/path", CABundle: ca.CertPEM}})
 	var got review
 	if err := c.Call(t.Context(), review{Question: "why"}, &got); err != nil || got.Answer != "because" {
 		t.Errorf("Call: got %+v, %v", got, err)
@@ -51,7 +53,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestCertificates(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, echo, "mine.team.svc")
 	_, port, _ := net.SplitHostPort(hook.Listener.Addr().String())
 	local := func(context.Context, Service) (string, error) { return hook.Listener.Addr().String(), nil }
@@ -60,15 +62,15 @@ func TestCertificates(t *testing.T) {
 		target Target
 		want   Kind
 	}{
-		{"right", Target{URL: hook.URL, CABundle: ca.pem}, OK},
-		{"among others", Target{URL: hook.URL, CABundle: append(bytes.Clone(other.pem), ca.pem...)}, OK},
-		{"of a stranger", Target{URL: hook.URL, CABundle: other.pem}, Unreachable},
+		{"right", Target{URL: hook.URL, CABundle: ca.CertPEM}, OK},
+		{"among others", Target{URL: hook.URL, CABundle: append(bytes.Clone(other.CertPEM), ca.CertPEM...)}, OK},
+		{"of a stranger", Target{URL: hook.URL, CABundle: other.CertPEM}, Unreachable},
 		{"not the system's", Target{URL: hook.URL}, Unreachable},
 		{"not looked at", Target{URL: hook.URL, Insecure: true}, OK},
-		{"other name", Target{URL: "https://localhost:" + port, CABundle: ca.pem}, Unreachable},
-		{"name given", Target{URL: "https://localhost:" + port, CABundle: ca.pem, ServerName: "mine.team.svc"}, OK},
-		{"service", Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem}, OK},
-		{"other service", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.pem}, Unreachable},
+		{"other name", Target{URL: "https://localhost:" + port, CABundle: ca.CertPEM}, Unreachable},
+		{"name given", Target{URL: "https://localhost:" + port, CABundle: ca.CertPEM, ServerName: "mine.team.svc"}, OK},
+		{"service", Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.CertPEM}, OK},
+		{"other service", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.CertPEM}, Unreachable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := hook.conns.Load()
@@ -85,7 +87,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestService(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host+r.URL.Path) }, "mine.team.svc")
 	var asked Service
 	resolve := func(_ context.Context, s Service) (string, error) {
@@ -99,7 +101,7 @@ func TestService(t *testing.T) {
 		{Service{Namespace: "team", Name: "mine"}, "mine.team.svc:443/"},
 		{Service{Namespace: "team", Name: "mine", Port: 8443, Path: "/convert"}, "mine.team.svc:8443/convert"},
 	} {
-		c := client(t, Config{Target: Target{Service: &tt.service, CABundle: ca.pem}, Resolve: resolve})
+		c := client(t, Config{Target: Target{Service: &tt.service, CABundle: ca.CertPEM}, Resolve: resolve})
 		got, err := c.Post(t.Context(), nil)
 		if err != nil || string(got) != tt.want || asked != tt.service {
 			t.Errorf("%+v: got %q, %v, asked for %+v, want %q", tt.service, got, err, asked, tt.want)
@@ -114,7 +116,7 @@ func TestService(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	elsewhere := serve(t, ca, true, echo)
 	free := make(chan struct{}) // ends the handlers that keep their clients waiting
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +179,7 @@ func TestFailures(t *testing.T) {
 		{"https://name.invalid", "unreachable: ", Unreachable},
 	} {
 		t.Run(tt.url[strings.LastIndexByte(tt.url, '/')+1:], func(t *testing.T) {
-			cfg := Config{Target: Target{URL: tt.url, CABundle: ca.pem}, MaxAnswer: 100}
+			cfg := Config{Target: Target{URL: tt.url, CABundle: ca.CertPEM}, MaxAnswer: 100}
 			if tt.want == TimedOut {
 				cfg.Timeout = 50 * time.Millisecond
 			}
@@ -207,7 +209,7 @@ func TestFailures(t *testing.T) {
 
 // TestNoHTTP calls what speaks TLS, but not HTTP: an error does not repeat what it says.
 func TestNoHTTP(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, false, echo)
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for _, says := range []string{
@@ -229,7 +231,7 @@ func TestNoHTTP(t *testing.T) {
 			conn.Read(make([]byte, 1<<10))
 			io.WriteString(conn, says)
 		})
-		_, err = client(t, Config{Target: Target{URL: "https://" + l.Addr().String(), CABundle: ca.pem}}).Post(t.Context(), nil)
+		_, err = client(t, Config{Target: Target{URL: "https://" + l.Addr().String(), CABundle: ca.CertPEM}}).Post(t.Context(), nil)
 		if KindOf(err) != Unreachable || strings.Contains(err.Error(), "inside") {
 			t.Errorf("%q: got %v", says, err)
 		}
@@ -245,9 +247,9 @@ func (*picky) UnmarshalJSON(data []byte) error { return fmt.Errorf("what is %s?"
 
 // TestUnreadable: nor does an error repeat a value that is not what it should be.
 func TestUnreadable(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"n":123456,"s":"123456"}`) })
-	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.pem}})
+	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.CertPEM}})
 	for name, out := range map[string]any{
 		"number": &struct{ N int8 }{}, "time": &struct{ S time.Time }{}, "decoder": &struct{ S picky }{},
 	} {
@@ -258,14 +260,14 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestCanceled(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	arrived, free := make(chan struct{}), make(chan struct{})
 	hook := serve(t, ca, true, func(http.ResponseWriter, *http.Request) {
 		close(arrived)
 		<-free
 	})
 	defer close(free)
-	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.pem}, Retry: Retry{Tries: 5}})
+	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.CertPEM}, Retry: Retry{Tries: 5}})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-arrived
@@ -277,7 +279,7 @@ func TestCanceled(t *testing.T) {
 }
 
 func TestHooks(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) != "again" {
 			t.Errorf("body: got %q", body)
@@ -294,7 +296,7 @@ func TestHooks(t *testing.T) {
 	fails := 2 // times that credentials cannot be had
 	c := client(t, Config{
 		Name: "flaky",
-		Target: Target{URL: hook.URL, CABundle: ca.pem, Authorize: func(h http.Header) error {
+		Target: Target{URL: hook.URL, CABundle: ca.CertPEM, Authorize: func(h http.Header) error {
 			if fails--; fails >= 0 {
 				return errors.New("not yet")
 			}
@@ -321,7 +323,7 @@ func TestHooks(t *testing.T) {
 
 // A connection is kept also if an answer is an error, or one that nobody reads.
 func TestReuse(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	for _, http2 := range []bool{false, true} {
 		hook := serve(t, ca, http2, func(w http.ResponseWriter, r *http.Request) {
 			if want := map[bool]int{false: 1, true: 2}[http2]; r.ProtoMajor != want {
@@ -332,7 +334,7 @@ func TestReuse(t *testing.T) {
 			}
 			echo(w, r)
 		})
-		c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.pem}})
+		c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.CertPEM}})
 		for i := range 20 {
 			if _, err := c.Post(t.Context(), make([]byte, i%3)); (err != nil) != (i%3 == 2) {
 				t.Fatal(err)
@@ -346,7 +348,7 @@ func TestReuse(t *testing.T) {
 
 // Many callers at once keep a bounded number of connections for later.
 func TestIdleConnectionsAreBounded(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	var wg, all sync.WaitGroup
 	const callers = 3 * maxIdle
 	all.Add(callers)
@@ -354,7 +356,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 		all.Done()
 		all.Wait() // so that each call needs a connection of its own
 	})
-	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.pem}})
+	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.CertPEM}})
 	for range callers {
 		wg.Go(func() {
 			if _, err := c.Post(t.Context(), nil); err != nil {
@@ -373,14 +375,14 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	next := make(chan string)
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s %s\n", r.Method, r.URL, r.Header.Get("Authorization"))
 		w.(http.Flusher).Flush()
 		fmt.Fprintln(w, <-next)
 	})
-	c := client(t, Config{Timeout: time.Nanosecond, MaxAnswer: 1, Target: Target{URL: hook.URL + "/ignored", CABundle: ca.pem,
+	c := client(t, Config{Timeout: time.Nanosecond, MaxAnswer: 1, Target: Target{URL: hook.URL + "/ignored", CABundle: ca.CertPEM,
 		Authorize: func(h http.Header) error { h.Set("Authorization", "Bearer mine"); return nil }}})
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://other/apis/g/v1?watch=1", nil)
 	if err != nil {

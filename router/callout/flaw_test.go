@@ -1,37 +1,25 @@
 package callout
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
 // TestFlaws: flaws of the other end's certificate are told of, whether calls fail of them or not.
 func TestFlaws(t *testing.T) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority := template("authority")
-	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
-	ca := signed(t, authority, authority, &key.PublicKey, key)
+	ca := pkitest.NewAuthority(t, "authority")
 	named := func(change func(c *x509.Certificate)) *x509.Certificate {
-		c := template("localhost")
-		c.DNSNames = []string{"localhost", "s.n.svc"}
+		c := pki.ForServer("localhost", "localhost", "s.n.svc")
 		change(c)
 		return c
 	}
@@ -44,18 +32,12 @@ func TestFlaws(t *testing.T) {
 		{"of another name", named(func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere"} }), "", ""},
 		{"without names", named(func(c *x509.Certificate) { c.DNSNames = nil }), "[0]", "[0]"},
 		{"of another name alone", named(func(c *x509.Certificate) { c.DNSNames, c.Subject.CommonName = nil, "elsewhere" }), "", "[0]"},
-		{"over SHA-1", named(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.SHA1WithRSA }), "[1]", "[1]"},
+		{"over SHA-1", named(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 }), "[1]", "[1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-			if err != nil {
-				t.Fatal(err)
-			}
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))
 			s.Config.ErrorLog = log.New(io.Discard, "", 0)
-			s.TLS = &tls.Config{Certificates: []tls.Certificate{{
-				Certificate: [][]byte{signed(t, tt.leaf, authority, &leafKey.PublicKey, key)}, PrivateKey: leafKey,
-			}}}
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Sign(tt.leaf).TLS()}}
 			s.StartTLS()
 			defer s.Close()
 			url := "https://localhost" + s.URL[strings.LastIndexByte(s.URL, ':'):]
@@ -63,7 +45,7 @@ func TestFlaws(t *testing.T) {
 				target Target
 				want   string
 			}{
-				{Target{CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca})}, tt.bad},
+				{Target{CABundle: ca.CertPEM}, tt.bad},
 				{Target{Insecure: true}, tt.taken},
 			} {
 				got := ""
@@ -100,20 +82,4 @@ func TestFlaws(t *testing.T) {
 			}
 		})
 	}
-}
-
-func template(name string) *x509.Certificate {
-	return &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-}
-
-// signed makes a certificate.
-func signed(t *testing.T, c, by *x509.Certificate, public any, key *rsa.PrivateKey) []byte {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, c, by, public, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return der
 }

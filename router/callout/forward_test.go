@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
 func forwarder(t testing.TB, to Target) *Forwarder {
@@ -24,7 +26,7 @@ func forwarder(t testing.TB, to Target) *Forwarder {
 
 // TestForward sends requests on as they are, to the address that is given, whose certificate has to be that of the service.
 func TestForward(t *testing.T) {
-	ca, other := newAuthority(t), newAuthority(t)
+	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	service := &Service{Namespace: "team", Name: "mine"}
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/there" {
@@ -38,23 +40,19 @@ func TestForward(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprint(w, r.Proto, r.Method, r.URL, r.Header.Get("X"), r.Header.Get("Accept-Encoding"), string(body), shown)
 	}, "mine.team.svc")
-	certPEM, keyPEM := ca.client(t, "me")
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := ca.Client("me").TLS()
 	shows := func() (*tls.Certificate, error) { return &pair, nil }
 	for _, tt := range []struct {
 		name, path string
 		to         Target
 		want, err  string
 	}{
-		{"usual", "/a%2Fb?c=d", Target{Service: service, CABundle: ca.pem}, "200 HTTP/2.0PUT/a%2Fb?c=dybodynobody", ""},
-		{"with a certificate", "/", Target{Service: service, CABundle: ca.pem, Certificate: shows}, "200 HTTP/2.0PUT/ybodyme", ""},
+		{"usual", "/a%2Fb?c=d", Target{Service: service, CABundle: ca.CertPEM}, "200 HTTP/2.0PUT/a%2Fb?c=dybodynobody", ""},
+		{"with a certificate", "/", Target{Service: service, CABundle: ca.CertPEM, Certificate: shows}, "200 HTTP/2.0PUT/ybodyme", ""},
 		{"whoever it is", "/", Target{Service: service, Insecure: true}, "200 HTTP/2.0PUT/ybodynobody", ""},
-		{"redirect", "/there", Target{Service: service, CABundle: ca.pem}, "302 ", ""},
-		{"of a stranger", "/", Target{Service: service, CABundle: other.pem}, "", "certificate signed by unknown authority"},
-		{"other service", "/", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.pem}, "", "valid for mine.team.svc, not yours.team.svc"},
+		{"redirect", "/there", Target{Service: service, CABundle: ca.CertPEM}, "302 ", ""},
+		{"of a stranger", "/", Target{Service: service, CABundle: other.CertPEM}, "", "certificate signed by unknown authority"},
+		{"other service", "/", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.CertPEM}, "", "valid for mine.team.svc, not yours.team.svc"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), "PUT", hook.URL+tt.path, strings.NewReader("body"))
 		if err != nil {
@@ -83,7 +81,7 @@ func TestForward(t *testing.T) {
 
 // TestForwardUpgrade: who asks to switch protocols is not spoken to by HTTP/2, and gets the connection.
 func TestForwardUpgrade(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -95,7 +93,7 @@ func TestForwardUpgrade(t *testing.T) {
 		line, _ := rw.ReadString('\n')
 		io.WriteString(conn, line)
 	}, "mine.team.svc")
-	f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem})
+	f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.CertPEM})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", hook.URL, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +117,7 @@ func TestForwardUpgrade(t *testing.T) {
 // TestForwardClose: a Forwarder that is closed keeps its connections for those requests alone that
 // are on their way, and for those that come after all.
 func TestForwardClose(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	for _, h2 := range []bool{true, false} {
 		t.Run(fmt.Sprintf("HTTP/2=%t", h2), func(t *testing.T) {
 			came, release := make(chan struct{}), make(chan struct{})
@@ -131,7 +129,7 @@ func TestForwardClose(t *testing.T) {
 				fmt.Fprint(w, r.ProtoMajor)
 			}, "mine.team.svc")
 			open := func() int { return int(hook.conns.Load()) - len(hook.closed) }
-			f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem})
+			f := forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.CertPEM})
 			ask := func(path string) *http.Response {
 				r, err := http.NewRequestWithContext(t.Context(), "GET", hook.URL+path, nil)
 				if err != nil {
@@ -178,8 +176,8 @@ func TestForwardClose(t *testing.T) {
 
 // TestForwardToStrangers: of what is no HTTP nothing is shown.
 func TestForwardToStrangers(t *testing.T) {
-	ca := newAuthority(t)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.server(t, "mine.team.svc")}})
+	ca := pkitest.NewAuthority(t, "ca")
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.Server("mine.team.svc").TLS()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +199,7 @@ func TestForwardToStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.pem}).RoundTrip(r)
+	_, err = forwarder(t, Target{Service: &Service{Namespace: "team", Name: "mine"}, CABundle: ca.CertPEM}).RoundTrip(r)
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}

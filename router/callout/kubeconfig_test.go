@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
 // file writes a file and returns its path.
@@ -39,7 +41,7 @@ users:
 }
 
 func TestKubeconfig(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		name := "nobody"
 		if certs := r.TLS.PeerCertificates; len(certs) > 0 {
@@ -48,22 +50,22 @@ func TestKubeconfig(t *testing.T) {
 		io.WriteString(w, name+" "+r.Header.Get("Authorization")+" "+r.URL.Path)
 	}, "hook.example.com")
 	folder := t.TempDir()
-	cert, key := ca.client(t, "alice")
-	file(t, folder, "ca.crt", ca.pem)
-	file(t, folder, "alice.crt", cert)
-	file(t, folder, "alice.key", key)
+	alice := ca.Client("alice")
+	file(t, folder, "ca.crt", ca.CertPEM)
+	file(t, folder, "alice.crt", alice.CertPEM)
+	file(t, folder, "alice.key", alice.KeyPEM)
 	file(t, folder, "token", []byte("from-file\n"))
 	b64 := base64.StdEncoding.EncodeToString
 	server := "server: '" + hook.URL + "/check', certificate-authority: ca.crt"
 	_, port, _ := strings.Cut(strings.TrimPrefix(hook.URL, "https://"), ":")
 	for _, tt := range []struct{ name, cluster, user, want string }{
 		{"nobody", server, "", "nobody  /check"},
-		{"CA as data", "server: '" + hook.URL + "', certificate-authority-data: " + b64(ca.pem), "", "nobody  /"},
-		{"data before file", "server: '" + hook.URL + "', certificate-authority: none, certificate-authority-data: " + b64(ca.pem), "", "nobody  /"},
+		{"CA as data", "server: '" + hook.URL + "', certificate-authority-data: " + b64(ca.CertPEM), "", "nobody  /"},
+		{"data before file", "server: '" + hook.URL + "', certificate-authority: none, certificate-authority-data: " + b64(ca.CertPEM), "", "nobody  /"},
 		{"server name", "server: 'https://localhost:" + port + "', tls-server-name: hook.example.com, certificate-authority: ca.crt", "", "nobody  /"},
 		{"insecure", "server: '" + hook.URL + "', insecure-skip-tls-verify: true", "", "nobody  /"},
 		{"certificate", server, "client-certificate: alice.crt, client-key: alice.key", "alice  /check"},
-		{"certificate as data", server, "client-certificate-data: " + b64(cert) + ", client-key-data: " + b64(key), "alice  /check"},
+		{"certificate as data", server, "client-certificate-data: " + b64(alice.CertPEM) + ", client-key-data: " + b64(alice.KeyPEM), "alice  /check"},
 		{"token", server, "token: sesame", "nobody Bearer sesame /check"},
 		{"token file", server, "token: sesame, tokenFile: token", "nobody Bearer from-file /check"},
 		{"password", server, "username: alice, password: 'p w'", "nobody Basic YWxpY2U6cCB3 /check"},
@@ -91,19 +93,19 @@ func TestKubeconfigPlain(t *testing.T) {
 
 // Tokens and certificates in files may change.
 func TestKubeconfigFilesChange(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName+" "+r.Header.Get("Authorization"))
 	})
 	folder := t.TempDir()
 	write := func(name string) {
-		cert, key := ca.client(t, name)
-		file(t, folder, "crt", cert)
-		file(t, folder, "key", key)
+		pair := ca.Client(name)
+		file(t, folder, "crt", pair.CertPEM)
+		file(t, folder, "key", pair.KeyPEM)
 		file(t, folder, "token", []byte(name+"-token"))
 	}
 	write("alice")
-	file(t, folder, "ca", ca.pem)
+	file(t, folder, "ca", ca.CertPEM)
 	target, err := ReadKubeconfig(file(t, folder, "config", []byte(config(
 		"certificate-authority: ca, server: '"+hook.URL+"'", "client-certificate: crt, client-key: key, tokenFile: token"))))
 	if err != nil {
@@ -124,12 +126,10 @@ func TestKubeconfigFilesChange(t *testing.T) {
 }
 
 func TestKubeconfigErrors(t *testing.T) {
-	ca := newAuthority(t)
+	ca := pkitest.NewAuthority(t, "ca")
 	folder := t.TempDir()
-	cert, _ := ca.client(t, "alice")
-	_, key := ca.client(t, "bob")
-	file(t, folder, "crt", cert)
-	file(t, folder, "key", key)
+	file(t, folder, "crt", ca.Client("alice").CertPEM)
+	file(t, folder, "key", ca.Client("bob").KeyPEM)
 	file(t, folder, "empty", nil)
 	good := "server: 'https://h'"
 	for _, tt := range []struct{ text, want string }{

@@ -1,12 +1,7 @@
 package servertest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -17,22 +12,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
 // TestGuardForms knows credentials that it was not told of from what else stands in logs.
 func TestGuardForms(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	pair := pkitest.SelfSigned(t)
+	private, certificate := pair.KeyPEM, pair.CertPEM
 	encoded := base64.StdEncoding.EncodeToString
 	for text, want := range map[string]bool{
 		"a token eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJtZSJ9.c2ln of somebody": true,

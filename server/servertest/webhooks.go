@@ -1,15 +1,8 @@
 package servertest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
@@ -17,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
 // Webhooks is where a suite serves webhooks itself. What is installed with it calls them there: definitions to have their objects
@@ -54,12 +49,14 @@ func (w Webhooks) complete(dir string) (*Webhooks, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	crt, key, err := selfSigned(w.Host, "localhost")
+	template := pki.ForServer("servertest-webhooks", w.Host, "localhost")
+	template.NotAfter = time.Now().Add(certLife)
+	pair, err := pki.SelfSigned(template)
 	if err != nil {
 		return nil, fmt.Errorf("a certificate for webhooks: %w", err)
 	}
-	w.CAData = crt
-	return &w, errors.Join(os.WriteFile(filepath.Join(dir, "tls.crt"), crt, 0o600), os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600))
+	w.CAData = pair.CertPEM
+	return &w, errors.Join(os.WriteFile(filepath.Join(dir, "tls.crt"), pair.CertPEM, 0o600), os.WriteFile(filepath.Join(dir, "tls.key"), pair.KeyPEM, 0o600))
 }
 
 // url is where a webhook with a path is served.
@@ -81,33 +78,4 @@ func freePort(host string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("a port for webhooks: %w", err)
-}
-
-// selfSigned returns a certificate for names and addresses, and its key, as PEM. Who trusts the certificate trusts nothing else.
-func selfSigned(names ...string) (certPEM, keyPEM []byte, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "servertest-webhooks"},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(certLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, name := range names {
-		if ip := net.ParseIP(name); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, name)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, nil, err
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }

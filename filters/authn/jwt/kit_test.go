@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,7 +63,7 @@ func newProvider(t testing.TB) *provider {
 		w.Write([]byte(p.groups))
 	})
 	p.Server = httptest.NewTLSServer(mux)
-	p.ca = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}))
+	p.ca = string(pki.EncodeCertificates(p.Certificate()))
 	t.Cleanup(p.Close)
 	return p
 }

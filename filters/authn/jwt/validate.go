@@ -2,7 +2,6 @@ package jwt
 
 import (
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
 )
@@ -151,24 +151,16 @@ func (x *compiler) audiences(s *Source, path *field.Path) {
 
 // authorities returns the certificates in PEM text.
 func authorities(text string) (*x509.CertPool, error) {
-	pool, found := x509.NewCertPool(), false
-	for data := []byte(text); ; {
-		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
-			continue
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		pool.AddCert(c)
-		found = true
+	all, err := pki.ParseCertificates([]byte(text))
+	if err != nil {
+		return nil, err
 	}
-	if !found {
+	if len(all) == 0 {
 		return nil, errors.New("data does not contain any valid RSA or ECDSA certificates")
+	}
+	pool := x509.NewCertPool()
+	for _, c := range all {
+		pool.AddCert(c)
 	}
 	return pool, nil
 }

@@ -1,8 +1,6 @@
 package certificatesv1
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"slices"
 	"strings"
 
@@ -63,11 +61,7 @@ func defaultRequestBeta(spec *requestSpecBeta) {
 // certificates, for clients or for servers, if the request is as a kubelet makes it.
 func signerOf(request []byte, usages []KeyUsage) string {
 	const unknown = "kubernetes.io/legacy-unknown"
-	block, _ := pem.Decode(request)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return unknown
-	}
-	csr, err := x509.ParseCertificateRequest(block.Bytes)
+	csr, err := ParseRequest(request)
 	if err != nil || !slices.Equal(csr.Subject.Organization, []string{"system:nodes"}) ||
 		!strings.HasPrefix(csr.Subject.CommonName, "system:node:") || len(csr.EmailAddresses) > 0 || len(csr.URIs) > 0 {
 		return unknown
