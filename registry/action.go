@@ -47,7 +47,9 @@ type Connection struct {
 	Namespace, Name string
 	// Path is what follows the subresource's name in the path, without a slash before it.
 	Path string
-	User *request.User
+	// Options are what the query asks for, of the kind of the subresource; nil if that has none of its own.
+	Options meta.Typed
+	User    *request.User
 }
 
 // Actions declares a resource without a store: its objects are asked, and answered at once (reviews).
@@ -323,12 +325,12 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 
 func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
-	a.Subresource = c.sub.Name
+	a.Subresource, a.Kind = c.sub.Name, cmp.Or(c.sub.Kind, a.Kind)
 	if err := c.store.cfg.Admission.Mutate(ctx, &a); err != nil {
 		return nil, err
 	}
 	if err := c.store.cfg.Admission.Validate(ctx, &a); err != nil {
 		return nil, err
 	}
-	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User})
+	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, Options: req.Options, User: req.User})
 }

@@ -384,7 +384,7 @@ func TestConnect(t *testing.T) {
 	var got registry.Connection
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}, resource: func(r *registry.ResourceOf[*widget]) {
-		r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{Name: "log",
+		r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{Name: "log", Kind: pokeV1,
 			Connect: func(_ context.Context, c *registry.Connection) (http.Handler, error) {
 				got = *c
 				if c.Name == "silent" {
@@ -406,12 +406,12 @@ func TestConnect(t *testing.T) {
 	if w.Body.String() != "line follow=1" {
 		t.Errorf("got %q", w.Body)
 	}
-	if got.Namespace != "ns" || got.Name != "a" || got.Path != "tail/5" || got.User.Name != "tester" {
+	if got.Namespace != "ns" || got.Name != "a" || got.Path != "tail/5" || got.User.Name != "tester" || got.Options == nil {
 		t.Errorf("the connection: %+v", got)
 	}
 	a := p.seen[0]
 	if a.Operation != admission.Connect || a.Subresource != "log" || a.Name != "a" || a.Namespace != "ns" || a.Object != nil ||
-		a.Resource != v1.WithResource("widgets") {
+		a.Resource != v1.WithResource("widgets") || a.Kind != pokeV1 || a.Options != got.Options {
 		t.Errorf("attributes: %+v", a)
 	}
 	_, err = connecter.Connect(k.ctx, k.sent("ns", "silent", nil), "")

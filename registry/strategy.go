@@ -326,8 +326,8 @@ type SubresourceOf[T meta.Object] struct {
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
 	// Returned: the answer of Create is the object that the client sent, completed, and says like a new one who owns its fields.
 	Returned bool
-	// Connect returns the handler of a request to the object at namespace and name, which the client's options, in the
-	// query, and the rest of the path are for.
+	// Connect returns the handler of a request to the object at namespace and name. Kind is that of its options, which
+	// come in the query.
 	Connect func(ctx context.Context, c *Connection) (http.Handler, error)
 }
 

@@ -24,34 +24,34 @@ type aggregatedDoc struct {
 }
 
 // serveAggregated answers with all groups, or 304 if the client has seen them as they are.
-func (p *picture) serveAggregated(w http.ResponseWriter, r *http.Request, legacy bool, media codec.Media) {
+func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, media codec.Media) {
 	typ := media.Type
 	if typ == codec.YAML { // which nobody asks for: it is made of the JSON each time
 		typ = codec.JSON
 	}
 	doc, err := p.aggregatedDoc(legacy, typ)
 	if err != nil {
-		WriteError(w, r, err)
+		out.fail(r, err)
 		return
 	}
-	h := w.Header()
+	h := out.Header()
 	h.Set("Vary", "Accept")
 	h.Set("ETag", doc.etag)
 	h.Set("Cache-Control", "public")
 	if r.Header.Get("If-None-Match") == doc.etag {
-		w.WriteHeader(http.StatusNotModified)
+		out.bare(http.StatusNotModified)
 		return
 	}
 	body := doc.body
 	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML || media.Type == codec.JSON && media.Pretty {
 		if body, err = p.codecs.Transcode(nil, body, codec.Media{Type: media.Type, Pretty: media.Pretty}); err != nil {
-			WriteError(w, r, err)
+			out.fail(r, err)
 			return
 		}
 	}
-	h.Set("Content-Type", media.ContentType()+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-	w.WriteHeader(http.StatusOK)
-	w.Write(body)
+	out.begin(http.StatusOK, []string{media.ContentType() + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
+	_, _ = out.Write(body) // a client that has gone needs no answer
+	out.end()
 }
 
 // aggregatedDoc returns a finished document, or makes it. Clients that come at once may each make it.

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
 // line connects requests to a handler that says what it was asked for.
@@ -88,13 +90,70 @@ func TestConnectKnowsWho(t *testing.T) {
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "", "User-Agent", "kubectl/v1")
 	info.User = &request.User{Name: "u"}
 	rrWith(t, l).ServeHTTP(&broken{left: 1 << 20, ResponseRecorder: newRecorder()}, r)
-	if l.req == nil || l.req.User.Name != "u" || l.req.Version != "v1" || l.req.Manager != "kubectl" || l.req.Options == nil {
+	if l.req == nil || l.req.User.Name != "u" || l.req.Version != "v1" || l.req.Manager != "kubectl" || l.req.Options != nil {
 		t.Fatalf("got %+v", l.req)
 	}
 	l.req.Warn("careful")
 	l.req.Annotate("p/a", "b")
 	if fmt.Sprint(info.Warnings, info.Annotations) != "[careful] map[p/a:b]" {
 		t.Errorf("got %v %v", info.Warnings, info.Annotations)
+	}
+}
+
+// TestConnectOptions has the options of a connection decoded from its query, as those of another verb are.
+func TestConnectOptions(t *testing.T) {
+	const a = "/api/v1/namespaces/ns/things/a/shell"
+	for query, want := range map[string]string{
+		"": `{"kind":"ListOptions","apiVersion":"v1"}`,
+		"?fieldSelector=a%3Db&watch&limit=5&timeoutSeconds=-1&unknown=1": `{"kind":"ListOptions","apiVersion":"v1",` +
+			`"fieldSelector":"a=b","watch":true,"timeoutSeconds":-1,"limit":5}`,
+		"?watch=false&limit=&timeoutSeconds=&kind=Other&apiVersion=v9": `{"kind":"ListOptions","apiVersion":"v1"}`,
+		"?limit=1&limit=2&fieldSelector=%22%5C":                        `{"kind":"ListOptions","apiVersion":"v1","fieldSelector":"\"\\","limit":1}`,
+		"?limit=many":                                                  `400 strconv.ParseInt: parsing "many": invalid syntax`,
+	} {
+		l := &line{}
+		gv := connected(l)
+		shell := gv.Resources[1]
+		shell.Name, shell.Kind = "things/shell", gv.WithKind("ListOptions")
+		gv.Resources = append(gv.Resources, shell)
+		rr := NewRESTRouter(testConfig(t))
+		rr.Install(gv)
+		w := serve(t, rr, "GET", a+query, "")
+		got := fmt.Sprint(w.Code, " ", w.Body)
+		if l.req != nil {
+			text, err := codec.AppendJSON(nil, l.req.Options)
+			if got = string(text); err != nil {
+				t.Fatal(err)
+			}
+		} else if code, why, _ := strings.Cut(want, " "); strings.HasPrefix(got, code) && strings.Contains(got, strings.ReplaceAll(why, `"`, `\"`)) {
+			continue
+		}
+		if got != want {
+			t.Errorf("%q: got %s, want %s", query, got, want)
+		}
+	}
+}
+
+// TestOptionMembers reads what no kind of options has here: lists, times, paths.
+func TestOptionMembers(t *testing.T) {
+	type options struct {
+		meta.TypeMeta `json:",inline"`
+		Command       []string   `json:"command,omitempty" pb:"1"`
+		Since         *meta.Time `json:"since,omitempty" pb:"2"`
+		Stream        *string    `json:"stream,omitempty" pb:"3"`
+		Follow        *bool      `json:"follow,omitempty" pb:"4"`
+		Nested        struct{}   `json:"nested,omitempty" pb:"5"`
+	}
+	_, info := parsed(t, "GET", "/x?command=a&command=b+c&since=2006-01-02T15:04:05Z&stream=&follow=0&nested=1", "")
+	p := params{Query: &info.Query}
+	var got []string
+	for _, f := range typeinfo.For[options]().Fields {
+		if member, ok := p.member(f); ok {
+			got = append(got, f.Name+"="+string(member))
+		}
+	}
+	if want := `command=["a","b c"] since="2006-01-02T15:04:05Z" stream="" follow=false`; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // create stores the object in the body and answers with it as stored.
-func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	media, body, err := e.takeBody(r)
+func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error {
+	media, in, err := e.receiveObject(r, info)
 	if err != nil {
 		return err
 	}
@@ -21,10 +21,11 @@ func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.
 			return err
 		}
 	}
-	obj, refused := e.readObject(r, info, body, opts.FieldValidation)
+	obj, refused := e.readObject(r.Context(), info, in, opts.FieldValidation)
 	if obj == nil {
 		return refused
 	}
+	noteObject(info, obj)
 	req := e.write(r, info, opts)
 	if e.res.Custom {
 		req.Name = "" // a path that has one says nothing by it
@@ -38,5 +39,5 @@ func (e *endpoint) create(w http.ResponseWriter, r *http.Request, info *request.
 	if err != nil {
 		return err
 	}
-	return e.writeEncoded(w, r, http.StatusCreated, enc, media)
+	return e.writeEncoded(out, r, http.StatusCreated, enc, media)
 }

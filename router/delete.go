@@ -12,7 +12,7 @@ import (
 )
 
 // delete deletes one object, or begins to.
-func (e *endpoint) delete(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) delete(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {
 		return err
@@ -30,14 +30,14 @@ func (e *endpoint) delete(w http.ResponseWriter, r *http.Request, info *request.
 		code = http.StatusAccepted
 	}
 	if res.Encoded != nil {
-		return e.writeEncoded(w, r, code, res.Encoded, media)
+		return e.writeEncoded(out, r, code, res.Encoded, media)
 	}
-	writeObject(w, code, statusFactory, res.Status, media)
+	out.object(code, statusFactory, res.Status, media)
 	return nil
 }
 
 // deleteCollection deletes what the selectors match and answers with the list of it.
-func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) deleteCollection(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (e *endpoint) deleteCollection(w http.ResponseWriter, r *http.Request, info
 	if err != nil {
 		return err
 	}
-	return e.writeList(w, r, list, media)
+	return e.writeList(out, r, list, media)
 }
 
 // deletion is what the registry is told of a deletion.
@@ -72,7 +72,7 @@ func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.Dele
 // ignores the query if there is a body, which has cost people objects that they meant to delete dry. Preconditions are in
 // the query only if there is no body: beside one, resourceVersion is the option of the list that a collection is.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
-	body, err := readBody(r, e.cfg.MaxBody)
+	in, err := e.receive(r, info)
 	if err != nil {
 		return nil, err
 	}
@@ -89,24 +89,24 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	if p.err != nil {
 		return nil, p.err
 	}
-	if len(body) == 0 {
+	if len(in.body) == 0 {
 		opts.Preconditions = p.preconditions()
-	} else if err := e.mergeDeleteOptions(r, body, opts); err != nil {
+	} else if err := e.mergeDeleteOptions(info, in, opts); err != nil {
 		return nil, err
 	}
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
-// mergeDeleteOptions decodes body over opts.
-func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.DeleteOptions) error {
-	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
+// mergeDeleteOptions decodes what was received over opts.
+func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *meta.DeleteOptions) error {
+	typ, err := codec.BodyType(body.media)
 	if err != nil {
 		return err
 	}
 	want := meta.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
-	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, Default: want})
+	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, Default: want})
 	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want { // options are the same in every version
-		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body, Type: typ, As: want})
+		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, As: want})
 	}
 	if err == nil {
 		if _, ok := decoded.Object.(*meta.DeleteOptions); !ok {
@@ -117,6 +117,7 @@ func (e *endpoint) mergeDeleteOptions(r *http.Request, body []byte, opts *meta.D
 		return meta.NewBadRequest(strings.TrimSpace(err.Error()))
 	}
 	in := decoded.Object.(*meta.DeleteOptions)
+	noteObject(info, in)
 	if in.GracePeriodSeconds != nil {
 		opts.GracePeriodSeconds = in.GracePeriodSeconds
 	}

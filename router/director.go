@@ -1,7 +1,6 @@
 package router
 
 import (
-	"io"
 	"net/http"
 	"strings"
 
@@ -54,10 +53,6 @@ func ofGroup(path string, info *request.Info) bool {
 }
 
 // NotFound is the end of the delegation chain: a plain-text 404.
-func NotFound(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(http.StatusNotFound)
-	io.WriteString(w, "404 page not found\n")
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	answerTo(w, r).text(http.StatusNotFound, "404 page not found")
 }

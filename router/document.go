@@ -26,31 +26,32 @@ type document struct {
 
 // ServeHTTP implements http.Handler.
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := answerTo(w, r)
 	var offer codec.Offer
 	if d.unrouted {
 		offer = codec.OfferUnrouted
 	} else if r.Method != http.MethodGet {
-		WriteError(w, r, ErrMethod())
+		out.fail(r, ErrMethod())
 		return
 	}
 	media, err := codec.Negotiate(r.Header.Get("Accept"), offer)
 	if err != nil {
-		WriteError(w, r, err)
+		out.fail(r, err)
 		return
 	}
 	if media.Type == codec.JSON && (media.Pretty || isPretty(r)) {
 		media.Pretty = true
-		writeObject(w, http.StatusOK, d.codecs, d.make(), media)
+		out.object(http.StatusOK, d.codecs, d.make(), media)
 		return
 	}
 	body, err := keep(&d.bodies[media.Type], func() ([]byte, error) {
 		return d.codecs.Append(nil, d.make(), codec.Media{Type: media.Type})
 	})
 	if err != nil {
-		WriteError(w, r, err)
+		out.fail(r, err)
 		return
 	}
-	writeBody(w, http.StatusOK, media.Type, body)
+	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 
 // keep returns the bytes that place holds, made at the first call. Callers that come at once may each make them.
@@ -154,7 +155,7 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	media, err := codec.Negotiate(r.Header.Get("Accept"), offer)
 	switch {
 	case err == nil && media.As == codec.AsDiscovery:
-		root.p.serveAggregated(w, r, root.legacy, media)
+		root.p.serveAggregated(answerTo(w, r), r, root.legacy, media)
 	case root.legacy:
 		(&document{codecs: root.p.codecs, make: func() meta.Typed { return root.apiVersions(r) }}).ServeHTTP(w, r)
 	default:

@@ -140,9 +140,9 @@ func (f *form) made(list *request.List) ([][]byte, error) {
 }
 
 // writeEncoded answers with one object.
-func (e *endpoint) writeEncoded(w http.ResponseWriter, r *http.Request, code int, enc request.Encoded, media codec.Media) error {
+func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc request.Encoded, media codec.Media) error {
 	if media.As == codec.AsTable {
-		return e.writeTable(w, r, code, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
+		return e.writeTable(out, r, code, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
 	}
 	if media.As == codec.AsPartialList {
 		return e.errNoList(media.As)
@@ -152,25 +152,17 @@ func (e *endpoint) writeEncoded(w http.ResponseWriter, r *http.Request, code int
 		return err
 	}
 	if media.Pretty {
-		body = codec.AppendIndent(nil, body)
-	}
-	h := w.Header()
-	h["Content-Type"] = contentTypes[media.Type]
-	newline := media.Type == codec.JSON && !media.Pretty
-	n := len(body)
-	if newline {
-		n++
-	}
-	h["Content-Length"] = contentLength(n)
-	w.WriteHeader(code)
-	w.Write(body)
-	if newline {
-		w.Write(newlineByte)
+		out.whole(code, contentTypes[media.Type], codec.AppendIndent(nil, body))
+	} else if media.Type == codec.JSON {
+		out.whole(code, contentTypes[media.Type], body, newline)
+	} else {
+		out.whole(code, contentTypes[media.Type], body)
 	}
 	return nil
 }
 
-var newlineByte = []byte{'\n'}
+// newline ends JSON that is not indented.
+var newline = []byte{'\n'}
 
 // one yields a single object.
 func one(enc request.Encoded) func(yield func(request.Encoded) bool) {

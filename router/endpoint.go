@@ -25,12 +25,14 @@ type endpoint struct {
 }
 
 // handlerFunc answers a request or returns the error to answer with.
-type handlerFunc func(w http.ResponseWriter, r *http.Request, info *request.Info) error
+type handlerFunc func(out answer, r *http.Request, info *request.Info) error
 
 // ServeHTTP calls f and answers its error.
 func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := f(w, r, request.From(r.Context())); err != nil {
-		WriteError(w, r, err)
+	info := request.From(r.Context())
+	out := answerOf(w, info)
+	if err := f(out, r, info); err != nil {
+		out.fail(r, err)
 	}
 }
 
@@ -130,7 +132,7 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 }
 
 func refusal(why func() error) http.Handler {
-	return handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return why() })
+	return handlerFunc(func(answer, *http.Request, *request.Info) error { return why() })
 }
 
 // refuse is refusal for a request to e. That a custom resource is deprecated is said even then.
@@ -143,7 +145,7 @@ func (e *endpoint) refuse(why func() error) http.Handler {
 
 // nameless refuses a verb for objects that is sent to the collection of a custom resource. A patch is looked at first.
 func (e *endpoint) nameless(verb string) http.Handler {
-	return newWarned(e, handlerFunc(func(_ http.ResponseWriter, r *http.Request, _ *request.Info) error {
+	return newWarned(e, handlerFunc(func(_ answer, r *http.Request, _ *request.Info) error {
 		if verb == "patch" {
 			if _, err := patchForm(r.Header.Get("Content-Type"), false); err != nil {
 				return err

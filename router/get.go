@@ -7,7 +7,7 @@ import (
 )
 
 // get answers with one object as it is stored.
-func (e *endpoint) get(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) get(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {
 		return err
@@ -16,5 +16,5 @@ func (e *endpoint) get(w http.ResponseWriter, r *http.Request, info *request.Inf
 	if err != nil {
 		return err
 	}
-	return e.writeEncoded(w, r, http.StatusOK, enc, media)
+	return e.writeEncoded(out, r, http.StatusOK, enc, media)
 }

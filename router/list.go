@@ -13,7 +13,7 @@ import (
 )
 
 // list answers with a page of objects. Their bytes are joined as they are; no list is built.
-func (e *endpoint) list(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, codec.OfferStream)
 	if err != nil {
 		return err
@@ -26,38 +26,37 @@ func (e *endpoint) list(w http.ResponseWriter, r *http.Request, info *request.In
 	if err != nil {
 		return err
 	}
-	return e.writeList(w, r, list, media)
+	return e.writeList(out, r, list, media)
 }
 
 // writeList writes a list in the form that was asked for.
-func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *request.List, media codec.Media) error {
+func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, media codec.Media) error {
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)
 	}
 	lm := meta.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining}
 	switch {
 	case media.As == codec.AsTable:
-		return e.writeTable(w, r, http.StatusOK, list.Items, lm, media)
+		return e.writeTable(out, r, http.StatusOK, list.Items, lm, media)
 	case media.Type == codec.Protobuf:
-		return e.writeProtoList(w, r, list, lm, media)
+		return e.writeProtoList(out, r, list, lm, media)
 	}
 	made, err := e.items(r.Context(), list, media)
 	if err != nil {
 		return err
 	}
 	if media.Type == codec.YAML {
-		return e.writeYAMLList(w, r, list, made, lm, media)
+		return e.writeYAMLList(out, r, list, made, lm, media)
 	}
-	w.Header()["Content-Type"] = contentTypes[codec.JSON]
-	w.WriteHeader(http.StatusOK)
+	out.begin(http.StatusOK, contentTypes[codec.JSON])
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
 	flush := func(b []byte) ([]byte, error) {
-		_, err := w.Write(b)
+		_, err := out.Write(b)
 		return b[:0], err
 	}
 	if media.Pretty {
-		flush = indented(w)
+		flush = indented(out)
 	}
 	if err = e.appendList(buf, list, made, lm, media, flush); err == nil {
 		if !media.Pretty {
@@ -65,26 +64,27 @@ func (e *endpoint) writeList(w http.ResponseWriter, r *http.Request, list *reque
 		}
 		_, err = flush(*buf)
 	}
-	return abort(err)
+	return finish(out, err)
 }
 
 // indented returns what writes JSON out indented, part by part.
-func indented(w http.ResponseWriter) func(b []byte) ([]byte, error) {
+func indented(out answer) func(b []byte) ([]byte, error) {
 	var indenter codec.Indenter
-	var out []byte
+	var part []byte
 	return func(b []byte) ([]byte, error) {
-		out = indenter.Append(out[:0], b)
-		_, err := w.Write(out)
+		part = indenter.Append(part[:0], b)
+		_, err := out.Write(part)
 		return b[:0], err
 	}
 }
 
-// abort ends an answer that has begun and cannot be finished: the connection is cut, so that the client does not
-// take the part for the whole.
-func abort(err error) error {
+// finish ends an answer in parts. If it cannot be completed, the connection is cut, so that the client does not take the part for the
+// whole.
+func finish(out answer, err error) error {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	out.end()
 	return nil
 }
 
@@ -188,41 +188,40 @@ func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, cust
 const noItems = "items: []\n"
 
 // writeYAMLList writes a list as YAML, item by item: the elements of a list stand at the left margin, as they would alone.
-func (e *endpoint) writeYAMLList(w http.ResponseWriter, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeYAMLList(out answer, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
 	kind, cut := e.listShown(media)
 	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.Custom), "]}"...))
 	if err != nil {
 		return err
 	}
 	if list.Len == 0 {
-		writeBody(w, http.StatusOK, codec.YAML, empty)
+		out.whole(http.StatusOK, contentTypes[codec.YAML], empty)
 		return nil
 	}
 	before, after, _ := bytes.Cut(empty, []byte(noItems))
-	w.Header()["Content-Type"] = contentTypes[codec.YAML]
-	w.WriteHeader(http.StatusOK)
-	out := append(slices.Clip(before), "items:\n"...)
+	out.begin(http.StatusOK, contentTypes[codec.YAML])
+	part := append(slices.Clip(before), "items:\n"...)
 	var item []byte
 	i := 0
 	for enc := range list.Items {
 		item = append(e.appendItem(append(item[:0], '['), enc, made, i, cut), ']')
 		i++
-		if out, err = codec.AppendYAML(out, item); err != nil {
-			return abort(err)
+		if part, err = codec.AppendYAML(part, item); err != nil {
+			return finish(out, err)
 		}
-		if len(out) >= flushAt {
-			if _, err := w.Write(out); err != nil {
-				return abort(err)
+		if len(part) >= flushAt {
+			if _, err := out.Write(part); err != nil {
+				return finish(out, err)
 			}
-			out = out[:0]
+			part = part[:0]
 		}
 	}
-	_, err = w.Write(append(out, after...))
-	return abort(err)
+	_, err = out.Write(append(part, after...))
+	return finish(out, err)
 }
 
 // writeProtoList writes a protobuf list: sizes come before contents, so the items are encoded (or found) first.
-func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeProtoList(out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
 	kind, _ := e.listShown(media)
 	messages, err := e.form(r.Context(), itemMedia(media)).made(list)
 	if err != nil {
@@ -235,30 +234,20 @@ func (e *endpoint) writeProtoList(w http.ResponseWriter, r *http.Request, list *
 		}
 		size += codec.ProtoItemSize(len(messages[i]))
 	}
-	w.Header()["Content-Type"] = contentTypes[codec.Protobuf]
-	w.WriteHeader(http.StatusOK)
+	out.begin(http.StatusOK, contentTypes[codec.Protobuf])
 	buf := buffers.Get().(*[]byte)
 	defer putBuffer(buf)
 	*buf = codec.AppendProtoListHead((*buf)[:0], kind, &lm, size)
 	for _, m := range messages {
 		*buf = codec.AppendProtoItem(*buf, m)
 		if len(*buf) >= flushAt {
-			if _, err := w.Write(*buf); err != nil {
-				return abort(err)
+			if _, err := out.Write(*buf); err != nil {
+				return finish(out, err)
 			}
 			*buf = (*buf)[:0]
 		}
 	}
 	*buf = codec.AppendProtoListTail(*buf)
-	_, err = w.Write(*buf)
-	return abort(err)
-}
-
-// writeBody writes a finished answer.
-func writeBody(w http.ResponseWriter, code int, typ codec.Type, body []byte) {
-	h := w.Header()
-	h["Content-Type"] = contentTypes[typ]
-	h["Content-Length"] = contentLength(len(body))
-	w.WriteHeader(code)
-	w.Write(body)
+	_, err = out.Write(*buf)
+	return finish(out, err)
 }

@@ -206,9 +206,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 // connecter describes what hands connections on: its methods, and the options that go with them, if they are a kind.
 func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
 	d := openapi.Resource{Name: r.Name, Namespaced: r.Namespaced, Options: openapi.Model{Kind: r.Kind}, Subpath: true}
-	if r.Kind.GroupKind() != r.Type.GroupKind() {
-		d.Options.Type = o.codecs.TypeOf(r.Kind)
-	}
+	d.Options.Type = r.optionsType(o.codecs)
 	for _, verb := range r.Verbs() {
 		d.Connect = append(d.Connect, methodOf[verb])
 	}
@@ -252,13 +250,14 @@ func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 
 // ServeV2 answers /openapi/v2.
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
+	out := answerTo(w, r)
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
 	if !ok { // kube-apiserver says no more either
-		w.WriteHeader(http.StatusNotAcceptable)
+		out.bare(http.StatusNotAcceptable)
 		return
 	}
-	w.Header()["Vary"] = varySchema
-	o.v2(o.present(r.Context(), false), form).serve(w, r, contentType)
+	out.Header()["Vary"] = varySchema
+	o.v2(o.present(r.Context(), false), form).serve(out, r, contentType)
 }
 
 // present returns the picture, after other servers have been asked: those that know no version 3, or all.
@@ -273,9 +272,10 @@ func (o *OpenAPI) present(ctx context.Context, noV3 bool) *picture {
 
 // ServeV3 answers /openapi/v3, the index, and the documents below it.
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
+	out := answerTo(w, r)
 	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
 	if !inside {
-		o.index(o.present(r.Context(), true)).serve(w, r, "text/plain; charset=utf-8")
+		o.index(o.present(r.Context(), true)).serve(out, r, "text/plain; charset=utf-8")
 		return
 	}
 	p := o.discovery.now.Load()
@@ -288,27 +288,27 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		found = o.find(o.present(r.Context(), true), path)
 	}
 	if found == nil { // kube-apiserver says no more either
-		w.WriteHeader(http.StatusNotFound)
+		out.bare(http.StatusNotFound)
 		return
 	}
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
 	if !ok {
-		w.WriteHeader(http.StatusNotAcceptable)
+		out.bare(http.StatusNotAcceptable)
 		return
 	}
 	doc := o.doc(found, form)
 	if hash := request.QueryOf(r).Get("hash"); hash != "" {
 		if hash != doc.etag { // the client's index is old
-			w.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
-			w.Header().Set("Content-Type", contentType)
-			w.WriteHeader(http.StatusMovedPermanently)
+			out.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
+			out.Header().Set("Content-Type", contentType)
+			out.bare(http.StatusMovedPermanently)
 			return
 		}
-		w.Header().Set("Cache-Control", "public, immutable")
-		w.Header().Set("Expires", time.Now().Add(immutableIn).UTC().Format(http.TimeFormat))
+		out.Header().Set("Cache-Control", "public, immutable")
+		out.Header().Set("Expires", time.Now().Add(immutableIn).UTC().Format(http.TimeFormat))
 	}
-	w.Header()["Vary"] = varySchema
-	doc.serve(w, r, contentType)
+	out.Header()["Vary"] = varySchema
+	doc.serve(out, r, contentType)
 }
 
 // varySchema are the headers that say in which form and encoding a document is answered.

@@ -44,7 +44,7 @@ type patcher struct {
 }
 
 // patch changes an object by a patch in its served version, or creates it if what is applied does not exist.
-func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error {
 	form, err := patchForm(r.Header.Get("Content-Type"), !e.res.Custom)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	if err != nil {
 		return err
 	}
-	body, err := readBody(r, e.cfg.MaxBody)
+	in, err := e.receive(r, info)
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	}
 	if form == applyPatch {
 		req.ForceCreate = true
-		if req.Apply, err = e.applied(r.Context(), info, body, opts); err != nil {
+		if req.Apply, err = e.applied(r.Context(), info, in.body, opts); err != nil {
 			return err
 		}
 	} else {
-		pt := e.patcher(r.Context(), info, form, body, opts)
+		pt := e.patcher(r.Context(), info, form, in.body, opts)
 		pt.write, req.Change = req, pt.change
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
@@ -89,7 +89,7 @@ func (e *endpoint) patch(w http.ResponseWriter, r *http.Request, info *request.I
 	if created {
 		code = http.StatusCreated
 	}
-	return e.writeEncoded(w, r, code, enc, media)
+	return e.writeEncoded(out, r, code, enc, media)
 }
 
 // patchForm returns the media type of a patch, where strategic merges are taken or not.

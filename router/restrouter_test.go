@@ -12,9 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// answer makes a handler that answers with text.
-func answer(text string) handlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request, info *request.Info) error {
+// says makes a handler that answers with text.
+func says(text string) handlerFunc {
+	return func(w answer, _ *http.Request, info *request.Info) error {
 		fmt.Fprintf(w, "%s %s %s/%s", text, info.Verb, info.Namespace, info.Name)
 		return nil
 	}
@@ -45,10 +45,10 @@ func marked(rr *RESTRouter) *RESTRouter {
 	for e := range rr.endpoints {
 		name := strings.ReplaceAll(e.res.Name, "/", "")
 		for verb := range e.itemVerbs {
-			e.itemVerbs[verb] = answer("item " + name)
+			e.itemVerbs[verb] = says("item " + name)
 		}
 		for verb := range e.collectionVerbs {
-			e.collectionVerbs[verb] = answer("list " + name)
+			e.collectionVerbs[verb] = says("list " + name)
 		}
 	}
 	return rr
@@ -218,7 +218,7 @@ func TestChangesWhileServing(t *testing.T) {
 	for range 200 {
 		rr.Change(nil, gvs)
 		d.Change(nil, gvs)
-		if err := director.Prefix.Handle("/x/", answer("x")); err != nil {
+		if err := director.Prefix.Handle("/x/", says("x")); err != nil {
 			t.Error(err)
 		}
 		d.Change(gvs, nil)
@@ -237,7 +237,7 @@ func BenchmarkMatch(b *testing.B) {
 			gv.Resources = append(gv.Resources, all(fmt.Sprintf("things%d", i), true, &fake{}))
 		}
 		rr.Install(gv)
-		nothing := handlerFunc(func(http.ResponseWriter, *http.Request, *request.Info) error { return nil })
+		nothing := handlerFunc(func(answer, *http.Request, *request.Info) error { return nil })
 		for e := range rr.endpoints {
 			e.itemVerbs["get"], e.collectionVerbs["list"] = nothing, nothing
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -169,11 +168,11 @@ func (d *schemaDoc) kept() []byte {
 }
 
 // serve answers with the document, or 304 if the client has it.
-func (d *schemaDoc) serve(w http.ResponseWriter, r *http.Request, contentType string) {
-	h := w.Header()
+func (d *schemaDoc) serve(out answer, r *http.Request, contentType string) {
+	h := out.Header()
 	h["Etag"], h["Last-Modified"] = d.head.etag, d.head.made
 	if d.isKnown(r) {
-		w.WriteHeader(http.StatusNotModified)
+		out.bare(http.StatusNotModified)
 		return
 	}
 	body := d.zipped
@@ -182,10 +181,7 @@ func (d *schemaDoc) serve(w http.ResponseWriter, r *http.Request, contentType st
 	} else {
 		body = d.body()
 	}
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body)
+	out.whole(http.StatusOK, []string{contentType}, body)
 }
 
 // isKnown reports whether the client says that it has the document.

@@ -17,7 +17,7 @@ const (
 // watch, and the server from stopping, for ever. Deadlines are set only when the time is up: to HTTP/2 the deadline of a
 // stream is its end, whether something is being written or not.
 type sender struct {
-	w    http.ResponseWriter
+	out  answer
 	rc   *http.ResponseController
 	late *time.Timer // runs from the first write, and from the begin, to the flush
 	stop func() bool // of what watches the end of the watch
@@ -38,7 +38,7 @@ func Lift(w http.ResponseWriter) {
 // Stream returns a writer for an answer of somebody else's that lasts as long as ctx: a client that does not read is cut off, as that of
 // a watch is. end is called when the answer has ended.
 func Stream(ctx context.Context, w http.ResponseWriter) (stream http.ResponseWriter, end func()) {
-	s := newSender(ctx, w)
+	s := newSender(ctx, answer{w: w})
 	return &streamed{w, s}, s.close
 }
 
@@ -63,9 +63,9 @@ func (w *streamed) FlushError() error {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *streamed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// newSender begins to send to w, for a watch that ends with ctx.
-func newSender(ctx context.Context, w http.ResponseWriter) *sender {
-	s := &sender{w: w, rc: http.NewResponseController(w)}
+// newSender begins to send to out, for a watch that ends with ctx.
+func newSender(ctx context.Context, out answer) *sender {
+	s := &sender{out: out, rc: http.NewResponseController(out.w)}
 	_ = s.rc.SetWriteDeadline(time.Time{}) // the server's own, which is for short answers
 	s.late = time.AfterFunc(sendTimeout, func() { s.deadline(0) })
 	s.stop = context.AfterFunc(ctx, func() { s.deadline(endGrace) })
@@ -88,7 +88,7 @@ func (s *sender) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	_, err := s.w.Write(b)
+	_, err := s.out.Write(b)
 	return err
 }
 

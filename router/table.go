@@ -13,12 +13,12 @@ import (
 )
 
 // writeTable answers with objects as the rows of a Table.
-func (e *endpoint) writeTable(w http.ResponseWriter, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
 	table, err := e.table(r.Context(), r, objects, lm, media)
 	if err != nil {
 		return err
 	}
-	writeObject(w, code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
+	out.object(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
 	return nil
 }
 

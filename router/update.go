@@ -9,8 +9,8 @@ import (
 )
 
 // update replaces an object with the one in the body.
-func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	media, body, err := e.takeBody(r)
+func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error {
+	media, in, err := e.receiveObject(r, info)
 	if err != nil {
 		return err
 	}
@@ -21,10 +21,11 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 			return err
 		}
 	}
-	obj, refused := e.readObject(r, info, body, opts.FieldValidation)
+	obj, refused := e.readObject(r.Context(), info, in, opts.FieldValidation)
 	if obj == nil {
 		return refused
 	}
+	noteObject(info, obj)
 	m := metaOf(obj)
 	if err := e.checkNamespace(m, info); err != nil {
 		return err
@@ -38,12 +39,12 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 	if opts.FieldManager != "" {
 		req.Manager = opts.FieldManager
 	}
-	req.Change = func(context.Context, request.Current) (meta.Typed, error) {
+	req.Change = func(ctx context.Context, _ request.Current) (meta.Typed, error) {
 		if calls++; calls == 1 {
 			return obj, nil
 		}
 		// The first try has changed obj: its admission and strategy ran against a state that was stale.
-		again, err := e.readObject(r, info, body, validateIgnore)
+		again, err := e.readObject(ctx, info, in, validateIgnore)
 		if again == nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func (e *endpoint) update(w http.ResponseWriter, r *http.Request, info *request.
 	if created {
 		code = http.StatusCreated
 	}
-	return e.writeEncoded(w, r, code, enc, media)
+	return e.writeEncoded(out, r, code, enc, media)
 }
 
 // checkNamespace lets an object take the namespace of its path, and refuses another. An object of a kind outside of

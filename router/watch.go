@@ -25,7 +25,7 @@ type watcher struct {
 }
 
 // watch streams changes until the client goes, the time is up or the server stops.
-func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, codec.OfferStream|codec.OfferWatch)
 	if err != nil {
 		return err
@@ -43,18 +43,18 @@ func (e *endpoint) watch(w http.ResponseWriter, r *http.Request, info *request.I
 	defer cancel()
 	cursor, err := e.res.Watcher.Watch(ctx, req)
 	if err != nil {
-		return e.watchError(w, r, media, err)
+		return e.watchError(out, media, err)
 	}
 	defer cursor.Close()
 	if c, ok := cursor.(*countedCursor); ok {
 		c.run(cancel)
 	}
-	return e.stream(w, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
+	return e.stream(out, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
 
 // unwatched refuses a watch of what can only be listed. What is wrong with the request itself is
 // said first, as of a list.
-func (e *endpoint) unwatched(_ http.ResponseWriter, r *http.Request, info *request.Info) error {
+func (e *endpoint) unwatched(_ answer, r *http.Request, info *request.Info) error {
 	if _, err := e.accept(r, codec.OfferStream); err != nil {
 		return err
 	}
@@ -85,30 +85,25 @@ func itemMedia(m codec.Media) codec.Media {
 
 // watchError answers a watch that cannot start. One from a revision that is gone starts all the same, and has one
 // ERROR event, as clients expect of watches.
-func (e *endpoint) watchError(w http.ResponseWriter, r *http.Request, media codec.Media, err error) error {
+func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 	if !meta.IsResourceExpired(err) {
 		return err
 	}
 	wt := &watcher{media: media}
-	wt.header(w)
+	out.stream(media.StreamType())
 	b, err := wt.appendError(nil, err)
 	if err == nil {
-		w.Write(b)
+		_, _ = out.Write(b) // it is the end of the watch, whether the client reads it or not
 	}
+	out.end()
 	return nil
 }
 
-// header begins the answer.
-func (wt *watcher) header(w http.ResponseWriter) {
-	h := w.Header()
-	h["Content-Type"] = []string{wt.media.StreamType()}
-	w.WriteHeader(http.StatusOK)
-}
-
 // stream sends events as they come. Whatever has come by the time of a flush goes out with it.
-func (e *endpoint) stream(w http.ResponseWriter, wt *watcher, cursor request.EventCursor) error {
-	wt.header(w)
-	out := newSender(wt.ctx, w)
+func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) error {
+	to.stream(wt.media.StreamType())
+	defer to.end()
+	out := newSender(wt.ctx, to)
 	defer out.close()
 	if err := out.flush(); err != nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Decision is what an Authorizer thinks of a request.
-type Decision int
+type Decision uint8
 
 // The decisions. The zero one is the safe one.
 const (

@@ -2,11 +2,7 @@ package router
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
 	"slices"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -24,73 +20,16 @@ const (
 	validateStrict = "Strict"
 )
 
-// takeBody reads the body of a create or update, once it is clear that both the body and the answer have forms that
-// are known here.
-func (e *endpoint) takeBody(r *http.Request) (media codec.Media, body []byte, err error) {
-	if media, err = e.accept(r, 0); err != nil {
-		return media, nil, err
-	}
-	if _, err = codec.BodyType(r.Header.Get("Content-Type")); err != nil {
-		return media, nil, err
-	}
-	body, err = readBody(r, e.cfg.MaxBody)
-	return media, body, err
-}
-
-// trusted is up to which Content-Length a buffer is made before anything has come, in bytes. Beyond it, buffers grow
-// with what comes: announcing a large body costs a client nothing.
-const trusted = 64 << 10
-
-// readBody reads a request body of at most limit bytes. The result is the caller's.
-func readBody(r *http.Request, limit int64) ([]byte, error) {
-	if r.Body == nil {
-		return nil, nil
-	}
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
-	}
-	if n := r.ContentLength; n > 0 && n <= trusted { // the usual case: one buffer of the right size
-		body := make([]byte, n)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, badBody(err)
-		}
-		return body, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	if err != nil {
-		return nil, badBody(err)
-	}
-	if int64(len(body)) > limit {
-		return nil, tooLarge(limit)
-	}
-	return body, nil
-}
-
-func tooLarge(limit int64) error {
-	return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", limit))
-}
-
-// badBody is the answer to a body that cannot be read to its end.
-func badBody(err error) error {
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &over):
-		return tooLarge(over.Limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return context.DeadlineExceeded
-	}
-	return meta.NewBadRequest(err.Error())
-}
-
 // readObject decodes the object that a create or update carries, in the version that is served. validation is the
 // fieldValidation option. An object that is only of the wrong kind comes with the error: something else may have to be
 // said first.
-func (e *endpoint) readObject(r *http.Request, info *request.Info, body []byte, validation string) (meta.Typed, error) {
-	typ, err := codec.BodyType(r.Header.Get("Content-Type"))
+func (e *endpoint) readObject(ctx context.Context, info *request.Info, in received, validation string) (meta.Typed, error) {
+	typ, err := codec.BodyType(in.media)
 	if err != nil {
 		return nil, err
 	}
-	m := meter.For(r.Context(), len(body))
+	body := in.body
+	m := meter.For(ctx, len(body))
 	req := codec.DecodeRequest{Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m}
 	decoded, err := e.res.Type.Decode(req)
 	if over := m.Err(); over != nil {
