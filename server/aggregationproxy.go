@@ -23,12 +23,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-const (
-	// discoveryTime bounds how long what a server behind has to say about a group version may take: everybody asks for it.
-	discoveryTime = 5 * time.Second
-	// flushEvery is how long an answer of known size may be held back; one that streams is not.
-	flushEvery = 200 * time.Millisecond
-)
+// discoveryTime bounds how long what a server behind has to say about a group version may take: everybody asks for it.
+const discoveryTime = 5 * time.Second
 
 // lasts reports whether a request may take as long as both ends like.
 func lasts(r *http.Request) bool {
@@ -74,55 +70,26 @@ type handover struct {
 	writer   http.ResponseWriter // of the answer's header
 	in       *http.Request
 	upgrades bool
-	body     *lentBody   // nil if the request has none
-	lasts    func() bool // a connection that has switched protocols lasts longer than a request
 }
 
 func (h *handover) serve(to *connection) {
-	ctx, w, buffers := h.in.Context(), h.writer, &buffers
+	relay := callout.Relay{
+		To: to, Rewrite: h.rewrite, Answered: h.answered, Failed: h.failed, Lasts: filters.LongRunning(h.info), Ends: h.ends,
+	}
+	w, in := h.writer, h.in
 	switch {
 	case h.upgrades:
-		var cancel context.CancelFunc
-		ctx, cancel, h.lasts = h.outlast(ctx)
-		defer cancel()
-	case filters.LongRunning(h.info):
+	case relay.Lasts:
 		var end func()
-		w, end = router.Stream(ctx, w)
+		w, end = router.Stream(in.Context(), w)
 		defer end()
 		_ = http.NewResponseController(h.writer).SetReadDeadline(time.Time{}) // of the body, if there is one
-		buffers = &smallBuffers
 	case !h.info.IsResource && strings.Count(strings.Trim(h.info.Path, "/"), "/") == 2:
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, discoveryTime)
+		ctx, cancel := context.WithTimeout(in.Context(), discoveryTime)
 		defer cancel()
+		in = in.WithContext(ctx)
 	}
-	if ctx.Value(http.ServerContextKey) == nil { // of a request from inside; half an answer must look broken there, too
-		ctx = context.WithValue(ctx, http.ServerContextKey, h)
-	}
-	out := h.in.WithContext(ctx)
-	if out.Body != nil && out.Body != http.NoBody {
-		h.body = &lentBody{ReadCloser: out.Body, conn: http.NewResponseController(h.writer), http1: h.in.ProtoMajor < 2, over: make(chan struct{})}
-		h.body.shared = !h.body.http1 || filters.LongRunning(h.info)
-		out.Body = h.body
-		defer h.body.end()
-	}
-	proxy := httputil.ReverseProxy{
-		Rewrite: h.rewrite, Transport: to, ModifyResponse: h.answered, ErrorHandler: h.failed,
-		FlushInterval: flushEvery, BufferPool: buffers, ErrorLog: silent,
-	}
-	proxy.ServeHTTP(w, out)
-}
-
-// outlast returns a context that ends with ctx only until lasts is called, and then with the server or with cancel.
-func (h *handover) outlast(ctx context.Context) (_ context.Context, cancel context.CancelFunc, lasts func() bool) {
-	longer, end := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, end)
-	stopWork := context.AfterFunc(h.ends, end)
-	return longer, func() {
-		stop()
-		stopWork()
-		end()
-	}, stop
+	relay.Serve(w, in)
 }
 
 // rewrite makes the request that the other server gets. What concerns one connection alone has been taken off already.
@@ -202,17 +169,9 @@ func (h *handover) answered(resp *http.Response) error {
 	code, location := resp.StatusCode, resp.Header.Get("Location")
 	to, err := url.Parse(location)
 	switch {
-	case h.upgrades && code == http.StatusSwitchingProtocols:
-		h.lasts()
-		if conn, ok := resp.Body.(io.ReadWriteCloser); ok {
-			resp.Body = tunnel{conn}
-		}
-		return nil
-	case h.upgrades && code < http.StatusBadRequest:
-		return headError{fmt.Errorf("invalid upgrade response: status code %d", code)}
 	case h.upgrades: // it is refused
 	case err != nil:
-		return headError{meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
+		return callout.HeadError{Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
 		const why = "the backend attempted to redirect this request, which is not permitted"
 		resp.Body.Close()
@@ -238,29 +197,19 @@ func (h *handover) answered(resp *http.Response) error {
 			delete(h.writer.Header(), name)
 		}
 	}
-	if h.body != nil {
-		h.body.hold()
-		resp.Body = &lastBody{resp.Body, h.body}
-	}
 	return nil
 }
-
-// headError says what is wrong with the head of an answer. The other server has been reached.
-type headError struct{ error }
 
 // failed answers when the server behind has not. If the request has ended, nobody waits for that, or its end is the answer.
 func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	if h.in.Context().Err() != nil {
 		return
 	}
-	if h.body != nil {
-		h.body.hold()
-	}
 	why := "error trying to reach service: "
 	if h.upgrades {
 		why = "error dialing backend: "
 	}
-	if errors.As(err, new(headError)) {
+	if errors.As(err, new(callout.HeadError)) {
 		why = ""
 	}
 	http.Error(w, why+err.Error(), http.StatusServiceUnavailable)

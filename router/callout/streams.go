@@ -1,4 +1,4 @@
-package server
+package callout
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// What streams between a client and a server behind this one, each of which may end before the other: bodies, and connections that have
-// switched protocols.
+// What streams between a client and the server that a Relay hands its request on to: bodies, and
+// connections that have switched protocols. Either end may end before the other.
 
-// lentBody is the body of a request, which is read by whoever sends it on. By HTTP/1, when the answer begins before the other server has
-// read all of it, the rest is this server's, and the one who reads waits for the end: an error would cut the answer off.
+// lentBody is the body of a request while the transport reads it to send it on. By HTTP/1, when the
+// answer begins before the other server has read the whole body, this server needs the rest. The
+// transport then waits for the end of the answer: an error would cut the answer off.
 type lentBody struct {
 	io.ReadCloser
 	conn   *http.ResponseController
@@ -59,7 +60,8 @@ func (b *lentBody) hold() {
 	b.held = !b.shared
 }
 
-// end is called when the answer has ended: nobody reads any more, or waits for a client to send. What is held ends with the answer.
+// end is called when the answer has ended: nobody reads any more, or waits for a client to send. A
+// body that is held ends with the answer.
 func (b *lentBody) end() {
 	b.once.Do(func() {
 		close(b.over)
@@ -87,8 +89,8 @@ func (b *lastBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// tunnel is the connection to a server that has switched protocols. When one end closes it, it is closed for the other, who might not
-// notice.
+// tunnel is the connection to a server that has switched protocols. When one end closes it, it is
+// closed for the other end, too, which might not notice.
 type tunnel struct{ io.ReadWriteCloser }
 
 var errClosed = errors.New("closed by the other end")
@@ -102,7 +104,7 @@ func (t tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bufferPool has what answers are copied by, all of one size.
+// bufferPool has the buffers by which answers are copied, all of one size.
 type bufferPool struct {
 	size int
 	pool sync.Pool
@@ -119,11 +121,11 @@ func (b *bufferPool) Get() []byte {
 // Put implements httputil.BufferPool.
 func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
 
-// Streams wait most of the time, with their buffer.
+// A stream keeps its buffer while it waits, which is most of the time.
 var (
 	buffers      = bufferPool{size: 32 << 10}
 	smallBuffers = bufferPool{size: 4 << 10}
 )
 
-// silent is told of connections that break, which is nobody's fault here, in the words of strangers.
+// silent drops what net/http logs about connections that break: the texts are those of strangers.
 var silent = log.New(io.Discard, "", 0)
