@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -16,15 +17,15 @@ import (
 // Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
 // that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
 // about by the Rights of the request's Info.
-func Authorize(may request.Authorizer, metrics *Metrics, log *zap.Logger, fail ErrorWriter) Filter {
-	j := &judge{may, log}
+func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
+	j, metrics := &judge{may, log}, newAuthorizationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
 			x.judge, x.info.Rights = j, x
 			began := time.Since(x.info.Received)
 			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
-			metrics.authorized(decision, err, time.Since(x.info.Received)-began)
+			metrics.count(decision, err, time.Since(x.info.Received)-began)
 			x.info.Judged(decision, reason, err)
 			if err := x.judged(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)
@@ -60,6 +61,35 @@ func (x *exchange) judged(a *request.Attributes, decision request.Decision, reas
 	}
 	x.response.Header()["X-Content-Type-Options"] = noSniff
 	return request.Forbidden(a, reason)
+}
+
+// authorizationMetrics count and time authorizations, under the names that Kubernetes uses.
+type authorizationMetrics struct {
+	allowed, denied, failed attempt
+	unsaid                  attempt // nobody had an opinion
+}
+
+func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
+	all := newAttempts(reg, []string{"result"},
+		"authorization_attempts_total", "Authorization of requests, by result.",
+		"authorization_duration_seconds", "Time that the authorization of a request takes, in seconds.")
+	return &authorizationMetrics{
+		allowed: all.of("allowed"), denied: all.of("denied"), failed: all.of("error"), unsaid: all.of("no-opinion"),
+	}
+}
+
+// count counts a request that was judged.
+func (m *authorizationMetrics) count(decision request.Decision, err error, took time.Duration) {
+	switch {
+	case decision == request.Allow:
+		m.allowed.took(took)
+	case err != nil:
+		m.failed.took(took)
+	case decision == request.Deny:
+		m.denied.took(took)
+	default:
+		m.unsaid.took(took)
+	}
 }
 
 // noSniff is shared by all answers, full, so that adding to it makes a copy.

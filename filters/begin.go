@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -26,7 +25,7 @@ type exchange struct {
 	latency    time.Duration       // see took
 	auditID    [1]string           // the value of the Audit-ID header
 	id         [meta.UUIDSize]byte // that value, if the client sent none
-	place      *atomic.Int64       // counts the request among those in flight; nil while it has no place
+	seat       Seat                // lets the request run; nil if it has none
 }
 
 type exchangeKey struct{}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
@@ -25,25 +26,29 @@ type Config struct {
 	Authenticator request.Authenticator
 	Authorizer    request.Authorizer
 
-	Log      *zap.Logger  // nil: nothing is logged
-	Metrics  *Metrics     // nil: nothing is counted
-	Drain    *Drain       // nil: requests are not waited for
-	InFlight *InFlight    // nil: 400 reading and 200 writing requests at once
-	Tracer   trace.Tracer // nil: nothing is traced
+	Log      *zap.Logger           // nil: nothing is logged
+	Registry prometheus.Registerer // where filters show what they count; nil: nowhere
+	Metrics  *Metrics              // nil: requests are not counted
+	Drain    *Drain                // nil: requests are not waited for
+	Gate     Gate                  // nil: InFlight with 400 reading and 200 writing requests at once
+	Tracer   trace.Tracer          // nil: nothing is traced
 
 	RequestTimeout time.Duration              // 0: one minute
 	LongRunning    func(i *request.Info) bool // nil: LongRunning
 	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
 	NoCompression  bool                       // large answers are sent as they are
-	HSTS           string                     // value of Strict-Transport-Security; "": not sent
 	Server         string                     // value of Server; "": not sent
-	GoawayChance   float64                    // how many requests of HTTP/2 end their connection: of one, on average
+	Settings
+
+	refusals *refusals // nil: none are being written
 }
 
 // Step is one filter of a chain.
 type Step struct {
-	Name   string
-	Why    string // it stands where it stands
+	Name string
+	// Why it stands where it stands. Each "before NAME" and "after NAME" must be true of the
+	// chain: a test looks.
+	Why    string
 	Filter Filter // nil: left out by the configuration
 }
 
@@ -51,25 +56,25 @@ type Step struct {
 // order is decided.
 func (c Config) Steps() []Step {
 	c.setDefaults()
-	fail := c.InFlight.refusals(c.Fail)
+	fail := c.refusals.bound(c.Fail)
 	return []Step{
-		{"begin", "makes what all others share, and the id that names the request in every log", Begin()},
-		{"log", "outside of recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
-		{"recover", "outside of all that can fail; its answer needs the id", Recover(c.Log, fail)},
-		{"headers", "before the first filter that may answer by itself", Headers(c.Server, c.HSTS)},
-		{"goaway", "before the first filter that may answer by itself, which count as well", Goaway(c.GoawayChance)},
-		{"info", "before all that depends on verb, resource or path", Info(fail)},
-		{"metrics", "counts what the filters below turn away as well", c.metrics()},
-		{"drain", "before any work is done for a request that shutdown would cut off", c.Drain.Filter(fail)},
-		{"deadline", "before the first filter that may wait; nobody is known yet, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
+		{"begin", "before log: makes what all others share, and the id that names the request in every log", Begin()},
+		{"log", "before recover, so that a panic is logged with its 500", Log(c.Log, c.LongRunning)},
+		{"recover", "before headers and all others that can fail; after begin: its answer needs the id", Recover(c.Log, fail)},
+		{"headers", "before info, the first filter that may answer by itself", Headers(c.Server, c.HSTS)},
+		{"goaway", "before info, the first filter that may answer by itself: such answers count as well", Goaway(c.GoawayChance)},
+		{"info", "before metrics and all others that depend on verb, resource or path", Info(fail)},
+		{"metrics", "before drain, to count what the filters from there on turn away as well", c.Metrics.Filter(c.LongRunning)},
+		{"drain", "before authenticate: shutdown would cut off work that begins there", c.Drain.Filter(fail)},
+		{"deadline", "before authenticate, the first filter that may wait, so it holds for all", Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
-		{"authenticate", "before all that depends on the user", Authenticate(c.Authenticator, c.Metrics, c.Log, fail)},
-		{"trace", "after authenticate: who may say what is sampled depends on the user", Trace(c.Tracer)},
-		{"impersonate", "after authenticate, and before all that judges the user", Impersonate(c.Authorizer, c.Metrics, fail)},
-		{"inflight", "after authenticate, to tell strangers from others; before the work of authorize", c.InFlight.Filter(c.LongRunning, fail)},
-		{"authorize", "before all that only those have who may: the end of deadlines, and the handler", Authorize(c.Authorizer, c.Metrics, c.Log, fail)},
-		{"long", "after authorize: who may not ask cannot stay", Long(c.InFlight, c.Drain, c.LongRunning, fail)},
-		{"compress", "around the handler alone: only its answers are large", c.compress()},
+		{"authenticate", "before trace and all others that depend on the user", Authenticate(c.Authenticator, c.Registry, c.Log, fail)},
+		{"trace", "after authenticate, before impersonate: who sends the request decides whether it is sampled", Trace(c.Tracer)},
+		{"impersonate", "after authenticate; before seat, the first filter that judges the user", Impersonate(c.Authorizer, c.Registry, fail)},
+		{"seat", "after authenticate, to tell strangers from others; before authorize, which has work", TakeSeat(c.Gate, c.LongRunning, fail)},
+		{"authorize", "before long: only those who may have their deadline lifted", Authorize(c.Authorizer, c.Registry, c.Log, fail)},
+		{"long", "after authorize: who may not ask cannot stay", Long(c.Gate, c.Drain, c.LongRunning, fail)},
+		{"compress", "after long, around the handler alone: only its answers are large", Compress(c.NoCompression)},
 	}
 }
 
@@ -81,8 +86,8 @@ func (c *Config) setDefaults() {
 	if c.Drain == nil {
 		c.Drain = NewDrain()
 	}
-	if c.InFlight == nil {
-		c.InFlight = &InFlight{Reads: 400, Writes: 200}
+	if c.Gate == nil {
+		c.Gate = NewInFlight(Limits{Reads: 400, Writes: 200}, nil)
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = time.Minute
@@ -90,20 +95,9 @@ func (c *Config) setDefaults() {
 	if c.LongRunning == nil {
 		c.LongRunning = LongRunning
 	}
-}
-
-func (c *Config) compress() Filter {
-	if c.NoCompression {
-		return nil
+	if c.refusals == nil {
+		c.refusals = new(refusals)
 	}
-	return Compress()
-}
-
-func (c *Config) metrics() Filter {
-	if c.Metrics == nil {
-		return nil
-	}
-	return c.Metrics.Filter(c.LongRunning)
 }
 
 // Chain puts the steps around h; the first one runs first.

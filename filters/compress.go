@@ -16,8 +16,11 @@ const compressFrom = 128 << 10
 // Compress sends large answers to gets and lists as gzip to clients that accept it. An answer is large if its
 // Content-Length or its first 128 KiB say so; up to that much of an answer without Content-Length is held back to find out.
 // Order: around the handler alone; errors of other filters are small. Cost of a small answer: nothing but a look at
-// two headers.
-func Compress() Filter {
+// two headers. There is no such filter if off is set.
+func Compress(off bool) Filter {
+	if off {
+		return nil
+	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)
@@ -44,9 +47,9 @@ func compressible(x *exchange, r *http.Request) bool {
 // compressor is a ResponseWriter that decides at the last moment how to send its answer.
 type compressor struct {
 	http.ResponseWriter
-	code    int     // held back until decided; 0 if the handler has not said
 	held    *[]byte // body held back until decided
 	gz      *gzip.Writer
+	code    int32 // held back until decided; 0 if the handler has not said
 	decided bool
 }
 
@@ -65,7 +68,7 @@ func (c *compressor) WriteHeader(code int) {
 	case c.decided, code < http.StatusOK:
 		c.ResponseWriter.WriteHeader(code)
 	case c.code == 0:
-		c.code = code
+		c.code = int32(code)
 		if code == http.StatusNoContent || code == http.StatusNotModified || c.Header().Get("Content-Encoding") != "" {
 			c.decide(false)
 		}
@@ -127,7 +130,7 @@ func (c *compressor) decide(zip bool) {
 		c.gz.Reset(c.ResponseWriter)
 	}
 	if c.code != 0 {
-		c.ResponseWriter.WriteHeader(c.code)
+		c.ResponseWriter.WriteHeader(int(c.code))
 	}
 	if c.held != nil {
 		_, _ = c.send(*c.held)

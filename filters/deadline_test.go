@@ -7,6 +7,12 @@ import (
 	"time"
 )
 
+var _ = addExits([]exit{
+	{step: "deadline", name: "no duration", token: "alice-token", request: exitGet + "?timeout=x", code: 400},
+	{step: "deadline", name: "no duration, no place to refuse", config: noRefusal, request: exitGet + "?timeout=x"},
+	{step: "deadline", name: "the time is up", token: "alice-token", request: exitGet + "?timeout=100ms", h: untilEnd, code: 504},
+})
+
 func TestDeadline(t *testing.T) {
 	wait := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for _, tt := range []struct {

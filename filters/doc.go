@@ -13,5 +13,5 @@
 // Filters are safe for concurrent use and start no goroutine. Who a caller is and what they may do is decided in
 // packages authn and authz; this package only asks. Not here: routing (router), shutdown order and TLS (server).
 //
-// Read: chain.go, begin.go, response.go; then any filter.
+// Read: chain.go, begin.go, response.go, gate.go; then any filter.
 package filters

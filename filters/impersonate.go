@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -24,12 +26,12 @@ const (
 
 // Impersonate serves a request with Impersonate-* headers as the user that they name, if the one who sends it may be that user:
 // see impersonator. It takes all of them off the request, so that nobody behind can take them for true, and notes who
-// it was. metrics may be nil.
+// it was.
 // Order: after authenticate, so that strangers are told 401; before all that judges the user. Cost: a look at each
 // header's name, no allocation; with such headers what may costs for each thing that is asked for, and nothing is remembered, so
 // that a right that is taken away is gone.
-func Impersonate(may request.Authorizer, metrics *Metrics, fail ErrorWriter) Filter {
-	i := newImpersonator(may, metrics)
+func Impersonate(may request.Authorizer, reg prometheus.Registerer, fail ErrorWriter) Filter {
+	i := newImpersonator(may, reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if impersonates(r.Header) && i.refuses(w, r, fail) {
@@ -76,7 +78,7 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	x := of(r)
 	began := time.Now()
 	user, mode, err := i.judge(r.Context(), wanted, &x.info)
-	i.metrics.impersonated(mode, err == nil, time.Since(began))
+	i.metrics.requests.took(mode, err == nil, time.Since(began))
 	if err != nil {
 		return err
 	}

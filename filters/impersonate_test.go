@@ -19,6 +19,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+var _ = addExits([]exit{
+	{step: "impersonate", name: "may not", token: "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}, code: 403},
+	{step: "impersonate", name: "may not, no place to refuse",
+		config: func(c *Config) { c.refusals = new(refusals); c.refusals.known.Store(maxRefusals) },
+		token:  "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}},
+})
+
 // rights is an Authorizer that allows what it lists, as "user verb resource.group/namespace/name", and nothing else.
 type rights []string
 

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -26,7 +28,7 @@ import (
 // Who has impersonated in a mode is asked in that first the next time, so that the others cost nothing for long.
 type impersonator struct {
 	may     request.Authorizer
-	metrics *Metrics
+	metrics *impersonationMetrics
 	last    [lastModes]atomic.Uint64 // by the hash of the user's name: the rest of that, and the place of a mode counted from 1
 }
 
@@ -59,8 +61,8 @@ var impersonationModes = [...]*impersonationMode{
 	{fits: func(_, _ *request.User) bool { return true }},
 }
 
-func newImpersonator(may request.Authorizer, metrics *Metrics) *impersonator {
-	return &impersonator{may: may, metrics: metrics}
+func newImpersonator(may request.Authorizer, reg prometheus.Registerer) *impersonator {
+	return &impersonator{may: may, metrics: newImpersonationMetrics(reg)}
 }
 
 // constraint is the verb by which a user is allowed to be another, "" if that is the classic one.
@@ -308,7 +310,7 @@ func (c *claim) identity(resource, name string) *request.Attributes {
 func (c *claim) ask(a *request.Attributes) error {
 	began := time.Now()
 	decision, reason, err := c.may.Authorize(c.ctx, a)
-	c.metrics.impersonationAsked(c.mode, decision == request.Allow, time.Since(began))
+	c.metrics.questions.took(c.mode, decision == request.Allow, time.Since(began))
 	switch {
 	case decision == request.Allow:
 		return nil

@@ -14,7 +14,7 @@ import (
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
-		c.InFlight = &InFlight{Reads: 2, Writes: 1, Long: 1}
+		c.Gate = NewInFlight(Limits{Reads: 2, Writes: 1, Long: 1}, nil)
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
 		hold := func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) }
@@ -24,7 +24,7 @@ func TestInFlight(t *testing.T) {
 		}
 		wg.Go(func() { serve(c, hold, "alice-token", "GET", "/api/v1/pods?watch=1") })
 		synctest.Wait()
-		if r, w := c.InFlight.Running(); r != 2 || w != 1 {
+		if r, w := running(c); r != 2 || w != 1 {
 			t.Fatalf("Running: got %d, %d, want 2, 1", r, w)
 		}
 		for _, tt := range []struct {
@@ -49,7 +49,7 @@ func TestInFlight(t *testing.T) {
 		if w := serve(c, ok, "alice-token", "GET", "/api/v1/pods"); w.Code != 200 {
 			t.Errorf("after release: got %d, want 200", w.Code)
 		}
-		if r, w := c.InFlight.Running(); r != 0 || w != 0 {
+		if r, w := running(c); r != 0 || w != 0 {
 			t.Errorf("Running: got %d, %d, want none", r, w)
 		}
 	})
@@ -59,10 +59,10 @@ func TestInFlight(t *testing.T) {
 func TestApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
-		c.InFlight = &InFlight{Reads: 2, Writes: 1, Long: 1}
+		c.Gate = NewInFlight(Limits{Reads: 2, Writes: 1, Long: 1}, nil)
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
-		one, other := c.InFlight.Apart(longPath, fail), c.InFlight.Apart(longPath, fail)
+		one, other := Apart(c.Gate, longPath, fail), Apart(c.Gate, longPath, fail)
 		hold := one(func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) })
 		var wg sync.WaitGroup
 		for _, what := range []string{"GET /api/v1/pods", "GET /long", "GET /api/v1/pods", "POST /api/v1/pods"} {
@@ -70,7 +70,7 @@ func TestApart(t *testing.T) {
 			wg.Go(func() { serve(c, hold, "alice-token", method, target) })
 			synctest.Wait()
 		}
-		if r, w := c.InFlight.Running(); r != 0 || w != 0 {
+		if r, w := running(c); r != 0 || w != 0 {
 			t.Errorf("Running: got %d, %d, want none", r, w)
 		}
 		for _, tt := range []struct {
@@ -100,10 +100,16 @@ func TestApart(t *testing.T) {
 		if w := serve(c, one(ok), "alice-token", "POST", "/api/v1/pods"); w.Code != 200 {
 			t.Errorf("after release: got %d, want 200", w.Code)
 		}
-		if r, w := c.InFlight.Running(); r != 0 || w != 0 {
+		if r, w := running(c); r != 0 || w != 0 {
 			t.Errorf("afterwards: got %d, %d running, want none", r, w)
 		}
 	})
+}
+
+// running returns how many reading and writing requests run.
+func running(c Config) (reads, writes int64) {
+	f := c.Gate.(*InFlight)
+	return f.known.reads.Load() + f.strangers.reads.Load(), f.known.writes.Load() + f.strangers.writes.Load()
 }
 
 func longPath(r *http.Request) bool { return r.URL.Path == "/long" }
@@ -112,7 +118,7 @@ func longPath(r *http.Request) bool { return r.URL.Path == "/long" }
 func TestStrangersInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
-		c.InFlight = &InFlight{Reads: 8, Writes: 4, Long: 4}
+		c.Gate = NewInFlight(Limits{Reads: 8, Writes: 4, Long: 4}, nil)
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
 		hold := func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) }
@@ -123,7 +129,7 @@ func TestStrangersInFlight(t *testing.T) {
 			wg.Go(func() { serve(c, hold, "", method, target) })
 		}
 		synctest.Wait()
-		if r, w := c.InFlight.Running(); r != 2 || w != 1 {
+		if r, w := running(c); r != 2 || w != 1 {
 			t.Errorf("Running: got %d, %d, want 2, 1", r, w)
 		}
 		for _, tt := range []struct {
@@ -156,7 +162,7 @@ func TestStrangersInFlight(t *testing.T) {
 func TestNoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
-		c.InFlight = &InFlight{}
+		c.Gate = NewInFlight(Limits{}, nil)
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
 		served := 0

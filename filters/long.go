@@ -31,12 +31,13 @@ func LongRunning(info *request.Info) bool {
 	return false
 }
 
-// Long lets long-running requests be so, which all are kept from that come from those who may not make them: it
-// takes their place among the long-running ones, lifts the deadline of their context, and has it end when the server
-// does. The deadlines of the connection are lifted by the handler that streams (router.Lift): there may be none for what
-// was asked for.
-// Order: after Authorize. Cost of a long-running request: two allocations, to end with the server; of others nothing.
-func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
+// Long lets a long-running request last once it is authorized: it takes a seat for Lasting, lifts
+// the deadline of the request's context, and ends the request with the server. The handler that
+// streams lifts the deadlines of the connection (router.Lift), because there may be nothing for
+// what was asked for.
+// Order: after Authorize. Cost of a long-running request: two allocations, to end with the server;
+// of others nothing.
+func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -47,8 +48,11 @@ func Long(f *InFlight, d *Drain, long func(*request.Info) bool, fail ErrorWriter
 				return
 			}
 			x.SetDeadline(time.Time{})
-			running, limit := f.room(x, true)
-			serveIn(running, limit, lasting, fail, w, r)
+			if seat, ok := askSeat(gate, Lasting, fail, w, r); ok {
+				x.last(seat)
+				defer x.leave()
+				lasting(w, r)
+			}
 		}
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
+var _ = addExits([]exit{
+	{step: "long", name: "no seat", config: noSeat(Lasting), token: "alice-token", request: exitWatch, code: 429},
+})
+
 // TestLong lets requests be long-running only when they are authorized: until then they end like others, and take no
 // place of those that are.
 func TestLong(t *testing.T) {

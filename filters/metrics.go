@@ -1,7 +1,6 @@
 package filters
 
 import (
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -47,9 +46,6 @@ type Metrics struct {
 
 	terminations *prometheus.CounterVec
 
-	impersonation *impersonationMetrics
-	access        *accessMetrics
-
 	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
 	mu    struct {
 		sync.Mutex
@@ -78,49 +74,41 @@ type codeCounter struct {
 	counter prometheus.Counter
 }
 
-// NewMetrics registers the metrics of the chain. inflight may be nil.
-func NewMetrics(reg prometheus.Registerer, inflight *InFlight) (*Metrics, error) {
+// NewMetrics registers what is counted of requests.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
 	names := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	dry := append([]string{"dry_run"}, names...)
+	counter := func(name, help string, labels []string) *prometheus.CounterVec {
+		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+	}
+	histogram := func(name, help string, buckets []float64, labels []string) *prometheus.HistogramVec {
+		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+	}
 	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
-			Help: "Requests, by what was asked for and the code of the answer."}, append([]string{"code"}, dry...)),
-		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
-			Help: "Time from the arrival of a request to the end of its answer, in seconds."}, dry),
-		sli: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: sliBuckets,
-			Help: "Time from the arrival of a request to the end of its answer, without waiting for others' services, in seconds."}, names),
-		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: sizeBuckets,
-			Help: "Size of the answers to reading requests, in bytes as sent."}, names),
-		long: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
-			Help: "Long-running requests being served."}, names),
-		aborts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_aborts_total",
-			Help: "Requests whose connection the server cut."}, names[:6]),
-		terminations:  newTerminations(),
-		impersonation: newImpersonationMetrics(),
-		access:        newAccessMetrics(),
+		requests: counter("apiserver_request_total",
+			"Requests, by what was asked for and the code of the answer.", append([]string{"code"}, dry...)),
+		durations: histogram("apiserver_request_duration_seconds",
+			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
+		sli: histogram("apiserver_request_sli_duration_seconds",
+			"Time from the arrival of a request to the end of its answer, without waiting for others' services, in seconds.", sliBuckets, names),
+		sizes: histogram("apiserver_response_sizes",
+			"Size of the answers to reading requests, in bytes as sent.", sizeBuckets, names),
+		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
+			Help: "Long-running requests being served."}, names)),
+		aborts:       counter("apiserver_request_aborts_total", "Requests whose connection the server cut.", names[:6]),
+		terminations: register(reg, newTerminations()),
 	}
 	m.known.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
-	all := append(append(m.impersonation.all(), m.access.all()...), m.requests, m.durations, m.sli, m.sizes, m.long, m.aborts, m.terminations)
-	if inflight != nil {
-		running := func(kind string, count func() int64) prometheus.Collector {
-			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-				Help: "Requests being served, without long-running ones.", ConstLabels: prometheus.Labels{"request_kind": kind}},
-				func() float64 { return float64(count()) })
-		}
-		all = append(all, running("readOnly", func() int64 { reads, _ := inflight.Running(); return reads }),
-			running("mutating", func() int64 { _, writes := inflight.Running(); return writes }))
-	}
-	var errs []error
-	for _, c := range all {
-		errs = append(errs, reg.Register(c))
-	}
-	return m, errors.Join(errs...)
+	return m
 }
 
-// Filter counts requests when they have been served.
+// Filter counts requests when they have been served. There is no such filter if m is nil.
 // Order: after Info. Cost: one map look-up, a counter and three histograms; no allocation.
 func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
+	if m == nil {
+		return nil
+	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := of(r)

@@ -14,18 +14,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 func metricsConfig(t *testing.T) (Config, *prometheus.Registry) {
-	c, reg := testConfig(t), prometheus.NewRegistry()
-	m, err := NewMetrics(reg, c.InFlight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Metrics = m
-	return c, reg
+	c := testConfig(t)
+	return c, c.Registry.(*prometheus.Registry)
 }
 
 // TestMetricsForget deletes what was counted of a resource that goes while a request for it is being served.
@@ -211,14 +207,23 @@ func TestLongRunningGauge(t *testing.T) {
 	}
 }
 
-func TestMetricsTwice(t *testing.T) {
+// TestRegistryTwice: chains with one registry count together, and a name means one thing only.
+func TestRegistryTwice(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	if _, err := NewMetrics(reg, nil); err != nil {
-		t.Fatal(err)
+	opts := prometheus.CounterOpts{Name: "requests_total", Help: "Requests."}
+	one, other := register(reg, prometheus.NewCounter(opts)), register(reg, prometheus.NewCounter(opts))
+	one.Inc()
+	other.Inc()
+	var m dto.Metric
+	if err := one.Write(&m); err != nil || m.GetCounter().GetValue() != 2 {
+		t.Errorf("got %v, %v, want 2", m.GetCounter(), err)
 	}
-	if _, err := NewMetrics(reg, nil); err == nil {
-		t.Error("NewMetrics on a used registry: got no error")
-	}
+	defer func() {
+		if recover() == nil {
+			t.Error("another metric of the name has been registered")
+		}
+	}()
+	register(reg, prometheus.NewCounterVec(opts, []string{"code"}))
 }
 
 // TestMetricsOfStrangers bounds what is counted, whatever requests invent: those that nobody may make, preflights, those that
@@ -296,10 +301,7 @@ func TestMetricsOfStrangers(t *testing.T) {
 
 func TestSeriesConcurrent(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m, err := NewMetrics(reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMetrics(reg)
 	resources := strings.Split("a b c d e f g h i j k l m n o p", " ")
 	var wg sync.WaitGroup
 	for range 4 {

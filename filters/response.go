@@ -9,7 +9,7 @@ import (
 )
 
 // strangerTime is how long a stranger may take to send a body, and to read an answer; and how long anybody may take to
-// read a refusal (but see InFlight.refusals). It is far more than small answers need.
+// read a refusal (but see refusals). It is far more than small answers need.
 const strangerTime = 10 * time.Second
 
 // response is the writer that every handler behind Begin writes to. It notes status and size in the Info and sends
@@ -45,6 +45,7 @@ func (w *response) SetReadDeadline(t time.Time) error {
 // begin makes sure that the answer, which begins now, ends.
 func (w *response) begin() {
 	w.begun = true
+	w.x.begun()
 	if w.streams {
 		return
 	}
@@ -107,6 +108,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
+		w.x.begun()
 		if w.x.info.Status == 0 {
 			w.x.info.Status = http.StatusSwitchingProtocols
 		}

@@ -18,12 +18,9 @@ import (
 func TestTerminations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, reg := testConfig(t), prometheus.NewRegistry()
-		c.InFlight = &InFlight{Reads: 1}
+		c.Gate = NewInFlight(Limits{Reads: 1}, nil)
 		c.Authorizer, c.RequestTimeout = authz.AlwaysAllow(), time.Minute
-		var err error
-		if c.Metrics, err = NewMetrics(reg, nil); err != nil {
-			t.Fatal(err)
-		}
+		c.Metrics = NewMetrics(reg)
 		serve(c, ok, "alice-token", "GET", "/api/v1/pods") // there are pods
 		var wg sync.WaitGroup
 		wg.Go(func() {

@@ -73,7 +73,7 @@ type aggregator struct {
 type reach struct {
 	resolve     callout.Resolver        // finds addresses of services
 	certificate func() *tls.Certificate // is shown to them; nil for none
-	places      *filters.InFlight       // of this server: there are as many apart for each other one
+	gate        filters.Gate            // of this server: there is one apart for each other one
 	ends        context.Context         // the end of connections that have switched protocols
 }
 

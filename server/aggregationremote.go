@@ -29,7 +29,7 @@ type remote struct {
 type route struct {
 	*aggregator
 	target callout.Target
-	places filters.Filter             // for those who wait for the server
+	seated filters.Filter             // gives seats to requests that wait for the server
 	now    atomic.Pointer[connection] // nil until somebody asks
 	gone   atomic.Bool                // nothing leads there any more
 }
@@ -53,9 +53,9 @@ func (a *aggregator) newRemote(service *apiregistrationv1.APIService, before *re
 		before.target.Insecure == target.Insecure {
 		r.route = before.route
 	} else {
-		r.route = &route{aggregator: a, target: target, places: a.places.Apart(lasts, router.WriteError)}
+		r.route = &route{aggregator: a, target: target, seated: filters.Apart(a.gate, lasts, router.WriteError)}
 	}
-	r.Handler = r.places(r.handOn)
+	r.Handler = r.seated(r.handOn)
 	return r
 }
 

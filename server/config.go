@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
@@ -240,12 +241,8 @@ type MetricsConfig struct {
 
 // HTTPConfig says how the server speaks to clients.
 type HTTPConfig struct {
-	// HSTS are the directives of the header Strict-Transport-Security, such as "max-age=31536000"; none: it is not sent.
-	// (--strict-transport-security-directives)
-	HSTS []string
-	// GoawayChance is the chance that a request of HTTP/2 ends its connection, so that the client may find another server: at
-	// most 0.02, default 0. (--goaway-chance)
-	GoawayChance float64
+	// Settings are those of the filters that each request passes.
+	filters.Settings
 	// HTTP1Only offers no HTTP/2. (--disable-http2-serving)
 	HTTP1Only bool
 	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)

@@ -175,7 +175,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked Checked, err error) {
 		defer os.RemoveAll(copied)
 	}
 	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
-	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
+	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
 	store := c.newStore(table, metrics.store, encryption, nil) // files that a server would refuse are looked at, too
 	d, declareErr := declare(c, table, metrics, store, reg)

@@ -33,7 +33,7 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
-	metrics, metricsErr := newMetrics(reg, newInFlight(c.Limits), table, c.Log)
+	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	store := c.newStore(table, metrics.store, nil, nil)
 	openErr := store.Open(ctx)
 	d, err := declare(c, table, metrics, store, reg)

@@ -52,14 +52,14 @@ type watchMetrics struct {
 }
 
 // newMetrics registers what is counted, and the process. What is stored is shown by a cacheCollector.
-func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *generic.Table, log *zap.Logger) (*metrics, error) {
+func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
 	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
-	requests, requestsErr := filters.NewMetrics(reg, inflight)
 	tokens, tokensErr := newTokenMetrics(reg)
+	requests := filters.NewMetrics(reg)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
@@ -69,7 +69,7 @@ func newMetrics(reg *prometheus.Registry, inflight *filters.InFlight, t *generic
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr, requestsErr, tokensErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr, tokensErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {

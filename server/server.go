@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -99,8 +98,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // while the types are compiled and the resources declared: a store of files waits for these to know what its files are. If
 // it fails it leaves nothing open.
 func build(ctx context.Context, c completed) (*Server, error) {
-	reg, inflight, table := prometheus.NewRegistry(), newInFlight(c.Limits), generic.NewTable(c.Storage.Prefix+"/")
-	metrics, metricsErr := newMetrics(reg, inflight, table, c.Log)
+	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
+	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
 	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
@@ -143,22 +142,23 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	if roles != nil {
 		d.access.roles = roles
 	}
-	d.aggregator.certificate, d.aggregator.places = identity.proxy, inflight
+	gate := newGate(c.Limits, reg)
+	d.aggregator.certificate, d.aggregator.gate = identity.proxy, gate
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  connections.Acquaint(authenticator),
 		Authorizer:     authorizers,
 		Log:            c.Log,
+		Registry:       reg,
 		Metrics:        metrics.requests,
 		Tracer:         tracer,
 		Drain:          d.life.drain,
-		InFlight:       inflight,
+		Gate:           gate,
 		RequestTimeout: c.Limits.RequestTimeout,
 		Origins:        c.origins,
 		NoCompression:  c.API.Without.Compression,
-		HSTS:           strings.Join(c.Serving.HTTP.HSTS, "; "),
 		Server:         "Coracle/" + Version,
-		GoawayChance:   c.Serving.HTTP.GoawayChance,
+		Settings:       c.Serving.HTTP.Settings,
 	}.Steps()...)
 	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, d.resources, metrics.unreadable)
@@ -340,10 +340,11 @@ func (s *Server) populate(c completed) error {
 	return nil
 }
 
-// newInFlight bounds requests. The configuration's word for no bound is a negative one, the filter's is 0.
-func newInFlight(c LimitsConfig) *filters.InFlight {
+// newGate makes what decides which requests may run. The configuration's word for no bound is a
+// negative one, the gate's is 0.
+func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 	limit := func(n int) int64 { return int64(max(n, 0)) }
-	return &filters.InFlight{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}
+	return filters.NewInFlight(filters.Limits{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}, reg)
 }
 
 // Handler is the whole server as an http.Handler, filters included.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -75,7 +76,8 @@ func TestProtocols(t *testing.T) {
 
 // TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is wanted.
 func TestHeaders(t *testing.T) {
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HSTS: []string{"max-age=7", "preload"}}}})
+	settings := filters.Settings{HSTS: []string{"max-age=7", "preload"}}
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{Settings: settings}}})
 	for _, path := range []string{"/version", "/api/v1/namespaces/none", "/nowhere"} {
 		resp, err := s.Client.Get(s.URL + path)
 		if err != nil {
@@ -94,7 +96,8 @@ func TestHeaders(t *testing.T) {
 // TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one, none.
 func TestGoaway(t *testing.T) {
 	for chance, few := range map[float64]int{0: 0, 0.02: 1} {
-		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{GoawayChance: chance}}})
+		settings := filters.Settings{GoawayChance: chance}
+		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{Settings: settings}}})
 		dialled := -1 // the first is no consequence
 		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 			if !c.Reused {

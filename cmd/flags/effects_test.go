@@ -35,11 +35,11 @@ var effects = map[string]struct{ value, effect string }{
 	"request-timeout":                         {"30s", "Limits.RequestTimeout=30s"},
 	"shutdown-delay-duration":                 {"3s", "Shutdown.Delay=3s"},
 	"shutdown-send-retry-after":               {"true", "Shutdown.RefuseNew=true"},
-	"goaway-chance":                           {"0.02", "Serving.HTTP.GoawayChance=0.02"},
+	"goaway-chance":                           {"0.02", "Serving.HTTP.Settings.GoawayChance=0.02"},
 	"livez-grace-period":                      {"1s", "Serving.LivezGrace=1s"},
 	"storage-initialization-timeout":          {"2s", "Storage.InitTimeout=2s"},
 	"shutdown-watch-termination-grace-period": {"2s", "Shutdown.WatchGrace=2s"},
-	"strict-transport-security-directives":    {"max-age=1,preload", "Serving.HTTP.HSTS=[max-age=1 preload]"},
+	"strict-transport-security-directives":    {"max-age=1,preload", "Serving.HTTP.Settings.HSTS=[max-age=1 preload]"},
 
 	"enable-garbage-collector":                    {"false", "API.Without.GarbageCollection=true"},
 	"enable-priority-and-fairness":                {"false", "API.Without.PriorityAndFairness=true"},

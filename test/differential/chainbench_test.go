@@ -96,17 +96,14 @@ func (e *entrance) ourAccounts(tb testing.TB) request.TokenAuthenticator {
 
 // ours is the whole chain with what `coracle serve` has by default, metrics included, which theirs has elsewhere.
 func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) http.Handler {
-	inflight := &filters.InFlight{Reads: 400, Writes: 200}
-	metrics, err := filters.NewMetrics(prometheus.NewRegistry(), inflight)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	reg := prometheus.NewRegistry()
 	c := filters.Config{
 		Fail:          func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusForbidden) },
 		Authenticator: authn.Anonymous(authn.Union(authn.NewX509(e.roots), authn.Bearer(e.ourAccounts(tb), chainIssuer))),
 		Authorizer:    may,
-		Metrics:       metrics,
-		InFlight:      inflight,
+		Registry:      reg,
+		Metrics:       filters.NewMetrics(reg),
+		Gate:          filters.NewInFlight(filters.Limits{Reads: 400, Writes: 200}, reg),
 	}
 	return filters.Chain(h, c.Steps()...)
 }
