@@ -11,9 +11,12 @@
 // and query options are checked as kube-apiserver checks them, with its words. Every error is answered by WriteError,
 // in the media type that the client accepts.
 //
+// Bodies come in by one door and responses leave by one: received.go and answer.go. They fill the
+// Record of a request, if somebody has put one into its Info, and compare with nil otherwise.
+//
 // The verbs come from small interfaces (rest.go) that package registry satisfies. All handlers may run at once.
 // Not here: who may do it (filters), what a kind's rules are (registry).
 //
-// Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, then a file for each verb; discovery.go,
+// Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, received.go, answer.go, then a file for each verb; discovery.go,
 // picture.go, document.go, aggregated.go, openapi.go; remote.go for what other servers have.
 package router
