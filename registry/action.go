@@ -24,22 +24,40 @@ type Action struct {
 	Options         *meta.CreateOptions
 	User            *request.User
 	DryRun          bool
-	warn            func(text string)
-	annotate        func(key, value string)
+	attrs           *admission.Attributes // as admission sees the request
 }
 
 // Warn tells the client something beside the answer.
 func (a *Action) Warn(text string) {
-	if a.warn != nil {
-		a.warn(text)
+	if a.attrs != nil {
+		a.attrs.Warn(text)
 	}
 }
 
 // Annotate adds to the audit record of the request.
 func (a *Action) Annotate(key, value string) {
-	if a.annotate != nil {
-		a.annotate(key, value)
+	if a.attrs != nil {
+		a.attrs.Annotate(key, value)
 	}
+}
+
+// Take has settle told what becomes of the action, once: what the action takes before it does what is asked for follows the same law
+// as what writes take. The fate is that of the error that Create returns.
+func (a *Action) Take(settle admission.Settle) {
+	if a.attrs != nil {
+		a.attrs.Take(settle)
+	}
+}
+
+// fateOf is the fate of what ended with an error that clients are told. After an error of the server nobody knows what has been done.
+func fateOf(err error, dryRun bool) admission.Fate {
+	switch {
+	case err == nil && !dryRun:
+		return admission.Stored
+	case err != nil && meta.StatusOf(err).Code >= http.StatusInternalServerError:
+		return admission.InDoubt
+	}
+	return admission.NotStored
 }
 
 // Connection is one request to be connected to what an object stands for: a shell, a log, a port.
@@ -168,7 +186,7 @@ func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version,
 // Kind is what the Actor takes and answers.
 func (c *Actor) Kind() kind.Kind { return c.kind }
 
-// Create decodes and checks the request as the write pipeline does (see write.go), lets admission decide, and runs it.
+// Create decodes and checks the request as the write pipeline does (see create.go), lets admission decide, and runs it.
 // See router.Creater.
 func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
 	enc, err := c.create(ctx, req)
@@ -202,12 +220,16 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
-	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun, warn: req.Warn, annotate: req.Annotate}
+	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun, attrs: a}
 	act.Options, _ = req.Options.(*meta.CreateOptions)
+	fate := admission.NotStored
+	defer func() { a.Settle(ctx, fate) }() // even if something panics
 	if err := c.admit(ctx, a, act); err != nil {
 		return nil, err
 	}
+	fate = admission.InDoubt
 	out, err := c.run(ctx, act)
+	fate = fateOf(err, act.DryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +336,8 @@ type Connecter struct {
 // Connecter returns what serves a declared subresource with Connect.
 func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, sub} }
 
-// Connect asks admission and returns the handler. See router.Connecter.
+// Connect asks admission and returns the handler. The client's options, req.Options, are the object that admission sees. See
+// router.Connecter.
 func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	h, err := c.connect(ctx, req, path)
 	if err != nil {
@@ -326,11 +349,16 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
 	a.Subresource, a.Kind = c.sub.Name, cmp.Or(c.sub.Kind, a.Kind)
+	fate := admission.NotStored
+	defer func() { a.Settle(ctx, fate) }()
 	if err := c.store.cfg.Admission.Mutate(ctx, &a); err != nil {
 		return nil, err
 	}
 	if err := c.store.cfg.Admission.Validate(ctx, &a); err != nil {
 		return nil, err
 	}
-	return c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, Options: req.Options, User: req.User})
+	fate = admission.InDoubt
+	h, err := c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: req.Options})
+	fate = fateOf(err, req.DryRun)
+	return h, err
 }

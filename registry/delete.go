@@ -70,12 +70,13 @@ func (s *Store) delete(ctx context.Context, req *request.Write, opts *meta.Delet
 // deleteKey is Delete with the store's errors.
 func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
 	d := &deletion{write: s.newWrite(req, admission.Delete), ctx: ctx, name: req.Name, key: key, asked: opts}
+	defer d.settle(ctx)
 	for {
 		res, err := d.run()
 		if errors.Is(err, storage.Conflict) { // overtaken between the decision and the write: decide again
 			continue
 		}
-		d.settleWith(ctx, err)
+		d.ended(err)
 		return res, err
 	}
 }
@@ -94,9 +95,10 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	if !d.gone || d.r.DryRun {
 		return d.result(obj, d.gone)
 	}
+	d.fate = admission.InDoubt
 	deleted, err := d.s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
 	if errors.Is(err, storage.NotFound) && d.marked { // somebody else finished what we began, and settles it
-		d.settle(d.ctx, false)
+		d.again(d.ctx)
 		return d.result(obj, true)
 	}
 	if err != nil {
@@ -107,7 +109,7 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 
 // apply decides on the state cur, and makes the marked value if there is one to store.
 func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
-	d.settle(d.ctx, false) // of an earlier try: perhaps the object does not go in this state
+	d.again(d.ctx) // perhaps the object does not go in this state
 	d.marked, d.gone, d.cur = false, false, cur
 	own := *d.asked // what the strategy made of another state does not count for this one
 	d.opts = &own
@@ -136,8 +138,11 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	if !d.marked {
 		return nil, 0, errUnchanged
 	}
-	value, err = d.encode(d.ctx, obj)
-	return value, d.lease, err
+	if value, err = d.encode(d.ctx, obj); err != nil {
+		return nil, 0, err
+	}
+	d.fate = admission.InDoubt
+	return value, d.lease, nil
 }
 
 // decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after

@@ -240,31 +240,33 @@ func TestViewWrites(t *testing.T) {
 	}
 }
 
-func TestField(t *testing.T) {
-	k := newKit(t, options{})
-	k.create(named("a", colored("red")))
-	for _, tt := range []struct{ label, want string }{{"spec.color", "red"}, {"metadata.name", "a"}, {"other", ""}} {
-		if got, err := k.Field(k.ctx, "ns", "a", tt.label, "0"); err != nil || got != tt.want {
-			t.Errorf("Field(%s): got %q, %v, want %q", tt.label, got, err, tt.want)
-		}
-	}
-	if _, err := k.Field(k.ctx, "ns", "b", "spec.color", ""); !meta.IsNotFound(err) {
-		t.Errorf("Field of nothing: %v", err)
-	}
-}
-
-func TestLabel(t *testing.T) {
+// TestSelectable: labels and fields are read without decoding the object.
+func TestSelectable(t *testing.T) {
 	k := newKit(t, options{})
 	labelled := named("a", colored("red"))
 	labelled.Labels = map[string]string{"shape": "round"}
 	k.create(labelled)
-	for key, want := range map[string]string{"shape": "round", "size": ""} {
-		if got, ok, err := k.Label(k.ctx, "ns", "a", key); err != nil || got != want || ok != (want != "") {
-			t.Errorf("Label(%s): got %q, %t, %v, want %q", key, got, ok, err, want)
+	for _, rv := range []string{"", "0"} {
+		got, err := k.Selectable(k.ctx, "ns", "a", rv)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, _, err := k.Label(k.ctx, "ns", "b", "shape"); !meta.IsNotFound(err) {
-		t.Errorf("Label of nothing: %v", err)
+		for label, want := range map[string]string{"spec.color": "red", "metadata.name": "a", "other": ""} {
+			if field := got.Field(label); field != want {
+				t.Errorf("the field %s: got %q, want %q", label, field, want)
+			}
+		}
+		for key, want := range map[string]string{"shape": "round", "size": ""} {
+			if label, ok := got.Labels().Get(key); label != want || ok != (want != "") {
+				t.Errorf("the label %s: got %q, %t, want %q", key, label, ok, want)
+			}
+		}
+		if n := testing.AllocsPerRun(100, func() { got.Labels().Get("shape") }); n > 0 {
+			t.Errorf("a look at a label allocates %v times", n)
+		}
+		if _, err := k.Selectable(k.ctx, "ns", "b", rv); !meta.IsNotFound(err) {
+			t.Errorf("of nothing: %v", err)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (l *ledger) note(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget) (func(context.Context, bool), error) {
+func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget) (admission.Settle, error) {
 	color := func(w *widget) string {
 		if w == nil {
 			return "nothing"
@@ -56,15 +56,12 @@ func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget)
 		}
 		w.Spec.Size = int64(n)
 	}
-	return func(ctx context.Context, stored bool) {
+	return func(ctx context.Context, fate admission.Fate) {
 		if ctx.Err() != nil {
 			l.tb.Errorf("%d is settled with a context that has ended", n)
 		}
-		if stored {
-			l.note("%d stored", n)
-		} else {
-			l.note("%d returned", n)
-		}
+		l.note("%d %s", n, map[admission.Fate]string{
+			admission.Stored: "stored", admission.NotStored: "returned", admission.InDoubt: "in doubt"}[fate])
 	}, nil
 }
 
@@ -344,8 +341,8 @@ func TestReserveInDoubt(t *testing.T) {
 		{"refused", storagetest.Refuse, storagetest.None, true, false, "; 1 returned"},
 		{"done, and found so", storagetest.Pretend, storagetest.None, false, true, "; 1 stored"},
 		{"lost, and tried again", storagetest.Lose, storagetest.None, false, true, "; 1 stored"},
-		{"done, nobody knows", storagetest.Pretend, storagetest.Refuse, true, false, ""},
-		{"lost, nobody knows", storagetest.Lose, storagetest.Refuse, true, false, ""},
+		{"done, nobody knows", storagetest.Pretend, storagetest.Refuse, true, false, "; 1 in doubt"},
+		{"lost, nobody knows", storagetest.Lose, storagetest.Refuse, true, false, "; 1 in doubt"},
 	} {
 		for _, op := range []string{"create", "update", "delete", "the last finalizer"} {
 			t.Run(op+"/"+tt.name, func(t *testing.T) {
@@ -407,7 +404,7 @@ func TestReserveInDoubt(t *testing.T) {
 					end = strings.Replace(end, "1", "2", 1)
 				}
 				l.want("told", begun+end)
-				if err != nil && tt.end == "" {
+				if err != nil && tt.end == "; 1 in doubt" {
 					wantReason(t, "a write in doubt", err, meta.StatusReasonServerTimeout)
 				}
 			})

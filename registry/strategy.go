@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -133,18 +134,16 @@ func (c MetaChecks) ofDoor() MetaChecks {
 	return c &^ MetaRepeat
 }
 
-// ReserveOf is the step of a write that may do I/O: it takes what must be counted outside of the object (addresses,
-// ports, budgets) and shows it in obj, before the object is prepared and validated. obj has its namespace and name. old is nil
+// ReserveOf is the step of a write that may do I/O and completes the object: it takes what the object needs from outside
+// (addresses, ports) and shows it in obj, before the object is prepared and validated. What only counts, and changes nothing in the
+// object, is an admission.Reserver, which comes after all validators. obj has its namespace and name. old is nil
 // on create, when obj has its UID, too; obj is nil when old goes, through whichever door. It is called for each try of a write,
 // with the state that the try starts from; a deletion that only begins is none, and neither is a write to a part of the object,
-// such as its status. An error ends the write.
+// such as its status. An error ends the write, and says that nothing is taken.
 //
-// settle, if it is not nil, is called once when it is known what became of the try: with true after it was stored (or
-// found to be stored already: an update that changes nothing), with false if it was not, or if somebody else did it.
-// After a dry run (r.DryRun) it is false, and a reservation that others could see must not be made.
-// If the outcome of a write cannot be found out, settle is not called: the reservation stays, and the repair of its owner
-// decides. settle must not fail; its ctx outlives the request's.
-type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle func(ctx context.Context, stored bool), err error)
+// settle, if it is not nil, follows the law of admission.Settle: it is called once for each try. An update that changes nothing is
+// stored. After a dry run (r.DryRun) nothing is, and a reservation that others could see must not be made.
+type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle admission.Settle, err error)
 
 // GuardOf says why a user who may write an object may not write this one, as an answer; nil if they may. It sees the object as
 // admission has changed it, before it is prepared or checked, and may do I/O. old is nil on create. Writes of the server itself are

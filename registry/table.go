@@ -111,23 +111,3 @@ var defaultColumns = []meta.TableColumnDefinition{
 	{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique among those of its kind in its namespace."},
 	{Name: "Created At", Type: "date", Description: "When the object was created."},
 }
-
-// Label returns a label of an object as it is now, without decoding it, and whether it has that. Errors are those of Get.
-func (s *Store) Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error) {
-	obj, err := s.get(ctx, namespace, name, "")
-	if err != nil {
-		return "", false, err
-	}
-	value, ok = obj.Labels.Get(key)
-	return value, ok, nil
-}
-
-// Field returns a selectable field of an object, without decoding it. Errors are those of Get.
-func (s *Store) Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error) {
-	obj, err := s.get(ctx, namespace, name, resourceVersion)
-	if err != nil {
-		return "", err
-	}
-	value, _ := obj.Fields.Get(label)
-	return value, nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -96,7 +97,7 @@ func reserve[T meta.Object](f ReserveOf[T]) Reserve {
 	if f == nil {
 		return nil
 	}
-	return func(ctx context.Context, r *Request, obj, old meta.Object) (func(context.Context, bool), error) {
+	return func(ctx context.Context, r *Request, obj, old meta.Object) (admission.Settle, error) {
 		return f(ctx, r, as[T](obj), as[T](old))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -114,7 +115,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	given.StoredAsJSON, given.NoCreate = true, "closed"
 	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
 	given.Deprecated = []Deprecation{{Since: "1.36"}}
-	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (func(context.Context, bool), error) {
+	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (admission.Settle, error) {
 		return nil, nil
 	}
 	given.Complete, given.CompleteNeeds = func(*Gadget) {}, []string{"spec.size"}

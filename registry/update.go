@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -36,13 +37,14 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 		return nil, false, err
 	}
 	u := &update{write: s.newWrite(req, admission.Update), ctx: ctx, key: key}
+	defer u.settle(ctx)
 	u.byUpdate = true
 	obj, err := u.run()
 	if u.mayDisown(err) {
 		u.disowned = true
 		obj, err = u.run()
 	}
-	u.settleWith(ctx, err)
+	u.ended(err)
 	if err != nil {
 		return nil, false, s.apiError(err, req.Name)
 	}
@@ -75,6 +77,7 @@ func (u *update) run() (*cache.Object, error) {
 
 // apply makes the new value from the current one. cur is nil if the object does not exist.
 func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
+	u.again(u.ctx)
 	u.created, u.emptied, u.old = cur == nil, nil, nil
 	u.attrs.Operation, u.attrs.Options = admission.Create, toCreate(u.req.Options)
 	if cur != nil {
@@ -93,6 +96,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 		u.emptied, u.last = cur, value
 		return nil, 0, errEmptied
 	}
+	u.fate = admission.InDoubt
 	return value, u.lease, nil
 }
 
@@ -111,14 +115,16 @@ func (u *update) remove() (*cache.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := u.reserve(u.ctx, nil, u.old); err != nil { // in the place of the update's own, which is not stored
+	u.again(u.ctx) // the update itself is not stored
+	if err := u.reserve(u.ctx, nil, u.old); err != nil {
 		return nil, err
 	}
 	if !u.r.DryRun {
+		u.fate = admission.InDoubt
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
 		switch {
 		case errors.Is(err, storage.NotFound): // somebody else deleted it, and settles that
-			u.settle(u.ctx, false)
+			u.again(u.ctx)
 		case err != nil:
 			return nil, err
 		}
@@ -138,8 +144,50 @@ func (s *Store) held(obj meta.Object) bool {
 	return len(obj.GetObjectMeta().Finalizers) > 0 || s.res.Strategy.Held != nil && s.res.Strategy.Held(obj)
 }
 
-// beforeUpdate keeps what the server owns and validates the change.
-func (w *write) beforeUpdate(ctx context.Context) error {
+// upToDate compares the state that is changed with the one that the object says it has seen.
+func (w *write) upToDate(cur *cache.Object) error {
+	if w.old == nil {
+		return nil
+	}
+	m := w.attrs.Object.GetObjectMeta()
+	rev, err := parseRevision(m.ResourceVersion)
+	if err != nil {
+		return meta.NewBadRequest(err.Error())
+	}
+	// A kind of a door's own, such as Scale, may leave the version out, but "0" stands for none
+	// there as well.
+	bare := w.s.project != nil && m.ResourceVersion == ""
+	switch {
+	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && !bare:
+		gk := meta.GroupKind{Group: w.s.res.GroupResource.Group, Kind: w.s.res.GroupResource.Resource}
+		return meta.NewInvalid(gk, w.req.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+		})
+	case rev != 0 && rev != cur.Rev:
+		return meta.NewConflict(w.s.res.GroupResource, w.req.Name, errStale)
+	}
+	return nil
+}
+
+// wrongUID is the conflict of an update that names another incarnation of the object.
+func (w *write) wrongUID(have meta.UID) error {
+	return w.s.preconditionFailed(&meta.ObjectMeta{Namespace: w.req.Namespace, Name: w.req.Name}, "UID", string(w.req.UID), string(have))
+}
+
+// preconditionFailed is the conflict of an update of the object with the metadata m, of which it demands something that is not so.
+func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) error {
+	key, err := s.key(m.Namespace, m.Name)
+	if err != nil {
+		return err
+	}
+	return meta.NewConflict(s.res.GroupResource, m.Name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: "+
+			"Precondition failed: %s in precondition: %s, %s in object meta: %s", key, what, want, what, have))
+}
+
+// prepareChanged keeps what the server owns, takes back what this door may not set, counts the change, and returns what is wrong with
+// the metadata.
+func (w *write) prepareChanged() field.ErrorList {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
 	m.Generation = om.Generation
 	m.CreationTimestamp = om.CreationTimestamp
@@ -163,17 +211,7 @@ func (w *write) beforeUpdate(ctx context.Context) error {
 		m.Generation++
 	}
 	m.ResourceVersion = om.ResourceVersion
-	errs := s.validateMetaUpdate(m, om)
-	errs = append(errs, s.reader.kind.Check(w.r.Context, w.obj, w.old, w.version())...)
-	errs = append(errs, w.validate(errs)...)
-	if err := w.invalid(errs); err != nil {
-		return err
-	}
-	w.warn()
-	if s.strategy.Canonicalize != nil {
-		s.strategy.Canonicalize(w.obj)
-	}
-	return nil
+	return s.validateMetaUpdate(m, om)
 }
 
 // validateMetaUpdate checks the metadata of an update as often as kube-apiserver does: clients see each finding.

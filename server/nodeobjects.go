@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// nodeObjects implements admission.NodeObjects.
+// nodeObjects implements noderestriction.Objects.
 type nodeObjects struct{ Stores }
 
 func (s nodeObjects) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {

@@ -26,7 +26,7 @@ func (s *Server) addReadHooks(byRoles bool) error {
 	return errors.Join(
 		s.AddPostStartHook(Hook{Name: "storage-readiness", Run: storesAnswer}),
 		s.AddPostStartHook(Hook{Name: decidingHook, Run: readsAll(deciding)}),
-		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: readsAll(admissionReads)}))
+		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: readsAll(admissionReads())}))
 }
 
 // storesAnswer returns when every store has answered. Then every resource can be read, by its cache

@@ -1,12 +1,17 @@
 // Package admission decides, after authorization, whether a write may happen, and may change the object on its way.
 //
-// A plugin is a Mutator, a Validator or both. The Chain runs all mutators in order before the object is validated and
-// all validators after it, right before the write; on updates both run again on every retry, with the true old object.
+// A plugin is a Mutator, a Validator, a Reserver or several of these. The Chain runs all mutators in order before the object is
+// validated. It runs all validators after that, right before the write, and then all reservers. On updates all run again on every
+// retry, with the true old object.
 // A mutator may change the object in place, or put another one in its place. Is that one from outside of the server, all
 // mutators see the object once more.
 // Plugins are called by many requests at once and must not keep the objects they see.
 //
-// Read: admission.go, attributes.go, observed.go, then a file for each plugin.
+// What is taken outside of the object, by a reserver here, by the declaration of a kind (registry.ReserveOf) or by an eviction,
+// follows one law: Settle is called exactly once for each that has taken something, with the fate of the write.
+//
+// Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each plugin. A plugin of more than one
+// file is a package below.
 package admission
 
 import "context"
@@ -40,7 +45,7 @@ type Chain []Plugin
 // Mutate runs the mutators in order and stops at the first error. If one of them has replaced the object by one from
 // outside, all run a second time, so that those before it have seen what will be stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
-	a.Reinvoked, a.replaced, a.final = false, false, false
+	a.Reinvoked, a.replaced, a.final, a.within = false, false, false, within{}
 	if err := c.mutate(ctx, a); err != nil || !a.replaced {
 		return err
 	}
@@ -59,7 +64,8 @@ func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// Validate runs the validators in order and stops at the first error.
+// Validate runs the validators in order, then the reservers, and stops at the first error. Whatever it returns, its caller calls
+// a.Settle when the fate of the write is known.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	a.final, a.objectView, a.oldView = true, view{}, view{}
 	for _, p := range c {
@@ -67,6 +73,15 @@ func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 			if err := v.Validate(ctx, a); err != nil {
 				return err
 			}
+		}
+	}
+	for _, p := range c {
+		if r, ok := p.(Reserver); ok && p.Handles(a.Operation) {
+			settle, err := r.Reserve(ctx, a)
+			if err != nil {
+				return err
+			}
+			a.Take(settle)
 		}
 	}
 	return nil

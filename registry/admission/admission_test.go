@@ -118,27 +118,24 @@ func TestForbidden(t *testing.T) {
 // fakeNamespaces answers from two maps: what the cache has, and what the store has.
 type fakeNamespaces struct {
 	cached, stored map[string]string
-	reads          []string
+	reads          int
 	err            error
 }
 
-func (f *fakeNamespaces) Field(_ context.Context, _, name, label, rv string) (string, error) {
-	f.reads = append(f.reads, rv)
-	if label != "status.phase" {
-		return "", errors.New("unexpected label " + label)
-	}
+func (f *fakeNamespaces) lookUp(_ context.Context, name string, fresh bool) (admission.Namespace, error) {
+	f.reads++
 	if f.err != nil {
-		return "", f.err
+		return admission.Namespace{}, f.err
 	}
-	from := f.stored
-	if rv == "0" {
-		from = f.cached
+	from := f.cached
+	if fresh {
+		from = f.stored
 	}
 	phase, ok := from[name]
 	if !ok {
-		return "", meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
+		return admission.Namespace{}, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 	}
-	return phase, nil
+	return admission.Namespace{Labels: meta.Set{"phase": phase}, Terminating: phase == "Terminating"}, nil
 }
 
 func TestNamespaceLifecycle(t *testing.T) {
@@ -176,25 +173,25 @@ func TestNamespaceLifecycle(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fakeNamespaces{cached: tt.cached, stored: known}
-			p := admission.NewNamespaceLifecycle(f)
+			p := admission.NewNamespaceLifecycle(admission.NewNamespaces(f.lookUp))
 			err := p.Mutate(t.Context(), &admission.Attributes{
 				Operation: tt.op, Resource: tt.resource, Namespace: tt.namespace, Name: tt.object,
 			})
 			if got := meta.ReasonFor(err); (err == nil) != (tt.want == "") || err != nil && got != tt.want {
 				t.Errorf("got %v (%s), want %q", err, got, tt.want)
 			}
-			if len(f.reads) != tt.reads {
-				t.Errorf("looked at %q, want %d reads", f.reads, tt.reads)
+			if f.reads != tt.reads {
+				t.Errorf("looked %d times, want %d", f.reads, tt.reads)
 			}
 		})
 	}
-	p := admission.NewNamespaceLifecycle(&fakeNamespaces{stored: known, cached: known})
+	p := admission.NewNamespaceLifecycle(admission.NewNamespaces((&fakeNamespaces{stored: known, cached: known}).lookUp))
 	err := p.Mutate(t.Context(), &admission.Attributes{Operation: admission.Create, Resource: pods, Namespace: "dying", Name: "p"})
 	var status *meta.StatusError
 	if !errors.As(err, &status) || len(status.Status.Details.Causes) != 1 || status.Status.Details.Causes[0].Type != "NamespaceTerminating" {
 		t.Errorf("got %+v, want the cause NamespaceTerminating", err)
 	}
-	broken := admission.NewNamespaceLifecycle(&fakeNamespaces{err: meta.NewServiceUnavailable("x")})
+	broken := admission.NewNamespaceLifecycle(admission.NewNamespaces((&fakeNamespaces{err: meta.NewServiceUnavailable("x")}).lookUp))
 	if err := broken.Mutate(t.Context(), &admission.Attributes{Operation: admission.Create, Resource: pods, Namespace: "live"}); !meta.IsServiceUnavailable(err) {
 		t.Errorf("got %v, want the error of the store", err)
 	}

@@ -30,12 +30,14 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string        // empty on create with generateName
-	Object      meta.Object   // in the hub version; nil on delete. Mutators may set another one.
-	Old         meta.Object   // in the hub version; nil on create; never to be changed
-	Options     meta.Typed    // CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
-	DryRun      bool          // plugins must have no side effects
-	User        *request.User // nil for the server's own controllers
+	Name        string      // empty on create with generateName
+	Object      meta.Object // in the hub version; nil on delete. Mutators may set another one.
+	Old         meta.Object // in the hub version; nil on create; never to be changed
+	// Options are CreateOptions, UpdateOptions or DeleteOptions. Of a connect they are what the client
+	// asks for, such as PodExecOptions, in the version of Kind. ObjectIn returns these as the object.
+	Options meta.Typed
+	DryRun  bool          // plugins must have no side effects
+	User    *request.User // nil for the server's own controllers
 	// Reinvoked is set when the mutators run a second time.
 	Reinvoked bool
 	// Type is the kind of Object and Old.
@@ -48,6 +50,8 @@ type Attributes struct {
 	final    bool // nothing changes Object any more: the validators run
 	// Object and Old in another version, as it was asked for last; kept when final.
 	objectView, oldView view
+	within              within // the namespace; see Namespaces
+	taken               *taken // for the present try; see Settle
 }
 
 // view is an object in a version.
@@ -77,8 +81,11 @@ func (a *Attributes) Annotate(key, value string) {
 }
 
 // ObjectIn returns Object in a version of its kind, nil if there is no object. It is not to be changed, and is good until
-// the plugin returns. ctx bounds a conversion that needs another server.
+// the plugin returns. ctx bounds a conversion that needs another server. The object of a connect is its Options, whose version stays.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
+	if a.Operation == Connect {
+		return a.Options, nil
+	}
 	return a.in(ctx, &a.objectView, a.Object, version)
 }
 

@@ -1,8 +1,13 @@
 package admission_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,4 +107,22 @@ func TestCertificateSubjectRestriction(t *testing.T) {
 			t.Errorf("%s %q for %s: got %q, want %q", tt.op, tt.door, tt.signer, reason, tt.refused)
 		}
 	}
+}
+
+// signingRequests makes requests for certificates of names.
+func signingRequests(t *testing.T, names ...pkix.Name) [][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]byte
+	for _, name := range names {
+		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
+	}
+	return all
 }

@@ -12,19 +12,13 @@ import (
 // DeviceAdminAccess lets nobody have access to devices as an administrator, whoever else uses them, but in namespaces with a label
 // for it. It is asked when that is asked for, and when it is given.
 type DeviceAdminAccess struct {
-	namespaces Labels
-}
-
-// Labels looks labels of the objects of a resource up.
-type Labels interface {
-	// Label returns a label of an object as it is now, and whether it has that. The error is a *meta.StatusError.
-	Label(ctx context.Context, namespace, name, key string) (value string, ok bool, err error)
+	namespaces *Namespaces
 }
 
 const adminAccessLabel = "resource.kubernetes.io/admin-access"
 
 // NewDeviceAdminAccess returns the plugin. It looks into the labels of namespaces.
-func NewDeviceAdminAccess(n Labels) DeviceAdminAccess { return DeviceAdminAccess{n} }
+func NewDeviceAdminAccess(n *Namespaces) DeviceAdminAccess { return DeviceAdminAccess{n} }
 
 // Name is the plugin's name.
 func (DeviceAdminAccess) Name() string { return "DeviceAdminAccess" }
@@ -38,9 +32,12 @@ func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 	if at == nil {
 		return nil
 	}
-	label, _, err := d.namespaces.Label(ctx, "", a.Namespace, adminAccessLabel)
-	if err != nil || label == "true" {
+	namespace, err := d.namespaces.Of(ctx, a, true)
+	if err != nil {
 		return err
+	}
+	if label, _ := namespace.Labels.Get(adminAccessLabel); label == "true" {
+		return nil
 	}
 	return meta.NewInvalid(a.Kind.GroupKind(), a.Name, field.ErrorList{field.Forbidden(at,
 		"admin access to devices requires the `"+adminAccessLabel+": true` label on the containing namespace")})

@@ -14,15 +14,12 @@ import (
 // labelled are the namespaces with a value of the label for access to devices as an administrator. Others cannot be found.
 type labelled map[string]string
 
-func (l labelled) Label(_ context.Context, _, name, key string) (string, bool, error) {
+func (l labelled) lookUp(_ context.Context, name string, fresh bool) (admission.Namespace, error) {
 	value, ok := l[name]
-	switch {
-	case !ok:
-		return "", false, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
-	case key != "resource.kubernetes.io/admin-access":
-		return "", false, nil
+	if !ok || !fresh {
+		return admission.Namespace{}, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 	}
-	return value, true, nil
+	return admission.Namespace{Labels: meta.Set{"resource.kubernetes.io/admin-access": value}}, nil
 }
 
 func TestDeviceAdminAccess(t *testing.T) {
@@ -38,7 +35,7 @@ func TestDeviceAdminAccess(t *testing.T) {
 		inSpec, inStatus = "spec.devices.requests[2]", "status.allocation.devices.results[1]"
 	)
 	namespaces := labelled{"plain": "", "odd": "yes", "admin": "true"}
-	p := admission.NewDeviceAdminAccess(namespaces)
+	p := admission.NewDeviceAdminAccess(admission.NewNamespaces(namespaces.lookUp))
 	for _, tt := range []struct {
 		name      string
 		obj, old  meta.Object

@@ -8,17 +8,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Namespaces looks namespaces up; the registry's Store of them does.
-type Namespaces interface {
-	// Field returns a selectable field of an object. resourceVersion is as in a GET. The error is a
-	// *meta.StatusError.
-	Field(ctx context.Context, namespace, name, label, resourceVersion string) (string, error)
-}
-
 // NamespaceLifecycle keeps objects out of namespaces that do not exist or are being deleted, and protects the
 // namespaces that every cluster needs.
 type NamespaceLifecycle struct {
-	namespaces Namespaces
+	namespaces *Namespaces
 }
 
 // immortal namespaces cannot be deleted.
@@ -28,7 +21,7 @@ var immortal = []string{"default", "kube-system", "kube-public"}
 var localReviews = meta.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 
 // NewNamespaceLifecycle returns the plugin.
-func NewNamespaceLifecycle(n Namespaces) *NamespaceLifecycle { return &NamespaceLifecycle{n} }
+func NewNamespaceLifecycle(n *Namespaces) *NamespaceLifecycle { return &NamespaceLifecycle{n} }
 
 // Name is the plugin's name.
 func (*NamespaceLifecycle) Name() string { return "NamespaceLifecycle" }
@@ -49,13 +42,13 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 		return nil
 	}
 	if a.Operation == Update { // what exists may change until it is gone; whether its namespace exists is all that counts
-		_, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "0")
+		_, err := l.namespaces.Of(ctx, a, false)
 		if !meta.IsNotFound(err) {
 			return err
 		}
 	}
-	phase, err := l.namespaces.Field(ctx, "", a.Namespace, "status.phase", "") // a deletion that has begun must be seen
-	if err == nil && a.Operation == Create && phase == "Terminating" {
+	namespace, err := l.namespaces.Of(ctx, a, true) // a deletion that has begun must be seen
+	if err == nil && a.Operation == Create && namespace.Terminating {
 		return terminating(a)
 	}
 	return err

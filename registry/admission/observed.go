@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Observer is told of each call of a plugin: whether it validates, for which operation, how long it took, and whether it has rejected the
+// Observer is told of each call of a plugin: whether it validates, as reservers do too, for which operation, how long it took, and whether it has rejected the
 // write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
@@ -49,6 +49,18 @@ func (o observed) Validate(ctx context.Context, a *Attributes) error {
 	return err
 }
 
+// Reserve implements Reserver.
+func (o observed) Reserve(ctx context.Context, a *Attributes) (Settle, error) {
+	r, is := o.Plugin.(Reserver)
+	if !is {
+		return nil, nil
+	}
+	began := time.Now()
+	settle, err := r.Reserve(ctx, a)
+	o.tell(true, a.Operation, time.Since(began), err != nil)
+	return settle, err
+}
+
 // whole is a chain as one plugin.
 type whole Chain
 
@@ -61,5 +73,5 @@ func (whole) Handles(Operation) bool { return true }
 // Mutate implements Mutator. That an object was replaced is for the chain around it.
 func (w whole) Mutate(ctx context.Context, a *Attributes) error { return Chain(w).mutate(ctx, a) }
 
-// Validate implements Validator.
+// Validate implements Validator. It runs the reservers as well: the chain around it has none.
 func (w whole) Validate(ctx context.Context, a *Attributes) error { return Chain(w).Validate(ctx, a) }

@@ -10,11 +10,14 @@ import (
 // PodTopologyLabels tells pods where their node is: a pod that is bound to a node, or created on one, gets the labels of its zone and
 // region.
 type PodTopologyLabels struct {
-	nodes Labels
+	nodes NodeLabels
 }
 
+// NodeLabels returns the labels of a node as they are now. The error is a *meta.StatusError.
+type NodeLabels func(ctx context.Context, node string) (meta.Lookup, error)
+
 // NewPodTopologyLabels returns the plugin. It looks into the labels of nodes.
-func NewPodTopologyLabels(n Labels) PodTopologyLabels { return PodTopologyLabels{n} }
+func NewPodTopologyLabels(n NodeLabels) PodTopologyLabels { return PodTopologyLabels{n} }
 
 // Name is the plugin's name.
 func (PodTopologyLabels) Name() string { return "PodTopologyLabels" }
@@ -28,14 +31,15 @@ func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
 	if node == "" {
 		return nil
 	}
+	labels, err := p.nodes(ctx, node)
+	if meta.IsNotFound(err) || meta.IsBadRequest(err) { // a name that no node can have is for validation to refuse
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	for _, key := range [...]string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"} {
-		value, ok, err := p.nodes.Label(ctx, "", node, key)
-		if meta.IsNotFound(err) || meta.IsBadRequest(err) { // a name that no node can have is for validation to refuse
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		value, ok := labels.Get(key)
 		if !ok {
 			continue
 		}

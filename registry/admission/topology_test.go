@@ -13,21 +13,20 @@ import (
 // zones are labels of nodes.
 type zones map[string]map[string]string
 
-func (z zones) Label(_ context.Context, _, name, key string) (string, bool, error) {
+func (z zones) of(_ context.Context, name string) (meta.Lookup, error) {
 	labels, ok := z[name]
 	if name == "a/b" {
-		return "", false, meta.NewBadRequest("no name")
+		return nil, meta.NewBadRequest("no name")
 	}
 	if !ok {
-		return "", false, meta.NewNotFound(meta.GroupResource{Resource: "nodes"}, name)
+		return nil, meta.NewNotFound(meta.GroupResource{Resource: "nodes"}, name)
 	}
-	value, ok := labels[key]
-	return value, ok, nil
+	return meta.Set(labels), nil
 }
 
 func TestPodTopologyLabels(t *testing.T) {
 	const zone, region = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-	plugin := admission.NewPodTopologyLabels(zones{"n": {zone: "z", region: "", "other": "o"}, "bare": {}})
+	plugin := admission.NewPodTopologyLabels(zones{"n": {zone: "z", region: "", "other": "o"}, "bare": {}}.of)
 	pods := meta.GroupVersionResource{Version: "v1", Resource: "pods"}
 	had := map[string]string{zone: "mine", "app": "a"}
 	binding := func(kind, node string) meta.Object {

@@ -3,11 +3,11 @@ package core
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
@@ -24,7 +24,7 @@ func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 			if err != nil {
 				return nil, err
 			}
-			if err := e.run(ctx); err != nil {
+			if err := e.run(ctx, a); err != nil {
 				return nil, err
 			}
 			return &meta.Status{Status: meta.StatusSuccess}, nil
@@ -88,7 +88,7 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 
 // run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only if the budget has been charged
 // for it.
-func (e *eviction) run(ctx context.Context) error {
+func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	pod, gone, err := e.passing(ctx)
 	if gone || err != nil {
 		return err
@@ -106,7 +106,10 @@ func (e *eviction) run(ctx context.Context) error {
 		}
 		return err
 	}
-	return e.charged(ctx, pod, budget)
+	if err := e.reserve(ctx, a, pod, budget); err != nil {
+		return err
+	}
+	return e.remove(ctx, e.opts)
 }
 
 // maxOvertaken is how often an eviction begins again because the pod has changed meanwhile.
@@ -190,24 +193,26 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 	return e.pods.Delete(ctx, e.namespace, e.name, e.dryRun, opts)
 }
 
-// charged deletes a pod that a budget counts, once that has been charged for it. Nothing is charged for what is refused anyway.
-func (e *eviction) charged(ctx context.Context, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget) error {
+// reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for what is refused anyway. The charge is
+// settled with the fate of the action.
+func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget) error {
 	var before policyv1.PodDisruptionBudgetStatus
-	budget, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun, func(b *policyv1.PodDisruptionBudget) error {
+	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun, func(b *policyv1.PodDisruptionBudget) error {
 		before = scheme.DeepCopy(b.Status)
 		if err := charge(b, pod.Name, time.Now()); err != nil {
 			return err
 		}
 		return e.refusal(pod, e.opts)
 	})
-	if err != nil {
+	if err != nil || e.dryRun {
 		return err
 	}
-	err = e.remove(ctx, e.opts)
-	if err != nil && !e.dryRun && meta.StatusOf(err).Code < http.StatusInternalServerError {
-		e.giveBack(context.WithoutCancel(ctx), pod, budget, before)
-	}
-	return err
+	a.Take(func(ctx context.Context, fate admission.Fate) {
+		if fate == admission.NotStored {
+			e.giveBack(ctx, pod, charged, before)
+		}
+	})
+	return nil
 }
 
 // giveBack takes the charge back if the pod is not deleted after all. It stays if the pod is gone, or going, some other way, and if

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -16,14 +17,14 @@ import (
 
 // reserveAddresses takes the cluster IPs of services, and gives back what they have no more.
 func reserveAddresses(pool *addressPool) reservation {
-	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error) {
+	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		c := addressChange{pool: pool, dryRun: r.DryRun, svc: svc}
 		if svc == nil {
 			c.svc = old
 			return c.settle, c.give(ctx, addressesOf(old))
 		}
 		if err := c.plan(ctx, old); err != nil {
-			c.settle(context.WithoutCancel(ctx), false)
+			c.settle(context.WithoutCancel(ctx), admission.NotStored)
 			return nil, err
 		}
 		if len(c.taken)+len(c.given) == 0 {
@@ -38,23 +39,25 @@ type addressChange struct {
 	pool   *addressPool
 	dryRun bool
 	svc    *corev1.Service
-	taken  []netip.Addr              // given back if the write fails
-	given  []*networkingv1.IPAddress // given back if it does not
+	taken  []netip.Addr              // given back if the write is not stored
+	given  []*networkingv1.IPAddress // given back if it is
 }
 
-func (c *addressChange) settle(ctx context.Context, stored bool) {
-	if stored {
+// settle gives back what the service does not have. In doubt it gives nothing back: the repair does.
+func (c *addressChange) settle(ctx context.Context, fate admission.Fate) {
+	switch fate {
+	case admission.Stored:
 		if len(c.given) > 0 {
 			_ = c.pool.settle(ctx) // it fails when ctx ends, which the rest tells, too
 		}
 		for _, a := range c.given {
 			c.pool.giveBack(ctx, a)
 		}
-		return
-	}
-	for _, ip := range c.taken {
-		if a, err := c.pool.held(ctx, ip, c.svc); err == nil && a != nil {
-			c.pool.giveBack(ctx, a)
+	case admission.NotStored:
+		for _, ip := range c.taken {
+			if a, err := c.pool.held(ctx, ip, c.svc); err == nil && a != nil {
+				c.pool.giveBack(ctx, a)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -16,7 +17,7 @@ import (
 // reservePorts allocates the node ports of services, and those for health checks, in one change for each write. What a service lets go
 // is released when it is stored without.
 func reservePorts(a *ports.Allocator) reservation {
-	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error) {
+	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if a == nil {
 			return nil, nil
 		}
@@ -33,10 +34,13 @@ func reservePorts(a *ports.Allocator) reservation {
 		if r.DryRun || len(taken) == 0 && len(freed) == 0 {
 			return nil, nil
 		}
-		return func(ctx context.Context, stored bool) {
-			released := taken
-			if stored {
+		return func(ctx context.Context, fate admission.Fate) {
+			var released []int // none in doubt
+			switch fate {
+			case admission.Stored:
 				released = freed
+			case admission.NotStored:
+				released = taken
 			}
 			if len(released) > 0 {
 				_ = a.Release(ctx, released) // what is not released is found by the repair

@@ -9,37 +9,43 @@ import (
 	"sync/atomic"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// settle is told what became of a write, as the settle of registry.ReserveOf is.
-type settle func(ctx context.Context, stored bool)
-
 // reservation takes one sort of thing for services, as registry.ReserveOf says, and answers nil if nothing is to be settled. It
 // sees services that completeService has completed.
-type reservation func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (settle, error)
+type reservation func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error)
 
 // reserveService makes the reservations of services, or none. They are made, and settled, at the same time: each waits for the store,
 // which syncs once what is written at once. So each may change only those fields of the service that are its own. If several fail, the
 // client is told of the first.
 func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1.Service] {
-	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (func(context.Context, bool), error) {
+	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if errs := completeService(f, svc, old); len(errs) > 0 {
 			return nil, invalidService(svc, errs)
 		}
-		made, errs := make([]settle, len(parts)), make([]error, len(parts))
-		together(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
-		made = slices.DeleteFunc(made, func(s settle) bool { return s == nil })
-		settleAll := func(ctx context.Context, stored bool) {
-			together(len(made), func(i int) { made[i](ctx, stored) })
+		made, errs, given := make([]admission.Settle, len(parts)), make([]error, len(parts)), false
+		settleAll := func(ctx context.Context, fate admission.Fate) {
+			together(len(made), func(i int) {
+				if made[i] != nil {
+					made[i](ctx, fate)
+				}
+			})
 		}
+		defer func() {
+			if !given { // what others have taken is not taken if one fails, or panics
+				settleAll(context.WithoutCancel(ctx), admission.NotStored)
+			}
+		}()
+		together(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-			settleAll(context.WithoutCancel(ctx), false)
 			return nil, errs[i]
 		}
-		if len(made) == 0 {
+		given = true
+		if !slices.ContainsFunc(made, func(s admission.Settle) bool { return s != nil }) {
 			return nil, nil
 		}
 		return settleAll, nil
@@ -90,13 +96,13 @@ func invalidService(svc *corev1.Service, errs field.ErrorList) error {
 // takeEndpoints has the endpoints of a service's name go with it: else a service that comes by that name could be given them before
 // whoever made them has seen that the old one is gone.
 func takeEndpoints(stores registry.Stores) reservation {
-	return func(_ context.Context, _ *registry.Request, svc, old *corev1.Service) (settle, error) {
+	return func(_ context.Context, _ *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if svc != nil {
 			return nil, nil
 		}
-		return func(ctx context.Context, stored bool) {
+		return func(ctx context.Context, fate admission.Fate) {
 			endpoints, err := registry.ViewOf[*corev1.Endpoints](stores.Store(meta.GroupResource{Resource: "endpoints"}))
-			if err == nil && stored {
+			if err == nil && fate == admission.Stored {
 				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false, &meta.DeleteOptions{}) // mostly there are none
 			}
 		}, nil

@@ -1,4 +1,4 @@
-package admission_test
+package noderestriction_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/noderestriction"
 	"github.com/coracle-project/coracle/registry/check/checktest"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
@@ -357,7 +358,7 @@ func TestNodeRestriction(t *testing.T) {
 	a.User, a.Object.GetObjectMeta().Name = kubelet("n1"), ""
 	check(a, "could not determine pod from request data", "an eviction of no pod")
 
-	eachRule(t, "noderestriction*.go", refused)
+	eachRule(t, "*.go", refused)
 }
 
 func kubelet(node string) *request.User {
@@ -394,7 +395,7 @@ func nodeWrite(t *testing.T, does, old, sent string) *admission.Attributes {
 func checkRestriction(t *testing.T, a *admission.Attributes, want string, what ...string) string {
 	t.Helper()
 	c := cluster{t}
-	err := admission.NewNodeRestriction(c, c).Mutate(t.Context(), a)
+	err := noderestriction.New(c, c).Mutate(t.Context(), a)
 	got := ""
 	if err != nil {
 		got = err.Error()

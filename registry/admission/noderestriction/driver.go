@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // driver is the name of the CSI driver of a volume, "" if it has none.
-func (r *NodeRestriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+func (r *Plugin) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	claim := ""
 	switch {
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:

@@ -1,4 +1,4 @@
-package admission_test
+package noderestriction_test
 
 import (
 	"go/ast"

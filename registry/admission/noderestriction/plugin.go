@@ -1,9 +1,13 @@
-package admission
+// Package noderestriction is the admission plugin NodeRestriction. It keeps a kubelet to its own node.
+//
+// Read: plugin.go; then pod.go, refs.go, labels.go, driver.go and token.go, which judge one sort of write each.
+package noderestriction
 
 import (
 	"context"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/govalue"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
@@ -15,15 +19,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NodeRestriction keeps a kubelet to its own node: of what the Node authorizer lets it write it writes its own Node, the status of its
-// own pods, and so on. It has nothing to say about others.
-type NodeRestriction struct {
-	objects NodeObjects
+// Plugin is the plugin. The Node authorizer lets a kubelet write nodes, pods and so on. The plugin lets
+// it write only its own Node, the status of its own pods, and so on. It judges no other users.
+type Plugin struct {
+	objects Objects
 	may     request.Authorizer
 }
 
-// NodeObjects looks up what a kubelet's writes refer to. Errors are a *meta.StatusError.
-type NodeObjects interface {
+// Objects looks up what a kubelet's writes refer to. Errors are a *meta.StatusError.
+type Objects interface {
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	Claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
@@ -31,27 +35,27 @@ type NodeObjects interface {
 	Driver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
 }
 
-// NewNodeRestriction returns the plugin. It asks may whether a kubelet may have tokens for audiences that no volume of the pod names.
-func NewNodeRestriction(objects NodeObjects, may request.Authorizer) *NodeRestriction {
-	return &NodeRestriction{objects, may}
+// New returns the plugin. It asks may whether a kubelet may have tokens for audiences that no volume of the pod names.
+func New(objects Objects, may request.Authorizer) *Plugin {
+	return &Plugin{objects, may}
 }
 
 // Name is the plugin's name.
-func (*NodeRestriction) Name() string { return "NodeRestriction" }
+func (*Plugin) Name() string { return "NodeRestriction" }
 
 // Handles is true but for connects.
-func (*NodeRestriction) Handles(op Operation) bool { return op != Connect }
+func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
 
 // nodeWrite is a write of a kubelet.
 type nodeWrite struct {
-	*Attributes
+	*admission.Attributes
 	ctx  context.Context
-	r    *NodeRestriction
+	r    *Plugin
 	node string
 }
 
 // Mutate changes nothing: it stands with the mutators because kube-apiserver's does, before what is costly.
-func (r *NodeRestriction) Mutate(ctx context.Context, a *Attributes) error {
+func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 	node, ok := a.User.NodeName()
 	if !ok {
 		return nil
@@ -97,7 +101,7 @@ func (r *NodeRestriction) Mutate(ctx context.Context, a *Attributes) error {
 
 // name is that of the object, also when it is about to be made.
 func (w *nodeWrite) name() string {
-	if w.Operation == Create && w.Object != nil {
+	if w.Operation == admission.Create && w.Object != nil {
 		return w.Object.GetObjectMeta().Name
 	}
 	return w.Name
@@ -116,7 +120,7 @@ func (w *nodeWrite) unfound(err error) error {
 
 // claimStatus lets a node say how far a volume has grown, and nothing else.
 func (w *nodeWrite) claimStatus() error {
-	if w.Operation != Update {
+	if w.Operation != admission.Update {
 		return w.Forbidden("unexpected operation %q", w.Operation)
 	}
 	old, ok := w.Old.(*corev1.PersistentVolumeClaim)
@@ -149,14 +153,14 @@ func (w *nodeWrite) ownNode() error {
 	if w.Name != w.node {
 		return w.Forbidden("node %q is not allowed to modify node %q", w.node, w.Name)
 	}
-	if w.Operation == Delete {
+	if w.Operation == admission.Delete {
 		return nil
 	}
 	node, ok := w.Object.(*corev1.Node)
 	if !ok {
 		return w.unexpected(w.Object)
 	}
-	if w.Operation == Create {
+	if w.Operation == admission.Create {
 		if node.Spec.ConfigSource != nil {
 			return w.Forbidden("node %q is not allowed to create pods with a non-nil configSource", w.node)
 		}
@@ -201,8 +205,8 @@ func (w *nodeWrite) lease() error {
 func (w *nodeWrite) slice() error {
 	obj, verb := w.Object, "create"
 	switch w.Operation {
-	case Create:
-	case Delete:
+	case admission.Create:
+	case admission.Delete:
 		obj, verb = w.Old, "delete"
 	default:
 		return nil
@@ -219,7 +223,7 @@ func (w *nodeWrite) slice() error {
 
 // signingRequest lets a node ask for certificates of its own.
 func (w *nodeWrite) signingRequest() error {
-	if w.Operation != Create {
+	if w.Operation != admission.Create {
 		return nil
 	}
 	csr, ok := w.Object.(*certificatesv1.CertificateSigningRequest)

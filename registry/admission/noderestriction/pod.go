@@ -1,10 +1,11 @@
-package admission
+package noderestriction
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
@@ -23,9 +24,9 @@ func (w *nodeWrite) pod() error {
 		return w.Forbidden("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", w.Subresource)
 	}
 	switch w.Operation {
-	case Create:
+	case admission.Create:
 		return w.mirrorPod()
-	case Delete:
+	case admission.Delete:
 		pod, ok := w.Old.(*corev1.Pod)
 		if !ok {
 			return w.unexpected(w.Old)
@@ -94,7 +95,7 @@ func (w *nodeWrite) owner(owners []meta.OwnerReference) error {
 
 // podStatus lets a node say how its pods are, but not what belongs to them.
 func (w *nodeWrite) podStatus() error {
-	if w.Operation != Update {
+	if w.Operation != admission.Update {
 		return w.Forbidden("unexpected operation %q", w.Operation)
 	}
 	was, ok := w.Old.(*corev1.Pod)
@@ -132,7 +133,7 @@ func sameExtendedClaim(a, b *corev1.PodExtendedResourceClaimStatus) bool {
 }
 
 func (w *nodeWrite) eviction() error {
-	if w.Operation != Create {
+	if w.Operation != admission.Create {
 		return w.Forbidden("unexpected operation %s", w.Operation)
 	}
 	eviction, ok := w.Object.(*policyv1.Eviction)

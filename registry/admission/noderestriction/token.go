@@ -1,4 +1,4 @@
-package admission
+package noderestriction
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -15,7 +16,7 @@ import (
 
 // token lets a node have tokens for the pods that run on it.
 func (w *nodeWrite) token() error {
-	if w.Operation != Create || w.Subresource != "token" {
+	if w.Operation != admission.Create || w.Subresource != "token" {
 		return nil
 	}
 	asked, ok := w.Object.(*authenticationv1.TokenRequest)
@@ -73,7 +74,7 @@ func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 }
 
 // names reports whether a volume of a pod has tokens for an audience, by itself or through its driver.
-func (r *NodeRestriction) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
+func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]

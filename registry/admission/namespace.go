@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Namespace is what plugins may know of the namespace of a write.
+type Namespace struct {
+	Labels      meta.Lookup // never nil
+	Terminating bool        // it is being deleted
+}
+
+// LookUp returns a namespace: as it is now if fresh, else as it is known here, which may be old. The
+// error is a *meta.StatusError.
+type LookUp func(ctx context.Context, name string, fresh bool) (Namespace, error)
+
+// Namespaces has the namespace of a write at hand for all plugins: it is looked up once for each try.
+type Namespaces struct{ lookUp LookUp }
+
+// NewNamespaces returns the Namespaces that a function looks up.
+func NewNamespaces(f LookUp) *Namespaces { return &Namespaces{f} }
+
+// Of returns the namespace of a write, a.Namespace, which must not be "". If fresh, it is as new as
+// the write, else it may be old.
+func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh bool) (Namespace, error) {
+	if a.within.known && (a.within.fresh || !fresh) {
+		return a.within.Namespace, nil
+	}
+	found, err := n.lookUp(ctx, a.Namespace, fresh)
+	if err != nil {
+		return Namespace{}, err
+	}
+	a.within = within{found, true, fresh}
+	return found, nil
+}
+
+// within is the namespace of a write as it was looked up.
+type within struct {
+	Namespace
+	known, fresh bool
+}

@@ -1,0 +1,130 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+)
+
+// taker is a reserver that notes what happens to it.
+type taker struct {
+	name  string
+	notes *[]string
+	err   error
+	none  bool   // it takes nothing
+	broke string // its settle panics with this
+}
+
+func (p *taker) Name() string                        { return p.name }
+func (p *taker) Handles(op admission.Operation) bool { return op != admission.Connect }
+
+func (p *taker) note(what string) { *p.notes = append(*p.notes, p.name+" "+what) }
+
+func (p *taker) Reserve(context.Context, *admission.Attributes) (admission.Settle, error) {
+	p.note("asked")
+	if p.err != nil || p.none {
+		return nil, p.err
+	}
+	return func(ctx context.Context, fate admission.Fate) {
+		if ctx.Err() != nil {
+			p.note("cancelled")
+		}
+		p.note(fate.String())
+		if p.broke != "" {
+			panic(p.broke)
+		}
+	}, nil
+}
+
+// TestReservers: reservers come after all validators, wherever they stand, and each that has taken
+// something is settled once, the last first.
+func TestReservers(t *testing.T) {
+	failed := errors.New("no")
+	for _, tt := range []struct {
+		name   string
+		op     admission.Operation
+		change func(a, b, c *taker)
+		refuse error
+		want   string
+	}{
+		{"all take", admission.Create, func(a, b, c *taker) {}, nil,
+			"a asked; b asked; c asked; c stored; b stored; a stored"},
+		{"one takes nothing", admission.Create, func(a, b, c *taker) { b.none = true }, nil,
+			"a asked; b asked; c asked; c stored; a stored"},
+		{"the last fails", admission.Create, func(a, b, c *taker) { c.err = failed }, nil,
+			"a asked; b asked; c asked; b stored; a stored"},
+		{"the first fails", admission.Create, func(a, b, c *taker) { a.err = failed }, nil, "a asked"},
+		{"a validator behind them refuses", admission.Create, func(a, b, c *taker) {}, failed, ""},
+		{"another operation", admission.Connect, func(a, b, c *taker) {}, nil, ""},
+	} {
+		for _, observed := range []bool{false, true} {
+			var notes, told []string
+			takers := []*taker{{name: "a", notes: &notes}, {name: "b", notes: &notes}, {name: "c", notes: &notes}}
+			tt.change(takers[0], takers[1], takers[2])
+			chain := admission.Chain{takers[0], takers[1], takers[2], actor{validate: func(context.Context, *admission.Attributes) error {
+				return tt.refuse
+			}}}
+			if observed {
+				chain = chain.Observed(func(name string) admission.Observer {
+					return func(_ bool, _ admission.Operation, _ time.Duration, rejected bool) {
+						told = append(told, fmt.Sprint(name, " ", rejected))
+					}
+				})
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			attrs := &admission.Attributes{Operation: tt.op}
+			err := chain.Validate(ctx, attrs)
+			fails := tt.refuse != nil || slices.ContainsFunc(takers, func(p *taker) bool { return p.err != nil })
+			if (err != nil) != fails {
+				t.Errorf("%s: got %v", tt.name, err)
+			}
+			cancel()
+			attrs.Settle(ctx, admission.Stored)
+			attrs.Settle(ctx, admission.NotStored)
+			if got := strings.Join(notes, "; "); got != tt.want {
+				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+			}
+			all := slices.DeleteFunc(told, func(text string) bool { return !strings.HasPrefix(text, " ") })
+			if observed && !slices.Equal(all, []string{fmt.Sprint(" ", fails)}) {
+				t.Errorf("%s: of all plugins together, observers were told %q", tt.name, all)
+			}
+		}
+	}
+}
+
+// TestSettleAfterPanic: who panics is not settled again, and the others are.
+func TestSettleAfterPanic(t *testing.T) {
+	var notes []string
+	a := &admission.Attributes{Operation: admission.Create}
+	chain := admission.Chain{&taker{name: "a", notes: &notes}, &taker{name: "b", notes: &notes, broke: "boom"}}
+	if err := chain.Validate(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic of a settle was lost")
+			}
+		}()
+		defer a.Settle(t.Context(), admission.InDoubt)
+		a.Settle(t.Context(), admission.Stored)
+	}()
+	if got := strings.Join(notes, "; "); got != "a asked; b asked; b stored; a in doubt" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestConnectShowsOptions: the object of a connect is what the client asks for.
+func TestConnectShowsOptions(t *testing.T) {
+	options := thing("v1", 1)
+	a := &admission.Attributes{Operation: admission.Connect, Options: options}
+	if got, err := a.ObjectIn(t.Context(), "v1"); err != nil || got != options {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
