@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -49,16 +50,22 @@ func (a *Action) Take(settle admission.Settle) {
 	}
 }
 
-// fateOf is the fate of what ended with an error that clients are told. After an error of the server nobody knows what has been done.
+// fateOf is the fate of what ended with an error that clients are told. After an error of the server nobody knows what has been done,
+// unless it was a dry run.
 func fateOf(err error, dryRun bool) admission.Fate {
 	switch {
-	case err == nil && !dryRun:
+	case dryRun:
+		return admission.NotStored
+	case err == nil:
 		return admission.Stored
-	case err != nil && meta.StatusOf(err).Code >= http.StatusInternalServerError:
+	case meta.StatusOf(err).Code >= http.StatusInternalServerError:
 		return admission.InDoubt
 	}
 	return admission.NotStored
 }
+
+// errUnfinished stands for the error of what panics.
+var errUnfinished = meta.NewInternalError(errors.New("it has not come to an end"))
 
 // Connection is one request to be connected to what an object stands for: a shell, a log, a port.
 type Connection struct {
@@ -227,7 +234,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	if err := c.admit(ctx, a, act); err != nil {
 		return nil, err
 	}
-	fate = admission.InDoubt
+	fate = fateOf(errUnfinished, act.DryRun)
 	out, err := c.run(ctx, act)
 	fate = fateOf(err, act.DryRun)
 	if err != nil {
@@ -357,7 +364,7 @@ func (c *Connecter) connect(ctx context.Context, req *request.Write, path string
 	if err := c.store.cfg.Admission.Validate(ctx, &a); err != nil {
 		return nil, err
 	}
-	fate = admission.InDoubt
+	fate = fateOf(errUnfinished, req.DryRun)
 	h, err := c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: req.Options})
 	fate = fateOf(err, req.DryRun)
 	return h, err

@@ -369,7 +369,7 @@ const maxLeaseTries = 3
 // put writes the new object, again with another lease if the store has lost that.
 func (w *write) put(ctx context.Context, key string, value []byte) (request.Encoded, error) {
 	for try := 1; ; try++ {
-		w.fate = admission.InDoubt
+		w.sends()
 		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form, w.lease)
 		if !errors.Is(err, storage.NoLease) || try == maxLeaseTries {
 			return enc, err

@@ -95,7 +95,7 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	if !d.gone || d.r.DryRun {
 		return d.result(obj, d.gone)
 	}
-	d.fate = admission.InDoubt
+	d.sends()
 	deleted, err := d.s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
 	if errors.Is(err, storage.NotFound) && d.marked { // somebody else finished what we began, and settles it
 		d.again(d.ctx)
@@ -141,7 +141,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	if value, err = d.encode(d.ctx, obj); err != nil {
 		return nil, 0, err
 	}
-	d.fate = admission.InDoubt
+	d.sends()
 	return value, d.lease, nil
 }
 

@@ -2,7 +2,10 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,6 +38,7 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 		}
 	}
 	work, on := errgroup.WithContext(ctx) // which says whether to go on; what has begun is not cut short
+	var panicked atomic.Value
 	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
 	for item := range found.Items {
 		if Unreadable(item) != nil {
@@ -42,7 +46,13 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 		}
 		one := each
 		one.Namespace, one.Name = s.NameOf(item)
-		work.Go(func() error {
+		work.Go(func() (err error) {
+			defer func() {
+				if cause := recover(); cause != nil { // it is the request that has failed, not the server
+					err = fmt.Errorf("panic: %v", cause)
+					panicked.Store(fmt.Sprintf("%v\n%s", cause, debug.Stack()))
+				}
+			}()
 			if err := on.Err(); err != nil {
 				return err
 			}
@@ -55,7 +65,11 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 			break
 		}
 	}
-	if err := work.Wait(); err != nil {
+	err = work.Wait()
+	if cause := panicked.Load(); cause != nil {
+		panic(cause)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return found, ctx.Err()

@@ -96,7 +96,7 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 		u.emptied, u.last = cur, value
 		return nil, 0, errEmptied
 	}
-	u.fate = admission.InDoubt
+	u.sends()
 	return value, u.lease, nil
 }
 
@@ -120,7 +120,7 @@ func (u *update) remove() (*cache.Object, error) {
 		return nil, err
 	}
 	if !u.r.DryRun {
-		u.fate = admission.InDoubt
+		u.sends()
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
 		switch {
 		case errors.Is(err, storage.NotFound): // somebody else deleted it, and settles that

@@ -52,7 +52,7 @@ type write struct {
 	obj, old meta.Object // of the hub; old is nil on create
 	form     uint32      // of the bytes to store, as reader.encode says
 	lease    storage.LeaseID
-	fate     admission.Fate // as far as is known: in doubt from when the bytes go to the store until that answers
+	fate     admission.Fate // as far as is known
 }
 
 func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
@@ -103,6 +103,14 @@ func (w *write) admission() admission.Chain {
 		return nil
 	}
 	return w.s.cfg.Admission
+}
+
+// sends says that the bytes of the present try go to the store now: from here on nobody knows what becomes of it, until the store
+// answers.
+func (w *write) sends() {
+	if !w.r.DryRun {
+		w.fate = admission.InDoubt
+	}
 }
 
 // ended says how the last try has ended: err is the store's, or that of a step before.
