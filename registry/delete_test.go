@@ -291,8 +291,8 @@ func TestEmptiedFirst(t *testing.T) {
 	if res, err := k.delete("a", meta.DeleteOptions{}); err != nil || res.Done || k.get("a").Status.Phase != "Terminating" {
 		t.Fatalf("the first deletion: got %+v, %v, %s, want it terminating", res, err, text(k.get("a")))
 	}
-	if res, err := k.delete("a", meta.DeleteOptions{}); err != nil || !res.Done || k.get("a") != nil {
-		t.Errorf("the second deletion: got %+v, %v, %s, want it gone", res, err, text(k.get("a")))
+	if res, err := k.delete("a", meta.DeleteOptions{}); err != nil || !res.Done || res.Encoded == nil || k.get("a") != nil {
+		t.Errorf("the second deletion: got %+v, %v, %s, want it gone, and returned", res, err, text(k.get("a")))
 	}
 }
 

@@ -108,20 +108,20 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 		return nil, meta.NewBadRequest("invalid resource version: " +
 			field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(req.ResourceVersion), meta.Excerpt(err.Error())).Error())
 	}
-	opts.Want = want(req, rev)
+	opts.Want = want(req, rev, opts.Only != "")
 	return opts, nil
 }
 
 // want turns resourceVersion and resourceVersionMatch into what the cache understands. Without a match, a limit
-// makes a revision exact, as it always has.
-func want(req *request.ListRequest, rev storage.Revision) cache.Want {
+// makes a revision exact, as it always has, unless the list is of one name, which has no pages.
+func want(req *request.ListRequest, rev storage.Revision, oneName bool) cache.Want {
 	switch {
 	case req.ResourceVersion == "":
 		return cache.Want{Match: cache.Consistent}
 	case rev == 0:
 		return cache.Want{Match: cache.Any}
 	case req.ResourceVersionMatch == meta.ResourceVersionMatchExact,
-		req.ResourceVersionMatch == "" && req.Limit > 0:
+		req.ResourceVersionMatch == "" && req.Limit > 0 && !oneName:
 		return cache.Want{Rev: rev, Match: cache.Exact}
 	default:
 		return cache.Want{Rev: rev, Match: cache.NotOlderThan}

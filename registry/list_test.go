@@ -223,19 +223,23 @@ func TestListVersions(t *testing.T) {
 		name, rv string
 		match    meta.ResourceVersionMatch
 		limit    int64
+		fields   string
 		color    string // of w01
 		reason   meta.StatusReason
 	}{
 		{name: "consistent", color: "green"},
 		{name: "exact", rv: w.ResourceVersion, match: exact, color: "red"},
 		{name: "exact by the limit", rv: w.ResourceVersion, limit: 10, color: "red"},
+		{name: "not older, of one name", rv: w.ResourceVersion, limit: 10, fields: "metadata.name=w01", color: "green"},
 		{name: "not older", rv: w.ResourceVersion, match: notOlder, color: "green"},
 		{name: "not older, by default", rv: w.ResourceVersion, color: "green"},
 		{name: "not older, limited", rv: w.ResourceVersion, match: notOlder, limit: 10, color: "green"},
 		{name: "exact, present", rv: at.ResourceVersion, match: exact, color: "green"},
 		{name: "malformed", rv: "x", reason: meta.StatusReasonBadRequest},
 	} {
-		list, err := k.List(k.ctx, &request.ListRequest{Namespace: "ns", ResourceVersion: tt.rv, ResourceVersionMatch: tt.match, Limit: tt.limit})
+		req := selectors(t, "ns", "", tt.fields)
+		req.ResourceVersion, req.ResourceVersionMatch, req.Limit = tt.rv, tt.match, tt.limit
+		list, err := k.List(k.ctx, &req)
 		if tt.reason != "" {
 			wantReason(t, tt.name, err, tt.reason)
 			continue

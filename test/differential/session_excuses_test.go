@@ -67,7 +67,7 @@ var sessionExcuses = []*sessionExcuse{
 		what: "code",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Method == "DELETE" && their.Code == 400 && our.Code == 422 && textAt(ours, "details.kind") == "DeleteOptions" &&
-				(strings.Contains(textAt(theirs, "message"), "is not a known field selector") || strings.HasPrefix(textAt(theirs, "message"), "field label not supported"))
+				matches(`.*is not a known field selector.*|field label .*not supported.*`, textAt(theirs, "message"))
 		},
 		reason: "Coracle reads all options of a deletion before it asks whether there is such a field to select by.",
 	},
@@ -137,10 +137,11 @@ var sessionExcuses = []*sessionExcuse{
 	{
 		what: "code",
 		when: func(st step, their, our reply, theirs, ours any) bool {
-			return their.Code == 403 && strings.Contains(textAt(theirs, "message"), "because it is being terminated") &&
-				our.Code == 400 && strings.Contains(textAt(ours, "message"), "strconv.ParseUint: parsing")
+			going := their.Code == 403 && strings.Contains(textAt(theirs, "message"), "because it is being terminated")
+			gone := their.Code == 404 && textAt(theirs, "details.kind") == "namespaces"
+			return (going || gone) && our.Code == 400 && strings.Contains(textAt(ours, "message"), "strconv.ParseUint: parsing")
 		},
-		reason: "A PUT that would create, with a resourceVersion that is none: Coracle reads that before it looks at the namespace.",
+		reason: "An update or apply that would create, with a resourceVersion that is none: Coracle reads that before it looks at the namespace.",
 	},
 	{
 		what: `details\.causes\[\*\]\.(field|message)`,
@@ -155,6 +156,35 @@ var sessionExcuses = []*sessionExcuse{
 			return st.Method == "DELETE" && textAt(their.Body, "kind") == "PartialObjectMetadata" && textAt(our.Body, "kind") == "Status" && textAt(our.Body, "status") == "Success"
 		},
 		reason: "Kubernetes makes of the status that answers a deletion the metadata of nothing, for those who want metadata.",
+	},
+	{
+		what: "code",
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			return st.Method == "DELETE" && their.Code == 409 && our.Code == 200 && textAt(st.Body, "preconditions.resourceVersion") != "" &&
+				strings.Contains(textAt(theirs, "message"), "ResourceVersion in precondition: , ")
+		},
+		reason: "A deletion that takes the last finalizer away and insists on a resourceVersion: Kubernetes forgets which one between the two, " +
+			"and then refuses. Coracle deletes.",
+		ends: true,
+	},
+	{
+		what: `code|details\.kind|message`,
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			return st.Method == "PATCH" && strings.HasPrefix(st.Path, "/apis/session.example.com/") && strings.HasSuffix(st.Path, "/scale") &&
+				our.Code == 409 && strings.Contains(textAt(our.Body, "message"), "Precondition failed: UID in precondition")
+		},
+		reason: "A patch of a scale that names the uid of another object: of custom resources Kubernetes ignores it, of other kinds it says " +
+			"409, as Coracle does of all.",
+		ends: true,
+	},
+	{
+		what: `[^.]*`,
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			return st.Method == "DELETE" && strings.Contains(string(encode(st.Body)), `"dryRun":["All"]`) && their.Code == 200 && our.Code == 200 &&
+				textAt(our.Body, "kind") == "Status" && textAt(our.Body, "status") == "Success" && ofNothing(their.Body)
+		},
+		reason: "A dry deletion that takes the last finalizer away and lets the object go: Kubernetes answers with an empty object " +
+			"of the kind, Coracle with the status that answers the same deletion if it is not dry.",
 	},
 }
 
@@ -177,6 +207,16 @@ func withoutVersions(r reply) []byte {
 	}
 	walk(v)
 	return encode(v)
+}
+
+// ofNothing reports whether an object, or the only row of a table, is of no name and no uid.
+func ofNothing(body any) bool {
+	obj, _ := body.(map[string]any)
+	if rows, _ := obj["rows"].([]any); len(rows) == 1 {
+		obj, _ = rows[0].(map[string]any)["object"].(map[string]any)
+	}
+	meta, _ := obj["metadata"].(map[string]any) // custom resources have none then
+	return meta["name"] == nil && meta["uid"] == nil && obj["kind"] != "Status"
 }
 
 // sessionExcused is the excuse for a difference, nil if there is none.

@@ -196,9 +196,9 @@ func settledHeaders(h http.Header) map[string][]string {
 // settleObject settles an object, a list, a table or a status.
 func (s *party) settleObject(st step, obj map[string]any) any {
 	meta, _ := obj["metadata"].(map[string]any)
-	items, list := obj["items"].([]any)
+	items, _ := obj["items"].([]any)
 	rows, table := obj["rows"].([]any)
-	if list || table || obj["items"] != nil {
+	if _, list := obj["items"]; list || table { // the items of an empty list of metadata are null
 		s.settleList(st, obj, meta)
 		for _, item := range items {
 			s.settleOne(item)
@@ -221,6 +221,9 @@ func (s *party) settleObject(st step, obj map[string]any) any {
 		return obj
 	}
 	if obj["kind"] == "Status" {
+		if st.Method == http.MethodGet && st.Query["continue"] == "" {
+			delete(s.pages, st.Path) // the token of another list means something else to Kubernetes, if that was of one namespace
+		}
 		return s.settleText(obj)
 	}
 	s.settleOne(obj)
