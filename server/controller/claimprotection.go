@@ -83,7 +83,7 @@ func freedClaims(pod Name, before, now *podView) []Name {
 // used asks the informer, which knows most of it, before all pods of the namespace are read to be sure.
 func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	used := false
-	podsOf(c.Informers).Each(claim.Namespace, func(_ Name, pod *podView) { used = used || pod.uses(claim) })
+	podsOf(c.Informers).Each(claim.Namespace, func(_ Name, pod *podView) { used = used || uses(pod, claim) })
 	if used {
 		return true, nil
 	}
@@ -92,11 +92,11 @@ func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolu
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(list.Items, func(pod *corev1.Pod) bool { return newPodView(pod).uses(claim) }), nil
+	return slices.ContainsFunc(list.Items, func(pod *corev1.Pod) bool { return uses(newPodView(pod), claim) }), nil
 }
 
 // uses reports whether a pod is on a node, and a claim is one of its volumes.
-func (p *podView) uses(claim *corev1.PersistentVolumeClaim) bool {
+func uses(p *podView, claim *corev1.PersistentVolumeClaim) bool {
 	if p.Node == "" {
 		return false
 	}

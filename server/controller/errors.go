@@ -34,16 +34,3 @@ func ignoreOvertaken(err error) error {
 	}
 	return err
 }
-
-// ignoreAbsent drops the errors of objects that are gone, and of those whose resource does not let them go.
-func ignoreAbsent(err error) error {
-	if isAbsent(err) || meta.IsMethodNotSupported(err) {
-		return nil
-	}
-	return err
-}
-
-// isAbsent reports whether there is no such object. That there is no such resource is something else.
-func isAbsent(err error) bool {
-	return meta.IsNotFound(err) && meta.StatusOf(err).Details != nil && meta.StatusOf(err).Details.Name != ""
-}

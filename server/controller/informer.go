@@ -266,11 +266,15 @@ func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.
 			i.hide(name)
 		default:
 			v := keep(ev.Object)
-			detach(reflect.ValueOf(v))
+			Detach(v)
 			i.set(name, v)
 		}
 	}
 }
+
+// Detach gives v strings of its own, in all fields that are exported, as an Informer does with what it keeps. Who keeps something
+// that is made of a decoded object otherwise, such as a compiled selector, calls it before that.
+func Detach[V any](v *V) { detach(reflect.ValueOf(v)) }
 
 // detach gives v strings of its own, in all fields that are exported: those of a decoded object refer to the whole text of it,
 // which would stay in memory with any of them.

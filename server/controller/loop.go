@@ -84,11 +84,9 @@ type Loop struct {
 	Log       *zap.Logger // of what fails; nil for none
 }
 
-// Run works until ctx ends, and returns when the calls of Reconcile have.
-func (l Loop) Run(ctx context.Context) { l.run(ctx, newQueue[Name]()) }
-
-// run is Run on a queue to which others may add names as well.
-func (l Loop) run(ctx context.Context, q *queue[Name]) {
+// Run works until ctx ends, and returns when Source and all calls of Reconcile have returned.
+func (l Loop) Run(ctx context.Context) {
+	q := newQueue[Name]()
 	l.Log = cmp.Or(l.Log, zap.NewNop())
 	var workers sync.WaitGroup
 	for range max(l.Workers, 1) {

@@ -55,16 +55,19 @@ const retryRemaining = 8 * time.Second
 
 // Run works until ctx ends.
 func (c *Namespace) Run(ctx context.Context) {
-	names := newQueue[Name]()
-	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { names.add(Name{Name: namespace}) }
-	loop := Loop{Source: c.deletions, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}
-	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
-	loop.run(ctx, names)
+	Loop{Source: c.source, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}.Run(ctx)
 	c.waiting.followers.Wait()
 }
 
 func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
+}
+
+// source is the Source of the namespaces that are being deleted, and of those in which something that they wait for has gone.
+func (c *Namespace) source(ctx context.Context, add func(Name), failed func(error)) {
+	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(Name{Name: namespace}) }
+	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
+	c.deletions(ctx, add, failed)
 }
 
 // deletions is the Source of the namespaces that are being deleted. It adds a name when the

@@ -135,12 +135,12 @@ type selected struct {
 }
 
 // backs reports whether a pod can be an endpoint, ready or not. One whose work is over never is.
-func (p *podView) backs() bool {
+func (p *selected) backs() bool {
 	return p.Phase != corev1.PodFailed && p.Phase != corev1.PodSucceeded && len(p.IPs) > 0
 }
 
 // hostname is the name by which the pod is found within a service, "" if it has none there.
-func (p *podView) hostname(service string) string {
+func (p *selected) hostname(service string) string {
 	if p.Subdomain != service {
 		return ""
 	}
@@ -148,7 +148,7 @@ func (p *podView) hostname(service string) string {
 }
 
 // addresses are the pod's in the form that all addresses have which mean the same.
-func (p *podView) addresses() []netip.Addr {
+func (p *selected) addresses() []netip.Addr {
 	var list []netip.Addr
 	for _, text := range p.IPs {
 		if ip, _ := names.ParseIP(text, false); ip.IsValid() {
