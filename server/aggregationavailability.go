@@ -19,7 +19,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/apiservices"
 )
 
 // Whether servers behind this one can be reached, a controller finds out, which works as long as there is one to ask. It is not among
@@ -74,7 +74,7 @@ func (v *availability) begin(a *aggregator, s *Server) {
 	lost := a.metrics.availability.lost
 	v.work = s.life.controllers
 	v.find = func(ctx context.Context) {
-		c := controller.APIServiceAvailability{
+		c := apiservices.APIServiceAvailability{
 			Client: s.client, Check: a.check, Log: a.log.Named("availability"),
 			Lost: func(name, reason string) { lost.WithLabelValues(strings.Clone(name), reason).Inc() },
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
-	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
 // Servers behind this one are asked what they serve, each by a goroutine of its own: when an APIService of it changes, and from time to
@@ -230,7 +230,7 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 }
 
 // inNamespaces returns what other servers keep in namespaces.
-func (n *neighbours) inNamespaces() (all controller.Elsewhere) {
+func (n *neighbours) inNamespaces() (all ownership.Elsewhere) {
 	all.Unknown, all.Changed = n.preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		ok := r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete")
 		if ok {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/apiservices"
 )
 
 // addAPIServiceRegistration adds the hook that registers the group versions that this server has itself, if there are APIServices.
@@ -16,7 +16,7 @@ func (s *Server) addAPIServiceRegistration() error {
 		return nil
 	}
 	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
-	r := &controller.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
+	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) {
@@ -69,11 +69,11 @@ func (l *localVersions) settle() {
 	}
 }
 
-// All implements controller.LocalVersions.
-func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
-	all := map[meta.GroupVersion]controller.LocalVersion{}
+// All implements apiservices.LocalVersions.
+func (l *localVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
+	all := map[meta.GroupVersion]apiservices.LocalVersion{}
 	for gv := range l.declared.all() {
-		all[gv] = controller.LocalVersion{GroupPriority: generic.CustomPriority, VersionPriority: generic.CustomVersionPriority}
+		all[gv] = apiservices.LocalVersion{GroupPriority: generic.CustomPriority, VersionPriority: generic.CustomVersionPriority}
 	}
 	for _, o := range l.table.Now().Offers {
 		for i := range o.Versions {
@@ -81,18 +81,18 @@ func (l *localVersions) All() map[meta.GroupVersion]controller.LocalVersion {
 			if gv.Group == apiServices.Group || o.IsCustom() {
 				continue
 			}
-			all[gv] = controller.LocalVersion{GroupPriority: groupPriority(o.Priority), VersionPriority: generic.RegisteredPriority(gv), Stays: l.stay[gv]}
+			all[gv] = apiservices.LocalVersion{GroupPriority: groupPriority(o.Priority), VersionPriority: generic.RegisteredPriority(gv), Stays: l.stay[gv]}
 		}
 	}
 	return all
 }
 
-// Changed implements controller.LocalVersions.
+// Changed implements apiservices.LocalVersions.
 func (l *localVersions) Changed() (own, custom <-chan struct{}) {
 	return l.table.Now().Replaced, l.declared.next()
 }
 
-// Hidden implements controller.LocalVersions.
+// Hidden implements apiservices.LocalVersions.
 func (l *localVersions) Hidden(group string) bool { return l.hidden(group) }
 
 // groupPriority brings the place of a group in discovery into the bounds of what can be registered.

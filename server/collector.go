@@ -10,15 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
-	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/ownership"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// stream is a controller.Stream of everything that the server's stores keep under the prefix of its keys. What cannot be decrypted is left out. It
+// stream is a ownership.Stream of everything that the server's stores keep under the prefix of its keys. What cannot be decrypted is left out. It
 // begins when the server is ready: the scan of the store is not to keep anybody waiting.
-func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error] {
-	return func(yield func(controller.Change, error) bool) {
+func (s *Server) stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
+	return func(yield func(ownership.Change, error) bool) {
 		select {
 		case <-s.life.ready:
 		case <-ctx.Done():
@@ -26,7 +26,7 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 		}
 		tap, err := s.Backends().OpenTaps(ctx)
 		if err != nil {
-			yield(controller.Change{}, err)
+			yield(ownership.Change{}, err)
 			return
 		}
 		defer tap.Close()
@@ -34,21 +34,21 @@ func (s *Server) stream(ctx context.Context) iter.Seq2[controller.Change, error]
 			if entry.Err != nil {
 				continue
 			}
-			if !yield(controller.Change{Key: entry.Key, Value: entry.Value, Rev: uint64(entry.Rev)}, err) || err != nil {
+			if !yield(ownership.Change{Key: entry.Key, Value: entry.Value, Rev: uint64(entry.Rev)}, err) || err != nil {
 				return
 			}
 		}
-		if !yield(controller.Change{Synced: true}, nil) {
+		if !yield(ownership.Change{Synced: true}, nil) {
 			return
 		}
 		for {
 			events, err := tap.Next(ctx)
 			if err != nil {
-				yield(controller.Change{}, err)
+				yield(ownership.Change{}, err)
 				return
 			}
 			for i := range events {
-				if ev := &events[i]; ev.Err == nil && !yield(controller.Change{Key: ev.Key, Value: ev.Value, Rev: uint64(ev.Rev)}, nil) {
+				if ev := &events[i]; ev.Err == nil && !yield(ownership.Change{Key: ev.Key, Value: ev.Value, Rev: uint64(ev.Rev)}, nil) {
 					return
 				}
 			}
@@ -66,8 +66,8 @@ func (s *Server) holds(ctx context.Context, gr meta.GroupResource, namespace str
 	return len(res.Entries) > 0, err
 }
 
-// removals opens controller.Removals of everything under the prefix of the server's keys.
-func (s *Server) removals(ctx context.Context) (controller.Removals, error) {
+// removals opens ownership.Removals of everything under the prefix of the server's keys.
+func (s *Server) removals(ctx context.Context) (ownership.Removals, error) {
 	tap, err := s.Backends().OpenTaps(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ type removals struct {
 	kept kept
 }
 
-// Next implements controller.Removals.
+// Next implements ownership.Removals.
 func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	for len(namespaces) == 0 && err == nil {
 		var events []storage.Event
@@ -97,14 +97,14 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	return namespaces, err
 }
 
-// kept are the controller.Resources with a store, and those of servers behind this one, unless
+// kept are the ownership.Resources with a store, and those of servers behind this one, unless
 // there are none.
 type kept struct {
 	table  *generic.Table
 	behind *neighbours // nil: those with a store alone
 }
 
-// Changed implements controller.Resources.
+// Changed implements ownership.Resources.
 func (k kept) Changed() (stored, elsewhere <-chan struct{}) {
 	if k.behind != nil {
 		elsewhere = k.behind.inNamespaces().Changed
@@ -112,8 +112,8 @@ func (k kept) Changed() (stored, elsewhere <-chan struct{}) {
 	return k.table.Now().Replaced, elsewhere
 }
 
-// Elsewhere implements controller.Resources.
-func (k kept) Elsewhere() (homes []controller.Home, unknown []meta.GroupVersion) {
+// Elsewhere implements ownership.Resources.
+func (k kept) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVersion) {
 	if k.behind == nil {
 		return nil, nil
 	}
@@ -130,8 +130,8 @@ func (k kept) Elsewhere() (homes []controller.Home, unknown []meta.GroupVersion)
 }
 
 // homeBehind is the Home of what a server behind this one keeps.
-func homeBehind(gvr meta.GroupVersionResource, namespaced bool) controller.Home {
-	return controller.Home{Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced}
+func homeBehind(gvr meta.GroupVersionResource, namespaced bool) ownership.Home {
+	return ownership.Home{Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced}
 }
 
 // remotePrefix begins the keys of objects that servers behind this one have: no store has such
@@ -139,15 +139,15 @@ func homeBehind(gvr meta.GroupVersionResource, namespaced bool) controller.Home 
 const remotePrefix = "//"
 
 // remotePlace is Place for the key of an object that another server has.
-func (k kept) remotePlace(key string) (controller.Place, bool) {
+func (k kept) remotePlace(key string) (ownership.Place, bool) {
 	parts := strings.Split(key[len(remotePrefix):], "/")
 	if k.behind == nil || len(parts) < 3 {
-		return controller.Place{}, false
+		return ownership.Place{}, false
 	}
 	gvr, kind, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	})
-	place := controller.Place{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
+	place := ownership.Place{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
 	if namespaced {
 		place.Namespace = parts[2]
 	}
@@ -155,9 +155,9 @@ func (k kept) remotePlace(key string) (controller.Place, bool) {
 }
 
 // remoteHome is Home for a kind that another server has.
-func (k kept) remoteHome(gv meta.GroupVersion, kind string) (controller.Home, bool) {
+func (k kept) remoteHome(gv meta.GroupVersion, kind string) (ownership.Home, bool) {
 	if k.behind == nil {
-		return controller.Home{}, false
+		return ownership.Home{}, false
 	}
 	gvr, _, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind
@@ -165,19 +165,19 @@ func (k kept) remoteHome(gv meta.GroupVersion, kind string) (controller.Home, bo
 	return homeBehind(gvr, namespaced), ok
 }
 
-// Place implements controller.Resources.
-func (k kept) Place(key string) (controller.Place, bool) {
+// Place implements ownership.Resources.
+func (k kept) Place(key string) (ownership.Place, bool) {
 	if strings.HasPrefix(key, remotePrefix) {
 		return k.remotePlace(key)
 	}
 	e := k.table.OfKey(key)
 	if e == nil {
-		return controller.Place{}, false
+		return ownership.Place{}, false
 	}
 	now := k.table.Now()
 	o := now.Offers[e.Name]
 	if o == nil || o.Entry != e {
-		return controller.Place{}, false
+		return ownership.Place{}, false
 	}
 	if len(o.Versions) == 0 { // under another name there may be one
 		for _, o = range now.Of(e) {
@@ -186,32 +186,32 @@ func (k kept) Place(key string) (controller.Place, bool) {
 			}
 		}
 		if len(o.Versions) == 0 {
-			return controller.Place{}, false
+			return ownership.Place{}, false
 		}
 	}
-	place := controller.Place{Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):]}
+	place := ownership.Place{Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):]}
 	if e.Store.Resource().Namespaced {
 		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
 	}
 	return place, true
 }
 
-// Home implements controller.Resources.
-func (k kept) Home(apiVersion, kind string) (controller.Home, bool) {
+// Home implements ownership.Resources.
+func (k kept) Home(apiVersion, kind string) (ownership.Home, bool) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {
-		return controller.Home{}, false
+		return ownership.Home{}, false
 	}
 	o := k.table.Now().Kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
 	if o == nil || o.Store == nil || !o.Serves(gv, "") {
 		return k.remoteHome(gv, kind)
 	}
-	return controller.Home{
+	return ownership.Home{
 		Resource: gv.WithResource(o.Name.Resource), Prefix: o.Prefix, Namespaced: o.Store.Resource().Namespaced,
 	}, true
 }
 
-// Ignored implements controller.Resources: events go by themselves.
+// Ignored implements ownership.Resources: events go by themselves.
 func (k kept) Ignored(key string) bool {
 	e := k.table.OfKey(key)
 	return e != nil && e.Name.Resource == "events" && (e.Name.Group == "" || e.Name.Group == "events.k8s.io")

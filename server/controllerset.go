@@ -9,6 +9,12 @@ import (
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/accounts"
+	endpointloops "github.com/coracle-project/coracle/server/loops/endpoints"
+	"github.com/coracle-project/coracle/server/loops/ownership"
+	podloops "github.com/coracle-project/coracle/server/loops/pods"
+	serviceloops "github.com/coracle-project/coracle/server/loops/services"
+	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
 )
 
 // controllerEntry is a controller that a server can run.
@@ -39,61 +45,61 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
-			return &controller.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
+			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
 		},
 	},
 	{
 		name: garbageCollector, short: "garbagecollector",
 		make: func(e controllerEnv) runner {
-			return &controller.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind.docs}, Log: e.log}
+			return &ownership.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind.docs}, Log: e.log}
 		},
 	},
 	{
 		name: "root-ca-certificate-publisher-controller", short: "root-ca-cert-publisher", yields: true,
 		needs: []meta.GroupResource{namespaces, configMaps},
-		make:  func(e controllerEnv) runner { return &controller.RootCA{Informers: e.in, CA: e.CA, Log: e.log} },
+		make:  func(e controllerEnv) runner { return &accounts.RootCA{Informers: e.in, CA: e.CA, Log: e.log} },
 	},
 	{
 		name: "serviceaccount-controller", short: "serviceaccount", yields: true, needs: []meta.GroupResource{namespaces, serviceAccounts},
-		make: func(e controllerEnv) runner { return &controller.ServiceAccount{Informers: e.in, Log: e.log} },
+		make: func(e controllerEnv) runner { return &accounts.ServiceAccount{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
 		needs: []meta.GroupResource{clusterRoleResource.GroupResource()},
-		make:  func(e controllerEnv) runner { return &controller.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
+		make:  func(e controllerEnv) runner { return &accounts.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, signs: true, needs: []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
-			return &controller.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.accounts.signLegacy, Log: e.log}
+			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.accounts.signLegacy, Log: e.log}
 		},
 	},
 	{
 		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
-		make: func(e controllerEnv) runner { return &controller.FinishedJobs{Informers: e.in, Log: e.log} },
+		make: func(e controllerEnv) runner { return &podloops.FinishedJobs{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "pod-garbage-collector-controller", short: "podgc", yields: true, needs: []meta.GroupResource{pods, nodes},
 		make: func(e controllerEnv) runner {
-			return &controller.PodGC{Informers: e.in, Ended: maxEndedPods, Log: e.log}
+			return &podloops.PodGC{Informers: e.in, Ended: maxEndedPods, Log: e.log}
 		},
 	},
 	{
 		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true, needs: []meta.GroupResource{claims, pods},
-		make: func(e controllerEnv) runner { return &controller.ClaimProtection{Informers: e.in, Log: e.log} },
+		make: func(e controllerEnv) runner { return &volumeloops.ClaimProtection{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true, needs: []meta.GroupResource{volumes},
-		make: func(e controllerEnv) runner { return &controller.VolumeProtection{Informers: e.in, Log: e.log} },
+		make: func(e controllerEnv) runner { return &volumeloops.VolumeProtection{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "volumeattributesclass-protection-controller", yields: true, needs: []meta.GroupResource{volumeClasses, volumes, claims},
-		make: func(e controllerEnv) runner { return &controller.ClassProtection{Informers: e.in, Log: e.log} },
+		make: func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "service-cidr-controller", yields: true, needs: []meta.GroupResource{serviceCIDRs, ipAddresses},
 		make: func(e controllerEnv) runner {
-			return &controller.ServiceCIDR{
+			return &serviceloops.ServiceCIDR{
 				Client: e.client, AddressManager: core.AddressManager, Grace: 10 * time.Second, Log: e.log,
 				Events: controller.NewRecorder(e.client, "service-cidr-controller", e.log),
 			}
@@ -101,21 +107,21 @@ var controllerSet = []controllerEntry{
 	},
 	{
 		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
-		make: func(e controllerEnv) runner { return controller.NewEndpoints(e.in, e.log) },
+		make: func(e controllerEnv) runner { return endpointloops.NewEndpoints(e.in, e.log) },
 	},
 	{
 		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
-		make: func(e controllerEnv) runner { return controller.NewEndpointSlices(e.in, e.log) },
+		make: func(e controllerEnv) runner { return endpointloops.NewEndpointSlices(e.in, e.log) },
 	},
 	{
 		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
 		needs: []meta.GroupResource{services, endpoints, endpointSlices},
-		make:  func(e controllerEnv) runner { return controller.NewMirroring(e.in, e.log) },
+		make:  func(e controllerEnv) runner { return endpointloops.NewMirroring(e.in, e.log) },
 	},
 	{
 		name: "disruption-controller", short: "disruption", yields: true, needs: []meta.GroupResource{pods, budgets},
 		make: func(e controllerEnv) runner {
-			return &controller.Disruption{Client: e.client, Informers: e.in, Resource: e.resourceOfKind, Log: e.log}
+			return &podloops.Disruption{Client: e.client, Informers: e.in, Resource: e.resourceOfKind, Log: e.log}
 		},
 	},
 }

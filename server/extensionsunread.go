@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/ownership"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -96,8 +96,8 @@ func (g *unreadGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // hidden returns what a namespace holds of resources whose definitions cannot be read.
-func (s *Server) hidden(ctx context.Context, namespace string) ([]controller.Hidden, error) {
-	var list []controller.Hidden
+func (s *Server) hidden(ctx context.Context, namespace string) ([]ownership.Hidden, error) {
+	var list []ownership.Hidden
 	for _, name := range s.definitions.unread.names() {
 		gr := definedBy(name)
 		res, err := s.Backends().Main().Range(ctx, storage.RangeRequest{Prefix: instancesOf(s.Table(), gr) + namespace + "/", Limit: 1})
@@ -105,7 +105,7 @@ func (s *Server) hidden(ctx context.Context, namespace string) ([]controller.Hid
 			return nil, err
 		}
 		if res.Count > 0 {
-			list = append(list, controller.Hidden{Resource: gr, Objects: int(res.Count), Why: s.definitions.unread.of(gr)})
+			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: s.definitions.unread.of(gr)})
 		}
 	}
 	return list, nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/iprange"
-	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
+	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 )
 
 // addKubernetesService adds the hooks that keep the service "kubernetes" and its endpoints, on servers with services and a
@@ -24,7 +24,7 @@ func (s *Server) addKubernetesService(c completed) error {
 	if err != nil {
 		return err
 	}
-	b.service = &controller.KubernetesService{
+	b.service = &serviceloops.KubernetesService{
 		Client: s.client, ClusterIP: iprange.New(ranges[0]).First(), NodePort: int32(c.API.Services.KubernetesNodePort),
 		Slices: s.Store(endpointSlices) != nil, Log: s.loopLog("kubernetes-service"),
 	}
@@ -42,7 +42,7 @@ func (s *Server) addKubernetesService(c completed) error {
 // bootstrap keeps the service "kubernetes" as long as a server runs.
 type bootstrap struct {
 	server  *Server
-	service *controller.KubernetesService
+	service *serviceloops.KubernetesService
 	servers *apiServers // nil: this server is not among the endpoints
 	work    *background
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/controller"
+	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 )
 
 // defaultServiceRange is where the addresses of services come from unless somebody says otherwise.
@@ -85,7 +86,7 @@ func (s *Server) addServiceAddresses(c *completed) error {
 		return err
 	}
 	log := s.loopLog("kubernetes-service-cidr-controller")
-	d := &controller.DefaultServiceCIDR{
+	d := &serviceloops.DefaultServiceCIDR{
 		Client: s.client, Name: core.DefaultServiceCIDR, Log: log,
 		Events: controller.NewRecorder(s.client, "kubernetes-service-cidr-controller", log),
 	}

@@ -1,15 +1,13 @@
-// Package controller holds the controllers that make an API feel alive without a controller manager.
+// Package controller is the engine for loops that bring objects to where they should be.
 //
-// A controller watches a resource and brings each object to where it should be, again and again: it is told names, never
-// changes, and works on what it reads then. It runs in the server's process and is a client like any other: its requests
-// pass the same filters and the same admission, under a name of their own.
+// A loop watches a resource and works on each object of it, again and again: it is told names, never changes, and works on what
+// it reads then. It is a client like any other: its requests pass the same filters and the same admission.
 //
-// Each controller is a struct with its client and a Run that returns when its context ends and all it started has
-// ended. A Loop does the rest: it has a few workers, and keeps what is due now and later in one heap. What several need to
-// know of the objects of a resource is in an Informer that they share. Of several servers with one store an Election has one
-// run them, and Yield has none do so while somebody else does the same. Not here: which controllers run, and with which
-// client (server).
+// A Loop has a few workers, and a Queue that keeps what is due now and later in one heap. It guarantees that a name is worked on
+// by one worker at a time, again after each change and each failure, and that Run returns only when all that it started has
+// ended. What several loops need to know of the objects of a resource is in an Informer that they share. Of several servers with
+// one store an Election has one run a loop, and Yield has none do so while somebody else does the same. A Recorder writes Events.
+// Not here: the loops that come with the server (server/loops), and which of them run, with which client (server).
 //
-// Read: loop.go, queue.go, then namespace.go as the pattern for those that read what they work on, and informer.go and podgc.go
-// for those that need to know of much else; election.go, yield.go.
+// Read: loop.go, queue.go, informer.go; election.go, yield.go.
 package controller

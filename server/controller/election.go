@@ -52,7 +52,7 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 		} else if err != errHeld {
 			e.Log.Debug("cannot take the lease", zap.Error(err))
 		}
-		pause(ctx, lookPause)
+		Pause(ctx, lookPause)
 	}
 }
 
@@ -68,7 +68,7 @@ func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, asked 
 		lead(term)
 	}()
 	var seen sighting
-	for wait := renewPause; pause(term, wait); {
+	for wait := renewPause; Pause(term, wait); {
 		asked = time.Now()
 		next, err := e.hold(term, lease, &seen)
 		switch {
@@ -180,8 +180,8 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 
 func holder(lease *coordinationv1.Lease) string { return scheme.OrZero(lease.Spec.HolderIdentity) }
 
-// pause waits, and reports whether ctx lasted that long.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits, and reports whether ctx lasted that long.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

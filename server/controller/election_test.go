@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,70 +13,30 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
-	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// inFakeTime runs f with a server that works in fake time, and has no controllers.
-func inFakeTime(t *testing.T, f func(t *testing.T, w *fakeWorld)) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		s, err := servertest.New(t, server.Config{
-			DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
-			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		w := &fakeWorld{t: t, s: s, begun: time.Now()}
-		w.createNamespace("kube-system")
-		f(t, w)
-	})
-}
-
-// fakeWorld is a server in fake time.
-type fakeWorld struct {
-	t     *testing.T
-	s     *server.Server
-	begun time.Time
-
-	mu  sync.Mutex
-	log []string
-}
-
-func (w *fakeWorld) createNamespace(name string) {
-	w.t.Helper()
-	namespaces := client.For[*corev1.Namespace](w.s.Client(), corev1.GroupVersion.WithResource("namespaces"))
-	if _, err := namespaces.Create(w.t.Context(), &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}}, meta.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *fakeWorld) leases() client.Resource[*coordinationv1.Lease] {
-	return client.For[*coordinationv1.Lease](w.s.Client(), coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
+	return client.For[*coordinationv1.Lease](w.S.Client(), coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
 
 // note adds a line to what has happened, with its time.
 func (w *fakeWorld) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log = append(w.log, fmt.Sprintf(format, args...)+"@"+time.Since(w.begun).Truncate(time.Second).String())
+	w.log = append(w.log, fmt.Sprintf(format, args...)+"@"+time.Since(w.Begun).Truncate(time.Second).String())
 }
 
 // want compares what has happened.
 func (w *fakeWorld) want(text string) {
-	w.t.Helper()
+	w.T.Helper()
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if got := strings.Join(w.log, " "); got != text {
-		w.t.Errorf("got %q, want %q", got, text)
+		w.T.Errorf("got %q, want %q", got, text)
 	}
 }
 
@@ -105,12 +64,12 @@ func (c *candidate) transport(h http.Handler) http.RoundTripper {
 
 // run lets a candidate take part until it is stopped, or the test ends.
 func (w *fakeWorld) run(name string) *candidate {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(w.t.Context())
+	w.T.Helper()
+	ctx, stop := context.WithCancel(w.T.Context())
 	c := &candidate{stop: stop, ended: make(chan struct{})}
-	api, err := client.New(client.Config{Transport: c.transport(w.s.Handler()), Codecs: w.s.Codecs})
+	api, err := client.New(client.Config{Transport: c.transport(w.S.Handler()), Codecs: w.S.Codecs})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	e := &controller.Election{Client: api, Lease: "election", Identity: name, Log: zap.NewNop()}
 	go func() {
@@ -121,35 +80,33 @@ func (w *fakeWorld) run(name string) *candidate {
 			w.note("%s ends", name)
 		})
 	}()
-	w.t.Cleanup(func() { stop(); <-c.ended })
+	w.T.Cleanup(func() { stop(); <-c.ended })
 	return c
 }
 
 // change changes a Lease behind its holder's back.
 func (w *fakeWorld) change(name string, change func(l *coordinationv1.Lease)) {
-	w.t.Helper()
-	l, err := w.leases().Get(w.t.Context(), name, meta.GetOptions{})
+	w.T.Helper()
+	l, err := w.leases().Get(w.T.Context(), name, meta.GetOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	change(l)
-	if _, err := w.leases().Update(w.t.Context(), l, meta.UpdateOptions{}); err != nil {
-		w.t.Fatal(err)
+	if _, err := w.leases().Update(w.T.Context(), l, meta.UpdateOptions{}); err != nil {
+		w.T.Fatal(err)
 	}
 }
-
-func (w *fakeWorld) sleep(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 // TestElectionHandsOver stops the leader in good order.
 func TestElectionHandsOver(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
-		w.sleep(time.Second)
+		w.Sleep(time.Second)
 		w.run("b")
-		w.sleep(time.Minute)
+		w.Sleep(time.Minute)
 		a.stop()
 		<-a.ended
-		w.sleep(5 * time.Second)
+		w.Sleep(5 * time.Second)
 		w.want("a leads@0s a ends@1m1s b leads@1m3s")
 		l, err := w.leases().Get(t.Context(), "election", meta.GetOptions{})
 		if err != nil || *l.Spec.HolderIdentity != "b" || *l.Spec.LeaseTransitions != 1 || *l.Spec.LeaseDurationSeconds != 15 {
@@ -168,11 +125,11 @@ func TestElectionAfterACrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 				a := w.run("a")
-				w.sleep(time.Second)
+				w.Sleep(time.Second)
 				w.run("b")
-				w.sleep(time.Minute)
+				w.Sleep(time.Minute)
 				fail(a)
-				w.sleep(time.Minute)
+				w.Sleep(time.Minute)
 				w.want("a leads@0s a ends@1m10s b leads@1m17s")
 			})
 		})
@@ -184,20 +141,20 @@ func TestElectionAfterACrash(t *testing.T) {
 func TestElectionOutlivesFailures(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
-		w.sleep(6 * time.Second)
+		w.Sleep(6 * time.Second)
 		a.cut.Store(true)
-		w.sleep(7 * time.Second)
+		w.Sleep(7 * time.Second)
 		a.cut.Store(false)
-		w.sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.change("election", func(l *coordinationv1.Lease) { l.Labels = map[string]string{"a": "b"} })
-		w.sleep(5 * time.Second)
+		w.Sleep(5 * time.Second)
 		if l, err := w.leases().Get(t.Context(), "election", meta.GetOptions{}); err != nil || time.Since(l.Spec.RenewTime.Time) > 5*time.Second || l.Labels["a"] != "b" {
 			t.Errorf("got %+v, %v, want it renewed, with the label", l, err)
 		}
 		if err := w.leases().Delete(t.Context(), "election", meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.want("a leads@0s")
 	})
 }
@@ -206,9 +163,9 @@ func TestElectionOutlivesFailures(t *testing.T) {
 func TestElectionIsLost(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		w.run("a")
-		w.sleep(6 * time.Second)
+		w.Sleep(6 * time.Second)
 		w.change("election", func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("x") })
-		w.sleep(time.Minute)
+		w.Sleep(time.Minute)
 		w.want("a leads@0s a ends@10s a leads@28s")
 	})
 }
@@ -232,7 +189,7 @@ func TestElectionFindsALease(t *testing.T) {
 			inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 				w.lease("election", tt.holder, tt.renewed)
 				w.run("a")
-				w.sleep(time.Minute)
+				w.Sleep(time.Minute)
 				w.want(tt.want)
 			})
 		})
@@ -241,14 +198,14 @@ func TestElectionFindsALease(t *testing.T) {
 
 // lease makes a Lease that was renewed some time ago.
 func (w *fakeWorld) lease(name, holder string, ago time.Duration) {
-	w.t.Helper()
-	_, err := w.leases().Create(w.t.Context(), &coordinationv1.Lease{
+	w.T.Helper()
+	_, err := w.leases().Create(w.T.Context(), &coordinationv1.Lease{
 		ObjectMeta: meta.ObjectMeta{Namespace: "kube-system", Name: name},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &meta.MicroTime{Time: time.Now().Add(-ago).UTC()},
 		},
 	}, meta.CreateOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }

@@ -4,16 +4,16 @@ import "github.com/coracle-project/coracle/scheme/meta"
 
 // What of the errors of requests is none to a controller.
 
-// ignoreNotFound drops the error that says that something is gone.
-func ignoreNotFound(err error) error {
+// IgnoreNotFound drops the error that says that something is gone.
+func IgnoreNotFound(err error) error {
 	if meta.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// namespaceEnds reports whether something could not be made because its namespace is gone, or is going.
-func namespaceEnds(err error) bool {
+// NamespaceEnds reports whether something could not be made because its namespace is gone, or is going.
+func NamespaceEnds(err error) bool {
 	if meta.IsNotFound(err) {
 		return true
 	}
@@ -27,8 +27,8 @@ func namespaceEnds(err error) bool {
 	return false
 }
 
-// ignoreOvertaken drops the error of a write that somebody else came before: whoever watches is told of that, too.
-func ignoreOvertaken(err error) error {
+// IgnoreOvertaken drops the error of a write that somebody else came before: whoever watches is told of that, too.
+func IgnoreOvertaken(err error) error {
 	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
 		return nil
 	}

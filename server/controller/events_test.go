@@ -14,14 +14,15 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
 // TestRecorder tells of objects, again and again.
 func TestRecorder(t *testing.T) {
-	w := start(t, server.Config{Controllers: []string{}})
-	w.createNamespace()
+	w := looptest.Start(t, server.Config{Controllers: []string{}})
+	w.CreateNamespace()
 	core, logged := observer.New(zapcore.WarnLevel)
-	r := controller.NewRecorder(w.s.Client(), "tester", zap.New(core))
+	r := controller.NewRecorder(w.S.Client(), "tester", zap.New(core))
 	about := func(namespace, name string) corev1.ObjectReference {
 		return corev1.ObjectReference{Kind: "ConfigMap", APIVersion: "v1", Namespace: namespace, Name: name, UID: meta.UID("u-" + name)}
 	}
@@ -32,7 +33,7 @@ func TestRecorder(t *testing.T) {
 	r.Event(t.Context(), about("n", "a"), corev1.EventTypeNormal, "Found", "it is back")
 	r.Event(t.Context(), about("n", long), corev1.EventTypeNormal, "Long", "it has a long name")
 	r.Event(t.Context(), about("", "a:b"), corev1.EventTypeNormal, "Colon", "it is in no namespace")
-	events := client.For[*corev1.Event](w.s.Client(), corev1.GroupVersion.WithResource("events"))
+	events := client.For[*corev1.Event](w.S.Client(), corev1.GroupVersion.WithResource("events"))
 	list, err := events.List(t.Context(), meta.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestRecorder(t *testing.T) {
 	if list, err := events.List(t.Context(), meta.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Count != 1 {
 		t.Errorf("got %+v, %v, want one that counts one", list, err)
 	}
-	w.deleteNamespace() // where nothing can be said any more is nothing to complain of
+	w.DeleteNamespace() // where nothing can be said any more is nothing to complain of
 	r.Event(t.Context(), about("n", "a"), corev1.EventTypeNormal, "Late", "it is late")
 	r.Event(t.Context(), about("absent", "a"), corev1.EventTypeNormal, "Late", "it is late")
 	if logged.Len() != 0 {

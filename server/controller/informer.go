@@ -127,8 +127,8 @@ func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	return i.allLocked()
 }
 
-// all is what is there.
-func (i *Informer[V]) all() map[Name]*V {
+// Snapshot is what is there.
+func (i *Informer[V]) Snapshot() map[Name]*V {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.allLocked()

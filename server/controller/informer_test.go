@@ -36,8 +36,8 @@ type informed struct {
 
 // informers makes informers that end with the test.
 func (w *fakeWorld) informers() *informed {
-	i := &informed{maps: client.For[*corev1.ConfigMap](w.s.Client(), configMaps).In("kube-system")}
-	c, err := client.New(client.Config{Codecs: w.s.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	i := &informed{maps: client.For[*corev1.ConfigMap](w.S.Client(), configMaps).In("kube-system")}
+	c, err := client.New(client.Config{Codecs: w.S.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("watch") {
 			if i.expired.Swap(false) {
 				http.Error(rw, "", http.StatusGone)
@@ -47,14 +47,14 @@ func (w *fakeWorld) informers() *informed {
 			i.cut.Store(&cut)
 			r = r.WithContext(ctx)
 		}
-		w.s.Handler().ServeHTTP(rw, r)
+		w.S.Handler().ServeHTTP(rw, r)
 	}))})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(w.t.Context())
+	ctx, stop := context.WithCancel(w.T.Context())
 	i.Informers, i.stop = controller.NewInformers(ctx, c, zap.NewNop()), stop
-	w.t.Cleanup(func() { stop(); i.Wait() })
+	w.T.Cleanup(func() { stop(); i.Wait() })
 	return i
 }
 
@@ -70,22 +70,22 @@ func (i *informed) of() *controller.Informer[view] {
 
 // put creates or updates a config map.
 func (w *fakeWorld) put(i *informed, name, value, ignored string) {
-	w.t.Helper()
+	w.T.Helper()
 	m := &corev1.ConfigMap{
 		ObjectMeta: meta.ObjectMeta{Namespace: "kube-system", Name: name}, Data: map[string]string{"v": value, "ignored": ignored},
 	}
-	if _, err := i.maps.Update(w.t.Context(), m, meta.UpdateOptions{}); meta.IsNotFound(err) {
-		_, err = i.maps.Create(w.t.Context(), m, meta.CreateOptions{})
+	if _, err := i.maps.Update(w.T.Context(), m, meta.UpdateOptions{}); meta.IsNotFound(err) {
+		_, err = i.maps.Create(w.T.Context(), m, meta.CreateOptions{})
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 	}
 }
 
 func (w *fakeWorld) remove(i *informed, name string) {
-	w.t.Helper()
-	if err := i.maps.Delete(w.t.Context(), name, meta.DeleteOptions{}); err != nil {
-		w.t.Fatal(err)
+	w.T.Helper()
+	if err := i.maps.Delete(w.T.Context(), name, meta.DeleteOptions{}); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -98,7 +98,7 @@ type told struct {
 // join has a source of the informer's note its changes until the test ends.
 func (w *fakeWorld) join(i *controller.Informer[view]) *told {
 	tl := &told{}
-	ctx, stop := context.WithCancel(w.t.Context())
+	ctx, stop := context.WithCancel(w.T.Context())
 	ended := make(chan struct{})
 	src := i.Source(func(name controller.Name, before, now *view) []controller.Name {
 		tl.mu.Lock()
@@ -107,7 +107,7 @@ func (w *fakeWorld) join(i *controller.Informer[view]) *told {
 		return []controller.Name{name}
 	})
 	go func() { defer close(ended); src(ctx, func(controller.Name) {}, nil) }()
-	w.t.Cleanup(func() { stop(); <-ended })
+	w.T.Cleanup(func() { stop(); <-ended })
 	return tl
 }
 
@@ -120,13 +120,13 @@ func (v *view) String() string {
 
 // is compares what was told since the last call; what one change brings comes in any order.
 func (tl *told) is(w *fakeWorld, text string) {
-	w.t.Helper()
-	w.sleep(2 * time.Second) // a watch that ends begins again after a pause
+	w.T.Helper()
+	w.Sleep(2 * time.Second) // a watch that ends begins again after a pause
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
 	slices.Sort(tl.list)
 	if got := strings.Join(tl.list, " "); got != text {
-		w.t.Errorf("told %q, want %q", got, text)
+		w.T.Errorf("told %q, want %q", got, text)
 	}
 	tl.list = nil
 }

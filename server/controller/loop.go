@@ -86,7 +86,7 @@ type Loop struct {
 
 // Run works until ctx ends, and returns when Source and all calls of Reconcile have returned.
 func (l Loop) Run(ctx context.Context) {
-	q := newQueue[Name]()
+	q := NewQueue[Name]()
 	l.Log = cmp.Or(l.Log, zap.NewNop())
 	var workers sync.WaitGroup
 	for range max(l.Workers, 1) {
@@ -96,10 +96,10 @@ func (l Loop) Run(ctx context.Context) {
 					return
 				}
 			}
-			work(ctx, q, l.Reconcile, l.failed)
+			Work(ctx, q, l.Reconcile, l.failed)
 		})
 	}
-	l.Source(ctx, q.add, func(err error) {
+	l.Source(ctx, q.Add, func(err error) {
 		if ctx.Err() == nil {
 			l.Log.Warn("watch failed", zap.Error(err))
 		}
@@ -118,10 +118,10 @@ func (l *Loop) failed(name Name, err error) {
 	l.Log.Log(level, "reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of errors.
-func work[K comparable](ctx context.Context, q *queue[K], reconcile func(context.Context, K) (time.Duration, error), failed func(K, error)) {
+// Work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of errors.
+func Work[K comparable](ctx context.Context, q *Queue[K], reconcile func(context.Context, K) (time.Duration, error), failed func(K, error)) {
 	for {
-		name, ok := q.next(ctx)
+		name, ok := q.Next(ctx)
 		if !ok {
 			return
 		}
@@ -129,6 +129,6 @@ func work[K comparable](ctx context.Context, q *queue[K], reconcile func(context
 		if err != nil && ctx.Err() == nil {
 			failed(name, err)
 		}
-		q.done(name, again, err != nil)
+		q.Done(name, again, err != nil)
 	}
 }

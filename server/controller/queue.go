@@ -10,15 +10,15 @@ import (
 // Pauses between tries of an object that fails.
 const (
 	firstPause = 50 * time.Millisecond
-	maxPause   = time.Minute
+	MaxPause   = time.Minute
 )
 
-// queue holds the names that a loop has to work on, each once, and from when; what a name is, the loop knows. Names are taken
+// Queue holds the names that a loop has to work on, each once, and from when; what a name is, the loop knows. Names are taken
 // in the order in which they become due. One that is taken is nobody else's until it is done; if it is added meanwhile, it
 // is due again then.
 //
 // A name costs memory while it waits or is worked on, and neither a goroutine nor a timer.
-type queue[K comparable] struct {
+type Queue[K comparable] struct {
 	turn  chan struct{} // holds a token while somebody waits for the first name to become due; others wait for the token
 	first chan struct{} // has a token when another name has become the first
 
@@ -38,14 +38,14 @@ type task[K comparable] struct {
 	tries int // failures in a row
 }
 
-func newQueue[K comparable]() *queue[K] {
-	q := &queue[K]{turn: make(chan struct{}, 1), first: make(chan struct{}, 1)}
+func NewQueue[K comparable]() *Queue[K] {
+	q := &Queue[K]{turn: make(chan struct{}, 1), first: make(chan struct{}, 1)}
 	q.mu.tasks = map[K]*task[K]{}
 	return q
 }
 
-// add makes name due now.
-func (q *queue[K]) add(name K) {
+// Add makes name due now.
+func (q *Queue[K]) Add(name K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
@@ -57,8 +57,8 @@ func (q *queue[K]) add(name K) {
 	q.placeLocked(t)
 }
 
-// next waits for a name that is due and takes it; ok is false if ctx ends before that.
-func (q *queue[K]) next(ctx context.Context) (name K, ok bool) {
+// Next waits for a name that is due and takes it; ok is false if ctx ends before that.
+func (q *Queue[K]) Next(ctx context.Context) (name K, ok bool) {
 	select {
 	case q.turn <- struct{}{}:
 		defer func() { <-q.turn }()
@@ -75,7 +75,7 @@ func (q *queue[K]) next(ctx context.Context) (name K, ok bool) {
 }
 
 // take takes the first name if it is due, else it says when that will be: at the zero time if there is none.
-func (q *queue[K]) take() (name K, due time.Time, ok bool) {
+func (q *Queue[K]) take() (name K, due time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.mu.heap) == 0 {
@@ -91,7 +91,7 @@ func (q *queue[K]) take() (name K, due time.Time, ok bool) {
 }
 
 // wait lasts until due, until another name is the first, or until ctx ends.
-func (q *queue[K]) wait(ctx context.Context, due time.Time) {
+func (q *Queue[K]) wait(ctx context.Context, due time.Time) {
 	var up <-chan time.Time
 	if !due.IsZero() {
 		timer := time.NewTimer(time.Until(due))
@@ -105,15 +105,15 @@ func (q *queue[K]) wait(ctx context.Context, due time.Time) {
 	}
 }
 
-// done gives back a name. If the work on it failed, it is due again after a growing pause; else after the one given, if
+// Done gives back a name. If the work on it failed, it is due again after a growing pause; else after the one given, if
 // there is one.
-func (q *queue[K]) done(name K, again time.Duration, failed bool) {
+func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
 	t.taken = false
 	if failed {
-		t.dueIn(min(firstPause<<min(t.tries, 20), maxPause))
+		t.dueIn(min(firstPause<<min(t.tries, 20), MaxPause))
 		t.tries++
 	} else {
 		t.tries = 0
@@ -125,7 +125,7 @@ func (q *queue[K]) done(name K, again time.Duration, failed bool) {
 }
 
 // placeLocked puts t where it belongs after a change.
-func (q *queue[K]) placeLocked(t *task[K]) {
+func (q *Queue[K]) placeLocked(t *task[K]) {
 	switch {
 	case t.taken:
 		return

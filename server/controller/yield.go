@@ -54,13 +54,13 @@ func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
 		case <-free.C:
 		}
 		if end == nil {
-			end = begin(ctx, work)
+			end = Begin(ctx, work)
 		}
 	}
 }
 
-// begin starts work and returns what ends it.
-func begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
+// Begin starts work and returns what ends it.
+func Begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

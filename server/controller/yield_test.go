@@ -14,24 +14,24 @@ import (
 
 // yield works unless the Lease "other" is held, until the test ends.
 func (w *fakeWorld) yield() {
-	ctx, stop := context.WithCancel(w.t.Context())
+	ctx, stop := context.WithCancel(w.T.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		(&controller.Yield{Client: w.s.Client(), Lease: "other", Log: zap.NewNop()}).Run(ctx, func(ctx context.Context) {
+		(&controller.Yield{Client: w.S.Client(), Lease: "other", Log: zap.NewNop()}).Run(ctx, func(ctx context.Context) {
 			w.note("works")
 			<-ctx.Done()
 			w.note("rests")
 		})
 	}()
-	w.t.Cleanup(func() { stop(); <-ended })
+	w.T.Cleanup(func() { stop(); <-ended })
 }
 
 // renew renews the Lease every 2 s, so many times.
 func (w *fakeWorld) renew(times int) {
 	for range times {
 		w.change("other", func(l *coordinationv1.Lease) { l.Spec.RenewTime = &meta.MicroTime{Time: time.Now().UTC()} })
-		w.sleep(2 * time.Second)
+		w.Sleep(2 * time.Second)
 	}
 }
 
@@ -48,13 +48,13 @@ func TestYield(t *testing.T) {
 		{"nobody holds it", func(w *fakeWorld) {
 			w.yield()
 			w.lease("another", "x", 0)
-			w.sleep(3 * time.Hour) // also when its watch ends
+			w.Sleep(3 * time.Hour) // also when its watch ends
 		}, "works@0s"},
 		{"held", func(w *fakeWorld) {
 			w.lease("other", "x", 0)
 			w.yield()
 			w.renew(30)
-			w.sleep(0)
+			w.Sleep(0)
 		}, ""},
 		{"given up", func(w *fakeWorld) {
 			w.lease("other", "x", 0)
@@ -66,7 +66,7 @@ func TestYield(t *testing.T) {
 			w.lease("other", "x", 0)
 			w.yield()
 			w.renew(30)
-			w.sleep(time.Minute)
+			w.Sleep(time.Minute)
 		}, "works@1m13s"},
 		{"long over", func(w *fakeWorld) {
 			w.lease("other", "x", time.Hour)
@@ -75,18 +75,18 @@ func TestYield(t *testing.T) {
 		{"deleted", func(w *fakeWorld) {
 			w.lease("other", "x", 0)
 			w.yield()
-			w.sleep(time.Second)
-			if err := w.leases().Delete(w.t.Context(), "other", meta.DeleteOptions{}); err != nil {
-				w.t.Error(err)
+			w.Sleep(time.Second)
+			if err := w.leases().Delete(w.T.Context(), "other", meta.DeleteOptions{}); err != nil {
+				w.T.Error(err)
 			}
 		}, "works@1s"},
 		{"taken and given up, twice", func(w *fakeWorld) {
 			w.yield()
-			w.sleep(time.Second)
+			w.Sleep(time.Second)
 			w.lease("other", "x", 0)
 			w.renew(10)
 			w.change("other", hold(""))
-			w.sleep(time.Minute)
+			w.Sleep(time.Minute)
 			w.change("other", hold("y"))
 			w.renew(10)
 			w.change("other", hold(""))
@@ -94,14 +94,14 @@ func TestYield(t *testing.T) {
 		{"another takes what is over", func(w *fakeWorld) {
 			w.lease("other", "x", 0)
 			w.yield()
-			w.sleep(20 * time.Second)
+			w.Sleep(20 * time.Second)
 			w.change("other", hold("y"))
 			w.renew(10)
 		}, "works@15s rests@20s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T, w *fakeWorld) {
-				w.t = t
+				w.T = t
 				tt.play(w)
 				w.want(tt.want)
 			})

@@ -22,7 +22,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/apiservices"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -137,8 +137,8 @@ func ourRegistration(t *testing.T) *registration {
 	t.Cleanup(func() { s.Close() })
 	front := httptest.NewServer(s.Handler())
 	t.Cleanup(front.Close)
-	local := &madeUpVersions{versions: map[meta.GroupVersion]controller.LocalVersion{}, changed: make(chan struct{})}
-	register := &controller.APIServiceRegistration{Client: s.Client(), Local: local, Yields: func() bool { return false }, Log: zap.NewNop()}
+	local := &madeUpVersions{versions: map[meta.GroupVersion]apiservices.LocalVersion{}, changed: make(chan struct{})}
+	register := &apiservices.APIServiceRegistration{Client: s.Client(), Local: local, Yields: func() bool { return false }, Log: zap.NewNop()}
 	return &registration{
 		client: aggregator.NewForConfigOrDie(&rest.Config{Host: front.URL, QPS: -1}),
 		want:   local.want,
@@ -163,11 +163,11 @@ func background(t *testing.T, f func(ctx context.Context)) {
 // madeUpVersions are what a server has itself, as the test will have it.
 type madeUpVersions struct {
 	mu       sync.Mutex
-	versions map[meta.GroupVersion]controller.LocalVersion
+	versions map[meta.GroupVersion]apiservices.LocalVersion
 	changed  chan struct{}
 }
 
-func (v *madeUpVersions) All() map[meta.GroupVersion]controller.LocalVersion {
+func (v *madeUpVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.versions)
@@ -186,7 +186,7 @@ func (v *madeUpVersions) want(group, label string) {
 	defer v.mu.Unlock()
 	gv, spec := meta.GroupVersion{Group: group, Version: "v1"}, apiServiceOf(group, "", "same").Spec
 	if delete(v.versions, gv); label != "" {
-		v.versions[gv] = controller.LocalVersion{
+		v.versions[gv] = apiservices.LocalVersion{
 			GroupPriority: spec.GroupPriorityMinimum, VersionPriority: spec.VersionPriority, Stays: label == "onstart",
 		}
 	}

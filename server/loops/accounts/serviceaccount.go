@@ -1,0 +1,48 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// ServiceAccount makes the service account "default" in every namespace, for pods that name none.
+type ServiceAccount struct {
+	Informers *controller.Informers
+	Log       *zap.Logger
+}
+
+// Run works until ctx ends.
+func (c *ServiceAccount) Run(ctx context.Context) {
+	controller.Loop{
+		Source: inEveryNamespace(c.Informers, c.accounts(), "default"), Reconcile: c.reconcile, After: []controller.Syncer{namespacesOf(c.Informers)},
+		Workers: namespacedWorkers, Log: c.Log,
+	}.Run(ctx)
+}
+
+func (c *ServiceAccount) accounts() client.Resource[*corev1.ServiceAccount] {
+	return client.For[*corev1.ServiceAccount](c.Informers.Client(), corev1.GroupVersion.WithResource("serviceaccounts"))
+}
+
+func (c *ServiceAccount) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
+	if !active(namespacesOf(c.Informers), name.Namespace) {
+		return 0, nil
+	}
+	accounts := c.accounts().In(name.Namespace)
+	_, err := accounts.Get(ctx, name.Name, meta.GetOptions{})
+	if meta.IsNotFound(err) {
+		_, err = accounts.Create(ctx, &corev1.ServiceAccount{
+			ObjectMeta: meta.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
+		}, meta.CreateOptions{})
+	}
+	if controller.NamespaceEnds(err) || meta.IsAlreadyExists(err) {
+		return 0, nil
+	}
+	return 0, err
+}

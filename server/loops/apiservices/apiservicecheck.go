@@ -1,0 +1,161 @@
+package apiservices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// What is found of an APIService, in the order in which it is looked at: the service is there, listens on the port, has endpoints
+// for it, and who is behind it answers. The words are those of Kubernetes.
+
+// availability is a condition that was found.
+func availability(status apiregistrationv1.ConditionStatus, reason, format string, args ...any) apiregistrationv1.APIServiceCondition {
+	return apiregistrationv1.APIServiceCondition{
+		Type: apiregistrationv1.Available, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// look finds out whether the server behind an APIService can be reached. unanswered says that all else is as it should be, but
+// that it does not answer: nobody will tell when it does.
+func (c *APIServiceAvailability) look(ctx context.Context, s *apiregistrationv1.APIService) (found apiregistrationv1.APIServiceCondition, unanswered bool) {
+	to := s.Spec.Service
+	service, err := c.service(ctx, to)
+	if meta.IsNotFound(err) {
+		return availability(apiregistrationv1.ConditionFalse, "ServiceNotFound", "service/%s in %q is not present", to.Name, to.Namespace), false
+	}
+	if err != nil {
+		return availability(apiregistrationv1.ConditionUnknown, "ServiceAccessError",
+			"service/%s in %q cannot be checked due to: %v", to.Name, to.Namespace, err), true
+	}
+	if service.Spec.Type == corev1.ServiceTypeClusterIP { // of others nothing is known here
+		if found, ok := c.lookBehind(ctx, to, service); !ok {
+			return found, found.Status == apiregistrationv1.ConditionUnknown
+		}
+	}
+	if err := c.ask(ctx, s); err != nil {
+		return availability(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "%v", err), true
+	}
+	return availability(apiregistrationv1.ConditionTrue, "Passed", "all checks passed"), false
+}
+
+// lookBehind looks at the endpoints of a service with an address. If there is none, that is what is found.
+func (c *APIServiceAvailability) lookBehind(ctx context.Context, to *apiregistrationv1.ServiceReference, service *corev1.Service) (found apiregistrationv1.APIServiceCondition, ok bool) {
+	port := scheme.OrZero(to.Port)
+	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	if at < 0 {
+		return availability(apiregistrationv1.ConditionFalse, "ServicePortError",
+			"service/%s in %q is not listening on port %d", to.Name, to.Namespace, port), false
+	}
+	list, err := slicesBehind[*discoveryv1.EndpointSlice](c.Client, to).List(ctx, meta.ListOptions{LabelSelector: behindSelector(to)})
+	switch name := service.Spec.Ports[at].Name; {
+	case err != nil:
+		return availability(apiregistrationv1.ConditionUnknown, "EndpointsAccessError",
+			"service/%s in %q cannot be checked due to: %v", to.Name, to.Namespace, err), false
+	case len(list.Items) == 0:
+		return availability(apiregistrationv1.ConditionFalse, "EndpointsNotFound",
+			"cannot find endpointslices for service/%s in %q", to.Name, to.Namespace), false
+	case !slices.ContainsFunc(list.Items, func(s *discoveryv1.EndpointSlice) bool { return serves(s, name) }):
+		return availability(apiregistrationv1.ConditionFalse, "MissingEndpoints",
+			"endpointslices for service/%s in %q have no addresses with port name %q", to.Name, to.Namespace, name), false
+	}
+	return found, true
+}
+
+// serves reports whether a slice has an endpoint that is ready, and a port of that name.
+func serves(s *discoveryv1.EndpointSlice, port string) bool {
+	ready := func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
+	named := func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name == port && p.Port != nil }
+	return slices.ContainsFunc(s.Endpoints, ready) && slices.ContainsFunc(s.Ports, named)
+}
+
+// service reads the service that is referred to.
+func (c *APIServiceAvailability) service(ctx context.Context, to *apiregistrationv1.ServiceReference) (*corev1.Service, error) {
+	if !nameable(to) {
+		return nil, meta.NewNotFound(corev1.GroupVersion.WithResource("services").GroupResource(), to.Name)
+	}
+	return servicesBehind[*corev1.Service](c.Client, to).Get(ctx, to.Name, meta.GetOptions{})
+}
+
+// behind is the Source of the service that is referred to and of its endpoint slices.
+func behind(c *client.Client, to *apiregistrationv1.ServiceReference) controller.Source {
+	if !nameable(to) {
+		return func(ctx context.Context, _ func(controller.Name), _ func(error)) { <-ctx.Done() }
+	}
+	return controller.Join(
+		controller.Watch(servicesBehind[*meta.PartialObjectMetadata](c, to), meta.ListOptions{FieldSelector: "metadata.name=" + to.Name}),
+		controller.Watch(slicesBehind[*meta.PartialObjectMetadata](c, to), meta.ListOptions{LabelSelector: behindSelector(to)}),
+	)
+}
+
+// nameable reports whether there can be a service as it is referred to: APIServices may name anything.
+func nameable(to *apiregistrationv1.ServiceReference) bool {
+	return len(names.IsDNS1123Label(to.Namespace))+len(names.IsDNS1123Label(to.Name)) == 0
+}
+
+func servicesBehind[T meta.Object](c *client.Client, to *apiregistrationv1.ServiceReference) client.Resource[T] {
+	return client.For[T](c, corev1.GroupVersion.WithResource("services")).In(to.Namespace)
+}
+
+func slicesBehind[T meta.Object](c *client.Client, to *apiregistrationv1.ServiceReference) client.Resource[T] {
+	return client.For[T](c, discoveryv1.GroupVersion.WithResource("endpointslices")).In(to.Namespace)
+}
+
+func behindSelector(to *apiregistrationv1.ServiceReference) string {
+	return discoveryv1.LabelServiceName + "=" + to.Name
+}
+
+// A service leads to any of the machines behind it, and one that is dead may not be known to be yet: one answer out of several
+// is enough. All but the first are asked for only if that does not come soon.
+const (
+	checkAttempts = 5
+	checkPatience = time.Second
+	checkTimeout  = 6 * time.Second // of each; a Check has a shorter one of its own
+)
+
+// ask asks the server behind an APIService until it answers. The error is that of the last attempt that failed.
+func (c *APIServiceAvailability) ask(ctx context.Context, s *apiregistrationv1.APIService) error {
+	ctx, cancel := context.WithCancel(ctx)
+	answers := make(chan error, checkAttempts)
+	begun, ended := 0, 0
+	defer func() {
+		cancel()
+		for ; ended < begun; ended++ {
+			<-answers
+		}
+	}()
+	begin := func(upTo int) {
+		for ; begun < upTo; begun++ {
+			go func() {
+				ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+				defer cancel()
+				answers <- c.Check(ctx, s)
+			}()
+		}
+	}
+	begin(1)
+	patience := time.NewTimer(checkPatience)
+	defer patience.Stop()
+	var err error
+	for ended < begun {
+		select {
+		case err = <-answers:
+			if ended++; err == nil {
+				return nil
+			}
+		case <-patience.C:
+		}
+		begin(checkAttempts)
+	}
+	return err
+}

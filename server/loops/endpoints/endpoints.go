@@ -1,0 +1,323 @@
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// Endpoints keeps the Endpoints of services with a selector: the addresses of the pods that are
+// selected, of the service's first family, at most maxAddresses. Endpoints without a service go
+// when their service does, and soon after this begins.
+type Endpoints struct {
+	client    *client.Client
+	pods      *servicePods
+	endpoints *controller.Informer[endpointsView]
+	recorder  *controller.Recorder
+	log       *zap.Logger
+}
+
+// endpointsView is what controllers need to know of Endpoints: that they are there, and whether they have changed.
+type endpointsView struct{ Version string }
+
+// annotationLeader marks Endpoints that are none: they hold an election.
+const annotationLeader = "control-plane.alpha.kubernetes.io/leader"
+
+// endpointsOf returns the Informer of Endpoints, which all controllers of a run share.
+func endpointsOf(in *controller.Informers) *controller.Informer[endpointsView] {
+	return controller.InformerOf(in, endpointsResource, func(e *corev1.Endpoints) *endpointsView {
+		return &endpointsView{e.ResourceVersion}
+	})
+}
+
+var endpointsResource = corev1.GroupVersion.WithResource("endpoints")
+
+// maxAddresses is how many addresses Endpoints hold, ready and not.
+const maxAddresses = 1000
+
+// What the controller says of the Endpoints that it writes.
+const (
+	labelEndpointsManager  = "endpoints.kubernetes.io/managed-by"
+	endpointsManager       = "endpoint-controller"
+	annotationOverCapacity = "endpoints.kubernetes.io/over-capacity"
+)
+
+// NewEndpoints makes the controller for a run.
+func NewEndpoints(in *controller.Informers, log *zap.Logger) *Endpoints {
+	return &Endpoints{
+		client: in.Client(), pods: newServicePods(in), endpoints: endpointsOf(in),
+		recorder: controller.NewRecorder(in.Client(), endpointsManager, log), log: log,
+	}
+}
+
+// Run works until ctx ends.
+func (c *Endpoints) Run(ctx context.Context) {
+	gone := c.endpoints.Source(func(name controller.Name, _, now *endpointsView) []controller.Name {
+		if now != nil {
+			return nil
+		}
+		return []controller.Name{name}
+	})
+	controller.Loop{
+		Source: controller.Join(c.pods.source(), gone, c.leftovers), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		After: []controller.Syncer{c.pods.services, c.pods.pods, c.endpoints},
+	}.Run(ctx)
+}
+
+// leftoverGrace is how long Endpoints without a service have been seen so before they are deleted.
+// Those that a client has just written may get their service with its next request.
+const leftoverGrace = 10 * time.Second
+
+// leftovers is the Source of Endpoints whose service has gone while nobody looked: those that have
+// none now, and none after leftoverGrace either.
+func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), failed func(error)) {
+	if c.pods.services.Synced(ctx) != nil {
+		return
+	}
+	var first map[controller.Name]meta.UID
+	for {
+		found, err := c.alone(ctx)
+		next := leftoverGrace
+		switch {
+		case err != nil:
+			failed(err)
+			next = controller.MaxPause // they are harmless
+		case len(found) == 0:
+			return
+		case first == nil:
+			first = found
+		default:
+			for name, uid := range found {
+				if first[name] == uid {
+					add(name)
+				}
+			}
+			return
+		}
+		if !controller.Pause(ctx, next) {
+			return
+		}
+	}
+}
+
+// alone returns the Endpoints without a service.
+func (c *Endpoints) alone(ctx context.Context) (map[controller.Name]meta.UID, error) {
+	found := map[controller.Name]meta.UID{}
+	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(meta.WithUnread(ctx), meta.ListOptions{}) {
+		if meta.IsUnreadable(err) { // nobody can tell whose they are
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := controller.Name{e.Namespace, e.Name}
+		if _, election := e.Annotations[annotationLeader]; !election && c.pods.services.Get(name) == nil {
+			found[name] = e.UID
+		}
+	}
+	return found, nil
+}
+
+func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
+	if c.pods.services.Hidden(name) {
+		return 0, nil
+	}
+	s := c.pods.services.Get(name)
+	if s == nil {
+		err := c.drop(ctx, name)
+		if err == nil {
+			c.pods.triggers.forget(name)
+		}
+		return 0, err
+	}
+	if !s.managed() {
+		return 0, nil
+	}
+	have, err := c.present(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	pods := c.pods.of(name, s)
+	trigger := c.pods.triggers.next(name, s, pods)
+	want := repack(append(s.subsets(name, pods), c.held(name, have)...))
+	over := truncate(want)
+	want = repack(want) // without what is empty now
+	if have.ResourceVersion != "" && c.right(have, s, want, over) {
+		return 0, nil
+	}
+	have.Subsets, have.Labels = want, s.endpointsLabels()
+	setTrigger(&have.ObjectMeta, trigger)
+	mark := ""
+	if over {
+		mark = "truncated"
+	}
+	setAnnotation(&have.ObjectMeta, annotationOverCapacity, mark)
+	return 0, c.write(ctx, name, have)
+}
+
+// held are the addresses of pods that are hidden, as they are in Endpoints.
+func (c *Endpoints) held(name controller.Name, have *corev1.Endpoints) []corev1.EndpointSubset {
+	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hides(name, a.TargetRef) }
+	var list []corev1.EndpointSubset
+	for _, s := range have.Subsets {
+		s.Addresses = slices.DeleteFunc(slices.Clone(s.Addresses), gone)
+		s.NotReadyAddresses = slices.DeleteFunc(slices.Clone(s.NotReadyAddresses), gone)
+		list = append(list, s)
+	}
+	return list
+}
+
+// present reads the Endpoints of a service; without a revision if there are none.
+func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.Endpoints, error) {
+	none := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: name.Name}}
+	if c.absent(name) {
+		return none, nil
+	}
+	have, err := c.in(name).Get(ctx, name.Name, meta.GetOptions{})
+	if meta.IsNotFound(err) {
+		return none, nil
+	}
+	return have, err
+}
+
+// absent reports whether a service has no Endpoints as far as is known here, and none that have been written here since: the
+// Informer may not know these yet.
+func (c *Endpoints) absent(name controller.Name) bool {
+	return c.endpoints.Get(name) == nil && !c.pods.triggers.knows(name)
+}
+
+// right reports whether Endpoints say what is wanted, in whatever order.
+func (c *Endpoints) right(have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool) bool {
+	packed, labels := repack(have.Subsets), maps.Clone(have.Labels)
+	wanted := s.endpointsLabels()
+	delete(labels, labelHeadless) // written with the rest
+	delete(wanted, labelHeadless)
+	_, marked := have.Annotations[annotationOverCapacity]
+	return scheme.Equal(&packed, &want) && maps.Equal(labels, wanted) && marked == over
+}
+
+// write creates or updates Endpoints.
+func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.Endpoints) error {
+	about := corev1.ObjectReference{Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID}
+	if e.ResourceVersion != "" {
+		_, err := c.in(name).Update(ctx, e, meta.UpdateOptions{})
+		if err != nil && !meta.IsConflict(err) {
+			c.recorder.Event(ctx, about, corev1.EventTypeWarning, "FailedToUpdateEndpoint",
+				fmt.Sprintf("Failed to update endpoint %s/%s: %v", name.Namespace, name.Name, err))
+		}
+		return err
+	}
+	_, err := c.in(name).Create(ctx, e, meta.CreateOptions{})
+	if controller.NamespaceEnds(err) {
+		return nil
+	}
+	if err != nil && !meta.IsAlreadyExists(err) {
+		c.recorder.Event(ctx, about, corev1.EventTypeWarning, "FailedToCreateEndpoint",
+			fmt.Sprintf("Failed to create endpoint for service %s/%s: %v", name.Namespace, name.Name, err))
+	}
+	return err
+}
+
+// drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as the Informer may not know it yet.
+func (c *Endpoints) drop(ctx context.Context, name controller.Name) error {
+	if c.absent(name) {
+		return nil
+	}
+	services := client.For[*meta.PartialObjectMetadata](c.client, corev1.GroupVersion.WithResource("services")).In(name.Namespace)
+	if _, err := services.Get(ctx, name.Name, meta.GetOptions{}); !meta.IsNotFound(err) {
+		return err
+	}
+	return controller.IgnoreNotFound(c.in(name).Delete(ctx, name.Name, meta.DeleteOptions{}))
+}
+
+func (c *Endpoints) in(name controller.Name) client.Resource[*corev1.Endpoints] {
+	return client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace)
+}
+
+// subsets are the addresses of the service's pods with the ports to which its own lead.
+func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.EndpointSubset {
+	var list []corev1.EndpointSubset
+	for i := range pods {
+		pod := &pods[i]
+		a := s.address(name, pod)
+		if a == nil || pod.Deleting && !s.PublishNotReady {
+			continue
+		}
+		var ports []corev1.EndpointPort
+		for _, t := range s.targets(pod.View) {
+			ports = append(ports, corev1.EndpointPort{Name: t.Name, Port: t.number, Protocol: t.Protocol, AppProtocol: t.AppProtocol})
+		}
+		portless := len(s.Ports) == 0 && s.ClusterIP == noAddress
+		if len(ports) == 0 && !portless {
+			continue
+		}
+		subset := corev1.EndpointSubset{NotReadyAddresses: []corev1.EndpointAddress{*a}, Ports: ports}
+		if pod.Ready || s.PublishNotReady {
+			subset.Addresses, subset.NotReadyAddresses = subset.NotReadyAddresses, nil
+		}
+		list = append(list, subset)
+	}
+	return repack(list)
+}
+
+// address is a pod's of the service's first family, nil if it has none that could be an endpoint.
+func (s *serviceView) address(name controller.Name, pod *selected) *corev1.EndpointAddress {
+	if !pod.backs() {
+		return nil
+	}
+	for _, ip := range pod.addresses() {
+		if ip.Is4() == (s.Families[0] == corev1.IPv4Protocol) {
+			return &corev1.EndpointAddress{
+				IP: ip.String(), Hostname: pod.hostname(name.Name), NodeName: unlessEmpty(pod.Node), TargetRef: pod.reference(name.Namespace),
+			}
+		}
+	}
+	return nil
+}
+
+// endpointsLabels are the labels of the service's Endpoints.
+func (s *serviceView) endpointsLabels() map[string]string {
+	return s.labelsWith(map[string]string{labelEndpointsManager: endpointsManager})
+}
+
+// truncate leaves at most maxAddresses in subsets, those that are ready first, of each subset a share. It reports whether there
+// were more.
+func truncate(subsets []corev1.EndpointSubset) bool {
+	ready, unready := 0, 0
+	for i := range subsets {
+		ready += len(subsets[i].Addresses)
+		unready += len(subsets[i].NotReadyAddresses)
+	}
+	if ready+unready <= maxAddresses {
+		return false
+	}
+	room, total := maxAddresses-ready, unready
+	if ready > maxAddresses {
+		room, total = maxAddresses, ready
+	}
+	share := func(list []corev1.EndpointAddress, left int) []corev1.EndpointAddress {
+		return list[:min(len(list), left, (len(list)*room+total-1)/total)]
+	}
+	left := room
+	for i := range subsets {
+		s := &subsets[i]
+		if ready > maxAddresses {
+			s.Addresses, s.NotReadyAddresses = share(s.Addresses, left), nil
+			left -= len(s.Addresses)
+		} else {
+			s.NotReadyAddresses = share(s.NotReadyAddresses, left)
+			left -= len(s.NotReadyAddresses)
+		}
+	}
+	return true
+}

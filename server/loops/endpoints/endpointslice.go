@@ -1,0 +1,268 @@
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
+	"github.com/coracle-project/coracle/server/loops/pods"
+)
+
+// EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods
+// that are selected, with the ports that the service's lead to there, in slices of their own for
+// each family of addresses and each set of ports. Endpoints get hints about who should use them, by
+// the field trafficDistribution of the service or by its annotation
+// service.kubernetes.io/topology-mode, which goes first.
+type EndpointSlices struct {
+	pods     *servicePods
+	nodes    *controller.Informer[pods.Node]
+	slices   *managedSlices
+	hints    *zoneHints
+	recorder *controller.Recorder
+	log      *zap.Logger
+}
+
+// maxPerSlice is how many endpoints a slice holds, as many as with kube-controller-manager.
+const maxPerSlice = 100
+
+// endpointWorkers is how many services are worked on at once by each controller of endpoints, as in kube-controller-manager.
+const endpointWorkers = 5
+
+// NewEndpointSlices makes the controller for a run.
+func NewEndpointSlices(in *controller.Informers, log *zap.Logger) *EndpointSlices {
+	nodes := pods.NodesOf(in)
+	return &EndpointSlices{
+		pods: newServicePods(in), nodes: nodes, hints: newZoneHints(nodes), slices: newManagedSlices(in, "endpointslice-controller.k8s.io"),
+		recorder: controller.NewRecorder(in.Client(), "endpoint-slice-controller", log), log: log,
+	}
+}
+
+// Run works until ctx ends.
+func (c *EndpointSlices) Run(ctx context.Context) {
+	controller.Loop{
+		Source: controller.Join(c.pods.source(), c.slices.source(), c.hints.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		After: []controller.Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices},
+	}.Run(ctx)
+}
+
+func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
+	s := c.pods.services.Get(name)
+	if s == nil { // the slices go with their owner
+		c.pods.triggers.forget(name)
+		c.hints.forget(name)
+		return 0, nil
+	}
+	if !s.managed() {
+		c.hints.forget(name)
+		return 0, nil
+	}
+	pods := c.pods.of(name, s)
+	trigger := c.pods.triggers.next(name, s, pods)
+	existing, err := c.slices.of(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	news := c.hints.begin(name, s)
+	hint := func(typ discoveryv1.AddressType, all *topology.Slices) {
+		news = append(news, c.hints.hint(name, typ, all)...)
+	}
+	changes, missing := c.changes(name, s, pods, existing, hint)
+	for _, slice := range slices.Concat(changes.create, changes.update) {
+		setTrigger(&slice.ObjectMeta, trigger)
+	}
+	if err = c.slices.write(ctx, name, changes); err == nil {
+		err = missing
+	}
+	if err != nil && !meta.IsConflict(err) {
+		c.recorder.Event(ctx, s.reference(name), corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
+			fmt.Sprintf("Error updating Endpoint Slices for Service %s/%s: %v", name.Namespace, name.Name, err))
+	}
+	for _, n := range news {
+		c.recorder.Event(ctx, s.reference(name), n.typ, n.reason, n.message)
+	}
+	return 0, err
+}
+
+// changes returns what has to be written. missing is the error about a pod that cannot be an
+// endpoint because its node is not there, or not yet. hint gives the endpoints of one type of
+// addresses their hints, if that has to be done for all of them at once.
+func (c *EndpointSlices) changes(
+	name controller.Name, s *serviceView, pods []selected, existing []*discoveryv1.EndpointSlice, hint func(discoveryv1.AddressType, *topology.Slices),
+) (all sliceChanges, missing error) {
+	owner := ownerReference("Service", name, s.UID)
+	labels := s.sliceLabels(name.Name, c.slices.manager)
+	dress := func(slice *discoveryv1.EndpointSlice) bool {
+		if slice.Name == "" {
+			slice.OwnerReferences = []meta.OwnerReference{owner}
+		}
+		changed := !maps.Equal(slice.Labels, labels)
+		slice.Labels = labels
+		return changed
+	}
+	plans := slicePlans{}
+	for _, family := range s.Families {
+		typ := discoveryv1.AddressType(family)
+		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress}
+		if s.HintByZone {
+			rules.hint = func(all *topology.Slices) { hint(typ, all) }
+		}
+		plans.add(typ, rules)
+	}
+	var own, foreign []*discoveryv1.EndpointSlice // of a service that is gone
+	for _, slice := range existing {
+		if ownedBy(slice, s.UID) {
+			own = append(own, slice)
+		} else {
+			foreign = append(foreign, slice)
+		}
+	}
+	for i := range pods {
+		if err := c.place(name, s, &pods[i], own, plans); err != nil && missing == nil {
+			missing = err
+		}
+	}
+	c.hold(name, own, plans)
+	all = plans.changes(own)
+	all.drop = append(all.drop, foreign...)
+	if s.Deleting { // the garbage collector may be at it
+		all.create = nil
+	}
+	return all, missing
+}
+
+// hold adds the endpoints of pods that are hidden to the plans, as they are in the slices.
+func (c *EndpointSlices) hold(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
+	for _, slice := range own {
+		plan := plans[slice.AddressType]
+		for i := range slice.Endpoints {
+			if e := slice.Endpoints[i]; plan != nil && c.pods.hides(name, e.TargetRef) {
+				plan.group(slice.Ports).add(&e)
+			}
+		}
+	}
+}
+
+// node returns what is known of the node of a pod. Of a node that is hidden, that is what the
+// slices say.
+func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.Node {
+	name := controller.Name{"", pod.Node}
+	if !c.nodes.Hidden(name) {
+		return c.nodes.Get(name)
+	}
+	for _, slice := range own {
+		for i := range slice.Endpoints {
+			if e := &slice.Endpoints[i]; e.Zone != nil && scheme.OrZero(e.NodeName) == pod.Node {
+				return &pods.Node{Zone: *e.Zone}
+			}
+		}
+	}
+	return &pods.Node{}
+}
+
+// place adds a pod to the plans for the addresses that it has.
+func (c *EndpointSlices) place(name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans) error {
+	if !pod.backs() {
+		return nil
+	}
+	node := c.node(pod, own)
+	if node == nil && !s.PublishNotReady {
+		return fmt.Errorf("skipping Pod %s for Service %s/%s: Node %s Not Found", pod.name, name.Namespace, name.Name, pod.Node)
+	}
+	for typ, plan := range plans {
+		group := plan.group(s.slicePorts(pod.View))
+		e := s.endpoint(name, pod, node)
+		for _, ip := range pod.addresses() {
+			if ip.Is4() == (typ == discoveryv1.AddressTypeIPv4) {
+				e.Addresses = append(e.Addresses, ip.String())
+			}
+		}
+		if len(e.Addresses) > 0 {
+			group.add(e)
+		}
+	}
+	return nil
+}
+
+// slicePorts are the ports of the service at a pod.
+func (s *serviceView) slicePorts(pod *pods.View) []discoveryv1.EndpointPort {
+	var ports []discoveryv1.EndpointPort
+	for _, t := range s.targets(pod) {
+		ports = append(ports, discoveryv1.EndpointPort{Name: &t.Name, Port: &t.number, Protocol: &t.Protocol, AppProtocol: t.AppProtocol})
+	}
+	return ports
+}
+
+// endpoint is a pod as an endpoint, without its addresses. node may be nil.
+func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.Node) *discoveryv1.Endpoint {
+	ready := s.PublishNotReady || pod.Ready && !pod.Deleting
+	e := &discoveryv1.Endpoint{
+		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &pod.Ready, Terminating: &pod.Deleting},
+		TargetRef:  pod.reference(name.Namespace),
+		Hostname:   unlessEmpty(pod.hostname(name.Name)),
+		NodeName:   unlessEmpty(pod.Node),
+	}
+	if node != nil {
+		e.Zone = unlessEmpty(node.Zone)
+	}
+	if ready {
+		e.Hints = s.hints(e)
+	}
+	return e
+}
+
+// hints are about who should use an endpoint, as far as the service says.
+func (s *serviceView) hints(e *discoveryv1.Endpoint) *discoveryv1.EndpointHints {
+	var hints discoveryv1.EndpointHints
+	switch s.Distribution {
+	case "PreferClose", "PreferSameZone", "PreferSameNode":
+		if e.Zone != nil {
+			hints.ForZones = []discoveryv1.ForZone{{Name: *e.Zone}}
+		}
+	}
+	if s.Distribution == "PreferSameNode" && e.NodeName != nil {
+		hints.ForNodes = []discoveryv1.ForNode{{Name: *e.NodeName}}
+	}
+	if hints.ForZones == nil && hints.ForNodes == nil {
+		return nil
+	}
+	return &hints
+}
+
+// sliceLabels are the labels of the service's slices.
+func (s *serviceView) sliceLabels(service, manager string) map[string]string {
+	return s.labelsWith(map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager})
+}
+
+// ownerReference names an object of the core group as the controller of others.
+func ownerReference(kind string, name controller.Name, uid meta.UID) meta.OwnerReference {
+	yes := true
+	return meta.OwnerReference{APIVersion: "v1", Kind: kind, Name: name.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes}
+}
+
+// ownedBy reports whether a slice has the service with a uid among its owners.
+func ownedBy(slice *discoveryv1.EndpointSlice, uid meta.UID) bool {
+	for _, ref := range slice.OwnerReferences {
+		if ref.UID == uid && ref.Kind == "Service" && ref.APIVersion == "v1" {
+			return true
+		}
+	}
+	return false
+}
+
+// unlessEmpty returns a pointer to s, nil for "".
+func unlessEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,293 @@
+package ownership
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+)
+
+// withBoats are mapsOnly and boats, which another server keeps.
+type withBoats struct {
+	mapsOnly
+	mu       sync.Mutex
+	followed bool          // boats can be listed and watched
+	changed  chan struct{} // closed when that changes
+}
+
+const (
+	boatsPrefix = "//boats.example.com/boats/"
+	boatsPath   = "/apis/boats.example.com/v1/"
+	mapsPath    = "/api/v1/namespaces/default/configmaps/"
+)
+
+var boatsHome = Home{
+	Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"}, Prefix: boatsPrefix, Namespaced: true,
+}
+
+func (r *withBoats) Place(key string) (Place, bool) {
+	if rest, ok := strings.CutPrefix(key, boatsPrefix); ok {
+		namespace, name, _ := strings.Cut(rest, "/")
+		return Place{Resource: boatsHome.Resource, Kind: "Boat", Namespace: namespace, Name: name, Elsewhere: true}, true
+	}
+	place, ok := r.mapsOnly.Place(key)
+	place.Resource = meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	return place, ok
+}
+
+func (r *withBoats) Home(apiVersion, kind string) (Home, bool) {
+	if apiVersion == "boats.example.com/v1" && kind == "Boat" {
+		return boatsHome, true
+	}
+	return r.mapsOnly.Home(apiVersion, kind)
+}
+
+func (r *withBoats) Elsewhere() ([]Home, []meta.GroupVersion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.followed {
+		return []Home{boatsHome}, nil
+	}
+	return nil, nil
+}
+
+func (r *withBoats) Changed() (_, elsewhere <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return nil, r.changed
+}
+
+// leave has boats be listed and watched no more.
+func (r *withBoats) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.changed)
+	r.followed, r.changed = false, make(chan struct{})
+}
+
+// answers are those of a server, by method and path; a body of "" is an answer that does not come,
+// "late" a 503 after half a minute, and no answer at all is 404. What has been deleted is not there
+// any more.
+type answers struct {
+	mu    sync.Mutex
+	says  map[string]string
+	asked map[string]int // how often
+}
+
+func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	question := r.Method + " " + r.URL.Path
+	if r.URL.Query().Get("watch") != "" {
+		question = "WATCH " + r.URL.Path
+	}
+	a.asked[question]++
+	body, ok := a.says[question]
+	if r.Method == http.MethodDelete {
+		delete(a.says, "GET "+r.URL.Path)
+		body, ok = `{"kind":"Status","apiVersion":"v1","status":"Success"}`, true
+	}
+	a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case !ok:
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"some"}}`)
+	case body == "":
+		<-r.Context().Done()
+	case body == "late", body == "503":
+		if body == "late" {
+			time.Sleep(30 * time.Second)
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	default:
+		fmt.Fprintln(w, body)
+	}
+}
+
+func (a *answers) say(question, body string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.says[question] = body
+}
+
+func (a *answers) unsay(question string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.says, question)
+}
+
+func (a *answers) was(question string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[question]
+}
+
+// listOf is a list of one object.
+func listOf(object string) string {
+	return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"y"},"items":[` + object + `]}`
+}
+
+// boat is a boat, with more in its metadata.
+func boat(name, more string) string {
+	return fmt.Sprintf(strings.ReplaceAll(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{
+		"name":%q,"namespace":"default","uid":"uid-of-%[1]s","resourceVersion":"x"%s}}`, "\n", ""), name, more) // an event is one line
+}
+
+// collect runs a collector, in fake time, on one stored object, for as long as test does. followed
+// says that boats are.
+func collect(t *testing.T, stored string, followed bool, says map[string]string, test func(r *withBoats, a *answers)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := scheme.New()
+		corev1.Scheme.AddToScheme(s)
+		if err := s.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		a, r := &answers{says: says, asked: map[string]int{}}, &withBoats{followed: followed, changed: make(chan struct{})}
+		c, err := client.New(client.Config{Transport: client.HandlerTransport(a), Codecs: codec.NewFactory(s)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		collector := &GarbageCollector{Client: c, Resources: r, Stream: func(ctx context.Context) iter.Seq2[Change, error] {
+			return func(yield func(Change, error) bool) {
+				if yield(Change{Key: mapsPrefix + "default/d", Value: []byte(stored), Rev: 7}, nil) && yield(Change{Synced: true}, nil) {
+					<-ctx.Done()
+				}
+			}
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { collector.Run(ctx) })
+		time.Sleep(time.Second)
+		test(r, a)
+		cancel()
+		wg.Wait() // synctest fails the test for what goes on
+	})
+}
+
+const ofBoat = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"d","namespace":"default","uid":"uid-of-d","resourceVersion":"7",
+	"ownerReferences":[{"apiVersion":"boats.example.com/v1","kind":"Boat","name":"b","uid":"uid-of-b"}]}}`
+
+// TestRemoteOwnerGoesLater: where boats cannot be watched, an owner is asked for once a minute.
+func TestRemoteOwnerGoesLater(t *testing.T) {
+	const owner, dependent = "GET " + boatsPath + "namespaces/default/boats/b", "DELETE " + mapsPath + "d"
+	collect(t, ofBoat, false, map[string]string{owner: boat("b", ""), "GET " + mapsPath + "d": ofBoat}, func(_ *withBoats, a *answers) {
+		time.Sleep(10 * time.Minute)
+		if got := a.was(owner); got != 11 || a.was(dependent) > 0 {
+			t.Errorf("in ten minutes the owner was asked for %d times, want 11, and the dependent deleted %d times", got, a.was(dependent))
+		}
+		a.say(owner, "503")
+		time.Sleep(10 * time.Minute)
+		if got := a.was(owner); got > 40 || a.was(dependent) > 0 {
+			t.Errorf("a server that is away was asked %d times, and the dependent deleted %d times", got, a.was(dependent))
+		}
+		a.unsay(owner)
+		time.Sleep(time.Minute)
+		if a.was(dependent) != 1 {
+			t.Errorf("a minute after its owner has gone the dependent was deleted %d times", a.was(dependent))
+		}
+	})
+}
+
+// TestRemoteWatchIsNotTrusted: an owner that only the watch shows as gone keeps its dependents; one
+// that is gone does not.
+func TestRemoteWatchIsNotTrusted(t *testing.T) {
+	const owner, dependent, list = "GET " + boatsPath + "namespaces/default/boats/b", "DELETE " + mapsPath + "d", boatsPath + "boats"
+	event := `{"type":"DELETED","object":` + boat("b", "") + `}`
+	says := map[string]string{
+		owner: boat("b", ""), "GET " + mapsPath + "d": ofBoat, "WATCH " + list: event,
+		"GET " + list: listOf(boat("b", "")),
+	}
+	collect(t, ofBoat, true, says, func(_ *withBoats, a *answers) {
+		time.Sleep(20 * time.Second)
+		if a.was("WATCH "+list) == 0 || a.was(dependent) > 0 {
+			t.Errorf("boats were watched %d times, and the dependent deleted %d times", a.was("WATCH "+list), a.was(dependent))
+		}
+		a.unsay(owner)
+		time.Sleep(2 * time.Second)
+		if a.was(dependent) == 0 {
+			t.Error("the watch has shown that the owner is gone, and the dependent is there")
+		}
+	})
+}
+
+// TestRemoteDependentsUnavailable: as long as boats cannot be listed they are asked for with
+// growing pauses. Then those without an owner go. When there is no such resource any more, nobody
+// watches it.
+func TestRemoteDependentsUnavailable(t *testing.T) {
+	const list, dependent = boatsPath + "boats", boatsPath + "namespaces/default/boats/x"
+	owned := boat("x", `,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"uid-of-gone"}]`)
+	collect(t, ofBoat, true, map[string]string{
+		"GET " + list: "503", "GET " + dependent: owned, "GET " + boatsPath + "namespaces/default/boats/b": boat("b", "")},
+		func(r *withBoats, a *answers) {
+			time.Sleep(10 * time.Minute)
+			if got := a.was("GET " + list); got < 10 || got > 30 {
+				t.Errorf("a server that is away was asked %d times in ten minutes", got)
+			}
+			if a.was("DELETE "+dependent) > 0 {
+				t.Error("a boat that nobody has seen was deleted")
+			}
+			a.say("WATCH "+list, "")
+			a.say("GET "+list, listOf(owned))
+			time.Sleep(time.Minute)
+			if a.was("DELETE "+dependent) != 1 || a.was("WATCH "+list) == 0 {
+				t.Errorf("the boat was deleted %d times, and boats watched %d times", a.was("DELETE "+dependent), a.was("WATCH "+list))
+			}
+			r.leave()
+			time.Sleep(time.Second)
+			before := a.was("GET "+list) + a.was("WATCH "+list)
+			time.Sleep(10 * time.Minute)
+			if after := a.was("GET "+list) + a.was("WATCH "+list); after != before {
+				t.Errorf("a resource that is gone was asked for %d times", after-before)
+			}
+		})
+}
+
+// TestRemoteHolds: an owner that waits for its dependents is not let go before the boats have been
+// listed, or could not be.
+func TestRemoteHolds(t *testing.T) {
+	const list, owner = "GET " + boatsPath + "boats", mapsPath + "d"
+	stored := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"d","namespace":"default","uid":"uid-of-d","resourceVersion":"7",
+		"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["orphan"]}}`
+	live := boat("d", `,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["orphan"]`)
+	collect(t, stored, true, map[string]string{list: "late", "GET " + owner: live, "PATCH " + owner: live}, func(_ *withBoats, a *answers) {
+		time.Sleep(20 * time.Second)
+		if a.was("PATCH "+owner) > 0 || a.was("GET "+owner) > 2 {
+			t.Errorf("before boats were listed the owner was let go %d times, and looked at %d times", a.was("PATCH "+owner), a.was("GET "+owner))
+		}
+		time.Sleep(20 * time.Second)
+		if a.was("PATCH "+owner) == 0 {
+			t.Error("the owner waits for ever")
+		}
+	})
+}
+
+// TestGraphForgetsRemotes: of a resource that is gone the graph keeps nothing.
+func TestGraphForgetsRemotes(t *testing.T) {
+	g := newOwnerGraph(mapsOnly{})
+	g.synced()
+	for i := range 100 {
+		g.applyRemote(boatsHome.key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
+			Name: fmt.Sprint(i), Namespace: "default", UID: meta.UID(fmt.Sprint("uid-", i)), OwnerReferences: []meta.OwnerReference{
+				{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}, {APIVersion: "unheard/v1", Kind: "Of", Name: "x", UID: "v"},
+			},
+		}})
+	}
+	if len(g.mu.nodes) != 101 || len(g.mu.loose) != 100 {
+		t.Fatalf("%d nodes and %d with references that lead nowhere, want 101 and 100", len(g.mu.nodes), len(g.mu.loose))
+	}
+	g.forget(boatsPrefix)
+	if len(g.mu.nodes) != 0 || len(g.mu.loose) != 0 {
+		t.Errorf("%d nodes are left, %d with references that lead nowhere", len(g.mu.nodes), len(g.mu.loose))
+	}
+}

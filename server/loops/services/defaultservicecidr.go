@@ -1,0 +1,140 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// DefaultServiceCIDR keeps the ServiceCIDR with the ranges of a server's configuration: it makes it when it is missing, adds the
+// second range to a single one, and says that it is ready unless somebody else has judged it. Ranges that are others than the
+// configuration's stay, and are told of once. Every server runs its own.
+type DefaultServiceCIDR struct {
+	Client *client.Client
+	Name   string
+	CIDRs  []string
+	Events *controller.Recorder
+	Log    *zap.Logger
+
+	told map[string]bool // reasons
+}
+
+// Ensure makes what is missing, and tries until it has.
+func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := c.reconcile(ctx)
+		if err == nil {
+			return
+		}
+		if controller.IgnoreOvertaken(err) != nil {
+			c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
+		}
+		controller.Pause(ctx, 100*time.Millisecond)
+	}
+}
+
+// Run works until ctx ends, after Ensure.
+func (c *DefaultServiceCIDR) Run(ctx context.Context) {
+	reconcile := func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+		return 0, controller.IgnoreOvertaken(c.reconcile(ctx))
+	}
+	controller.Loop{Source: controller.WatchOne(c.cidrs(), controller.Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
+}
+
+func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
+	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
+}
+
+func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
+	cidr, err := c.cidrs().Get(ctx, c.Name, meta.GetOptions{})
+	if meta.IsNotFound(err) {
+		cidr, err = c.cidrs().Create(ctx, &networkingv1.ServiceCIDR{
+			ObjectMeta: meta.ObjectMeta{Name: c.Name}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: c.CIDRs},
+		}, meta.CreateOptions{})
+	}
+	if err != nil {
+		return err // also if another server was faster
+	}
+	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
+		cidr.Spec.CIDRs = c.CIDRs
+		widened, err := c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
+		if controller.IgnoreOvertaken(err) != nil {
+			c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", fmt.Sprintf(
+				"The default ServiceCIDR can not be upgraded from %s to dual stack %v : %v", c.CIDRs[0], c.CIDRs, err))
+		}
+		if err != nil {
+			return err
+		}
+		cidr = widened
+	}
+	return c.judge(ctx, cidr)
+}
+
+// judge says that a ServiceCIDR with the ranges of the configuration is ready.
+func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+	if cidr.DeletionTimestamp != nil {
+		return nil
+	}
+	if !slices.Equal(cidr.Spec.CIDRs, c.CIDRs) {
+		c.once(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
+			"The default ServiceCIDR %v does not match the controller flag configurations %s", cidr.Spec.CIDRs, c.CIDRs))
+		return nil
+	}
+	ready := meta.FindCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	switch {
+	case ready != nil && ready.Status == meta.ConditionFalse:
+		c.once(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
+		return nil
+	case ready != nil && ready.Status == meta.ConditionTrue:
+		return nil
+	}
+	err := setReady(ctx, c.cidrs(), cidr, meta.Condition{Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready"})
+	if controller.IgnoreOvertaken(err) != nil {
+		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", "The default ServiceCIDR Status can not be set to Ready=True")
+	}
+	return err
+}
+
+// once tells what only a person can change.
+func (c *DefaultServiceCIDR) once(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
+	if c.told[reason] {
+		return
+	}
+	if c.told == nil {
+		c.told = map[string]bool{}
+	}
+	c.told[reason] = true
+	c.warn(ctx, cidr, reason, message)
+}
+
+func (c *DefaultServiceCIDR) warn(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
+	c.Log.Warn(message, zap.String("reason", reason))
+	c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, reason, message)
+}
+
+func cidrReference(c *networkingv1.ServiceCIDR) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: networkingv1.GroupVersion.String(), Kind: "ServiceCIDR", Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+	}
+}
+
+// setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same already.
+func setReady(ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR], cidr *networkingv1.ServiceCIDR, ready meta.Condition) error {
+	ready.Type = networkingv1.ServiceCIDRConditionReady
+	is := meta.FindCondition(cidr.Status.Conditions, ready.Type)
+	if is != nil && is.Status == ready.Status && is.Reason == ready.Reason && is.Message == ready.Message {
+		return nil
+	}
+	meta.SetCondition(&cidr.Status.Conditions, ready, time.Now())
+	_, err := r.UpdateStatus(ctx, cidr, meta.UpdateOptions{})
+	return err
+}
