@@ -16,7 +16,7 @@ import (
 	"k8s.io/endpointslice/topologycache"
 
 	mine "github.com/coracle-project/coracle/scheme/api/discoveryv1"
-	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
+	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
 // TestTopologyHints has both decide about the hints of random endpoint slices on random nodes, and

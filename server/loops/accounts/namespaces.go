@@ -26,7 +26,7 @@ func inEveryNamespace[T meta.Object](in *controller.Informers, objects client.Re
 			if now == nil || !now.Active {
 				return nil
 			}
-			return []controller.Name{{ns.Name, name}}
+			return []controller.Name{{Namespace: ns.Name, Name: name}}
 		}),
 		controller.Watch(objects, meta.ListOptions{FieldSelector: "metadata.name=" + name}),
 	)

@@ -120,7 +120,7 @@ func (c *Endpoints) alone(ctx context.Context) (map[controller.Name]meta.UID, er
 		if err != nil {
 			return nil, err
 		}
-		name := controller.Name{e.Namespace, e.Name}
+		name := controller.Name{Namespace: e.Namespace, Name: e.Name}
 		if _, election := e.Annotations[annotationLeader]; !election && c.pods.services.Get(name) == nil {
 			found[name] = e.UID
 		}

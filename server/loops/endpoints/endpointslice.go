@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
-	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
 	"github.com/coracle-project/coracle/server/loops/pods"
+	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
 // EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods
@@ -155,7 +155,7 @@ func (c *EndpointSlices) hold(name controller.Name, own []*discoveryv1.EndpointS
 // node returns what is known of the node of a pod. Of a node that is hidden, that is what the
 // slices say.
 func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.Node {
-	name := controller.Name{"", pod.Node}
+	name := controller.Name{Name: pod.Node}
 	if !c.nodes.Hidden(name) {
 		return c.nodes.Get(name)
 	}

@@ -212,5 +212,5 @@ func (sp *servicePods) of(service controller.Name, s *serviceView) []selected {
 // hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has
 // become of the pod, so the endpoint stays as it is.
 func (sp *servicePods) hides(service controller.Name, ref *corev1.ObjectReference) bool {
-	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(controller.Name{service.Namespace, ref.Name})
+	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
+	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
 // slicePlans are how the slices of a service have to be, by the type of the addresses that they hold.

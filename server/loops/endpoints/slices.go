@@ -83,7 +83,7 @@ func (m *managedSlices) serviceOf(name controller.Name, v *sliceView) (service c
 	if v == nil || v.Manager != m.manager || v.Service == "" {
 		return controller.Name{}, false
 	}
-	return controller.Name{name.Namespace, v.Service}, true
+	return controller.Name{Namespace: name.Namespace, Name: v.Service}, true
 }
 
 // note takes care of a generation of a slice, and reports whether that is news.

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/server/controller"
-	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
 	"github.com/coracle-project/coracle/server/loops/pods"
+	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
 // zoneHints gives hints to the services that ask for them by topology mode: by how much of the

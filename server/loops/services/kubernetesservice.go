@@ -47,7 +47,7 @@ const kubernetesName = "kubernetes"
 
 // Run works until ctx ends.
 func (c *KubernetesService) Run(ctx context.Context) {
-	own := controller.Name{"default", kubernetesName}
+	own := controller.Name{Namespace: "default", Name: kubernetesName}
 	sources := []controller.Source{controller.WatchOne(c.services(), own)}
 	if c.Servers != nil {
 		sources = append(sources, controller.WatchOne(c.endpoints(), own))

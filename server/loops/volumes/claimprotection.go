@@ -77,7 +77,7 @@ func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name 
 	}
 	var claims []controller.Name
 	for _, name := range slices.Concat(before.Claims, before.OwnClaims) {
-		claims = append(claims, controller.Name{pod.Namespace, name})
+		claims = append(claims, controller.Name{Namespace: pod.Namespace, Name: name})
 	}
 	return claims
 }

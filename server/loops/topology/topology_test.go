@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
-	"github.com/coracle-project/coracle/server/loops/endpoints/topology"
+	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
 func TestMeasure(t *testing.T) {
