@@ -42,16 +42,17 @@ func (a *Action) Annotate(key, value string) {
 	}
 }
 
-// Take has settle told what becomes of the action, once: what the action takes before it does what is asked for follows the same law
-// as what writes take. The fate is that of the error that Create returns.
+// Take has settle told what becomes of the action, once: what the action takes before it does what
+// is asked for follows the same law as what writes take. The fate is that of the error that Create
+// returns.
 func (a *Action) Take(settle admission.Settle) {
 	if a.attrs != nil {
 		a.attrs.Take(settle)
 	}
 }
 
-// fateOf is the fate of what ended with an error that clients are told. After an error of the server nobody knows what has been done,
-// unless it was a dry run.
+// fateOf is the fate of what ended with an error that clients are told. After an error of the
+// server nobody knows what has been done, unless it was a dry run.
 func fateOf(err error, dryRun bool) admission.Fate {
 	switch {
 	case dryRun:
@@ -72,7 +73,8 @@ type Connection struct {
 	Namespace, Name string
 	// Path is what follows the subresource's name in the path, without a slash before it.
 	Path string
-	// Options are what the query asks for, of the kind of the subresource; nil if that has none of its own.
+	// Options are what the query asks for, of the kind of the subresource; nil if that has none of its
+	// own.
 	Options meta.Typed
 	User    *request.User
 }
@@ -193,8 +195,8 @@ func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version,
 // Kind is what the Actor takes and answers.
 func (c *Actor) Kind() kind.Kind { return c.kind }
 
-// Create decodes and checks the request as the write pipeline does (see create.go), lets admission decide, and runs it.
-// See router.Creater.
+// Create decodes and checks the request as the write pipeline does (see create.go), lets admission
+// decide, and runs it. See router.Creater.
 func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
 	enc, err := c.create(ctx, req)
 	if err != nil {
@@ -343,8 +345,8 @@ type Connecter struct {
 // Connecter returns what serves a declared subresource with Connect.
 func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, sub} }
 
-// Connect asks admission and returns the handler. The client's options, req.Options, are the object that admission sees. See
-// router.Connecter.
+// Connect asks admission and returns the handler. The client's options, req.Options, are the object
+// that admission sees. See router.Connecter.
 func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	h, err := c.connect(ctx, req, path)
 	if err != nil {

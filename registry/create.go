@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// The steps of a create, in the order in which it takes them. An update takes those of begin and finish, too; update.go has what is
-// different there.
+// The steps of a create, in the order in which it takes them. An update takes those of begin and
+// finish, too; update.go has what is different there.
 
 // maxGenerateTries is how often a generated name that exists already is replaced by another.
 const maxGenerateTries = 8
@@ -45,8 +45,8 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 	return enc, nil
 }
 
-// begin makes the object of a try and lets admission change it. cur is the state that it starts from, which decodes to
-// w.old; both are nil if there is none.
+// begin makes the object of a try and lets admission change it. cur is the state that it starts
+// from, which decodes to w.old; both are nil if there is none.
 func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	hub, err := w.make(ctx, cur)
 	if err != nil {
@@ -239,8 +239,8 @@ func (w *write) baptize() error {
 	return nil
 }
 
-// reserve takes what the kind needs for a try from outside of the object. A door to a part of the object reserves nothing: what it
-// says of the rest does not count.
+// reserve takes what the kind needs for a try from outside of the object. A door to a part of the
+// object reserves nothing: what it says of the rest does not count.
 func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	part := w.s.subresource != "" && w.s.project == nil
 	if w.s.res.Reserve == nil || part && obj != nil {
@@ -277,8 +277,8 @@ func (w *write) prepareNew() field.ErrorList {
 	return errs
 }
 
-// validate says what is wrong with the object, beside what was found in its metadata. If nothing is, it hands the strategy's warnings
-// to the client and brings the object into its normal form.
+// validate says what is wrong with the object, beside what was found in its metadata. If nothing
+// is, it hands the strategy's warnings to the client and brings the object into its normal form.
 func (w *write) validate(errs field.ErrorList) error {
 	errs = append(errs, w.s.reader.kind.Check(w.r.Context, w.obj, w.old, w.version())...)
 	errs = append(errs, w.judge(errs)...)

@@ -308,8 +308,8 @@ func (d *deletion) admit() error {
 	return d.admission().Validate(d.ctx, d.attrs)
 }
 
-// result answers with the object, or for kinds that do not return it and are gone, a Status. What is
-// emptied first is returned, although OpenAPI does not say so, as kube-apiserver does.
+// result answers with the object, or for kinds that do not return it and are gone, a Status. What
+// is emptied first is returned, although OpenAPI does not say so, as kube-apiserver does.
 func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, error) {
 	if !done || d.s.res.ReturnsDeleted || d.s.res.Strategy.Terminate != nil {
 		return &request.DeleteResult{Encoded: obj, Done: done}, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// fixNamespace lets an object take the namespace of its path, and refuses another. An object of a kind outside of
-// namespaces has none, whatever it says.
+// fixNamespace lets an object take the namespace of its path, and refuses another. An object of a
+// kind outside of namespaces has none, whatever it says.
 func fixNamespace(namespaced bool, namespace string, m *meta.ObjectMeta) error {
 	if !namespaced {
 		m.Namespace = ""
@@ -29,8 +29,8 @@ func NewUID() meta.UID {
 	return meta.UID(meta.UUID(random))
 }
 
-// generateName appends five random characters to base, which is cut so that the name stays a label. The
-// alphabet has no vowels and no look-alikes.
+// generateName appends five random characters to base, which is cut so that the name stays a label.
+// The alphabet has no vowels and no look-alikes.
 func generateName(base string) string {
 	const alphabet, suffix, maxLength = "bcdfghjklmnpqrstvwxz2456789", 5, 63
 	if len(base) > maxLength-suffix {

@@ -7,11 +7,12 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Selectable is what selectors see of an object: its labels, and the fields that its declaration names. It is read without decoding
-// the object.
+// Selectable is what selectors see of an object: its labels, and the fields that its declaration
+// names. It is read without decoding the object.
 type Selectable struct{ obj *cache.Object }
 
-// Selectable returns what selectors see of an object. resourceVersion is as in a GET. Errors are those of Get.
+// Selectable returns what selectors see of an object. resourceVersion is as in a GET. Errors are
+// those of Get.
 func (s *Store) Selectable(ctx context.Context, namespace, name, resourceVersion string) (Selectable, error) {
 	obj, err := s.get(ctx, namespace, name, resourceVersion)
 	return Selectable{obj}, err

@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// This is the test of the law of admission.Settle: whatever goes wrong at whichever step of whichever write, all that was taken for
-// it is settled exactly once, with the right fate.
+// This is the test of the law of admission.Settle: whatever goes wrong at whichever step of
+// whichever write, all that was taken for it is settled exactly once, with the right fate.
 
 // loan is something that was taken for a try of a write.
 type loan struct {
@@ -388,7 +388,8 @@ func TestSettleLaw(t *testing.T) {
 	}
 }
 
-// judge holds what was taken against the law. If the write has had to do with nothing that failed, it has succeeded.
+// judge holds what was taken against the law. If the write has had to do with nothing that failed,
+// it has succeeded.
 func (s *settling) judge(write string, want admission.Fate, dry bool, err error) {
 	s.t.Helper()
 	if err == nil {

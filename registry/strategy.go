@@ -134,15 +134,18 @@ func (c MetaChecks) ofDoor() MetaChecks {
 	return c &^ MetaRepeat
 }
 
-// ReserveOf is the step of a write that may do I/O and completes the object: it takes what the object needs from outside
-// (addresses, ports) and shows it in obj, before the object is prepared and validated. What only counts, and changes nothing in the
-// object, is an admission.Reserver, which comes after all validators. obj has its namespace and name. old is nil
-// on create, when obj has its UID, too; obj is nil when old goes, through whichever door. It is called for each try of a write,
-// with the state that the try starts from; a deletion that only begins is none, and neither is a write to a part of the object,
-// such as its status. An error ends the write, and says that nothing is taken.
+// ReserveOf is the step of a write that may do I/O and completes the object: it takes what the
+// object needs from outside (addresses, ports) and shows it in obj, before the object is prepared
+// and validated. What only counts, and changes nothing in the object, is an admission.Reserver,
+// which comes after all validators. obj has its namespace and name. old is nil on create, when obj
+// has its UID, too; obj is nil when old goes, through whichever door. It is called for each try of
+// a write, with the state that the try starts from; a deletion that only begins is none, and
+// neither is a write to a part of the object, such as its status. An error ends the write, and says
+// that nothing is taken.
 //
-// settle, if it is not nil, follows the law of admission.Settle: it is called once for each try. An update that changes nothing is
-// stored. After a dry run (r.DryRun) nothing is, and a reservation that others could see must not be made.
+// settle, if it is not nil, follows the law of admission.Settle: it is called once for each try. An
+// update that changes nothing is stored. After a dry run (r.DryRun) nothing is, and a reservation
+// that others could see must not be made.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle admission.Settle, err error)
 
 // GuardOf says why a user who may write an object may not write this one, as an answer; nil if they may. It sees the object as
@@ -325,8 +328,8 @@ type SubresourceOf[T meta.Object] struct {
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
 	// Returned: the answer of Create is the object that the client sent, completed, and says like a new one who owns its fields.
 	Returned bool
-	// Connect returns the handler of a request to the object at namespace and name. Kind is that of its options, which
-	// come in the query.
+	// Connect returns the handler of a request to the object at namespace and name. Kind is that of
+	// its options, which come in the query.
 	Connect func(ctx context.Context, c *Connection) (http.Handler, error)
 }
 

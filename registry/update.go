@@ -174,7 +174,8 @@ func (w *write) wrongUID(have meta.UID) error {
 	return w.s.preconditionFailed(&meta.ObjectMeta{Namespace: w.req.Namespace, Name: w.req.Name}, "UID", string(w.req.UID), string(have))
 }
 
-// preconditionFailed is the conflict of an update of the object with the metadata m, of which it demands something that is not so.
+// preconditionFailed is the conflict of an update of the object with the metadata m, of which it
+// demands something that is not so.
 func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) error {
 	key, err := s.key(m.Namespace, m.Name)
 	if err != nil {
@@ -185,8 +186,8 @@ func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) 
 			"Precondition failed: %s in precondition: %s, %s in object meta: %s", key, what, want, what, have))
 }
 
-// prepareChanged keeps what the server owns, takes back what this door may not set, counts the change, and returns what is wrong with
-// the metadata.
+// prepareChanged keeps what the server owns, takes back what this door may not set, counts the
+// change, and returns what is wrong with the metadata.
 func (w *write) prepareChanged() field.ErrorList {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
 	m.Generation = om.Generation

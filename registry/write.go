@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// write is one write under way: the pipeline that every one takes, whoever it comes from. Its steps, in this order, which is that
-// of create.go:
+// write is one write under way: the pipeline that every one takes, whoever it comes from. Its
+// steps, in this order, which is that of create.go:
 //
 //	decode     what the client sent, or the current object patched, in the version that it speaks   (make)
 //	default    what it leaves out
@@ -35,8 +35,9 @@ import (
 //	put        these bytes, over the state that the write started from
 //	settle     whoever has taken something is told what became of the try
 //
-// The steps up to guard are those of begin, those from baptize to encode those of finish. If the state that an update started from has
-// been overtaken, it begins again, with the true old object. A deletion (delete.go) is admitted, decided, reserved and settled.
+// The steps up to guard are those of begin, those from baptize to encode those of finish. If the
+// state that an update started from has been overtaken, it begins again, with the true old object.
+// A deletion (delete.go) is admitted, decided, reserved and settled.
 type write struct {
 	s     *Store
 	req   *request.Write
@@ -105,8 +106,8 @@ func (w *write) admission() admission.Chain {
 	return w.s.cfg.Admission
 }
 
-// sends says that the bytes of the present try go to the store now: from here on nobody knows what becomes of it, until the store
-// answers.
+// sends says that the bytes of the present try go to the store now: from here on nobody knows what
+// becomes of it, until the store answers.
 func (w *write) sends() {
 	if !w.r.DryRun {
 		w.fate = admission.InDoubt
@@ -123,15 +124,16 @@ func (w *write) ended(err error) {
 	}
 }
 
-// settle tells whoever has taken something for the last try what became of it, as far as is known. It is deferred, so that it comes
-// even if something panics.
+// settle tells whoever has taken something for the last try what became of it, as far as is known.
+// It is deferred, so that it comes even if something panics.
 func (w *write) settle(ctx context.Context) {
 	fate := w.fate
 	w.fate = admission.NotStored
 	w.attrs.Settle(ctx, fate)
 }
 
-// again settles a try that is not stored, before another: it was overtaken, or somebody else has done the same.
+// again settles a try that is not stored, before another: it was overtaken, or somebody else has
+// done the same.
 func (w *write) again(ctx context.Context) {
 	w.fate = admission.NotStored
 	w.settle(ctx)

@@ -100,7 +100,8 @@ func TestConnectKnowsWho(t *testing.T) {
 	}
 }
 
-// TestConnectOptions has the options of a connection decoded from its query, as those of another verb are.
+// TestConnectOptions has the options of a connection decoded from its query, as those of another
+// verb are.
 func TestConnectOptions(t *testing.T) {
 	const a = "/api/v1/namespaces/ns/things/a/shell"
 	for query, want := range map[string]string{

@@ -17,6 +17,7 @@
 // The verbs come from small interfaces (rest.go) that package registry satisfies. All handlers may run at once.
 // Not here: who may do it (filters), what a kind's rules are (registry).
 //
-// Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, received.go, answer.go, then a file for each verb; discovery.go,
-// picture.go, document.go, aggregated.go, openapi.go; remote.go for what other servers have.
+// Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, received.go,
+// answer.go, then a file for each verb; discovery.go, picture.go, document.go, aggregated.go,
+// openapi.go; remote.go for what other servers have.
 package router

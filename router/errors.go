@@ -70,8 +70,8 @@ func isPretty(r *http.Request) bool {
 	return codec.Pretty(asked, r.UserAgent())
 }
 
-// timeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the client accepts:
-// it gets bare JSON, without kind, as text.
+// timeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the
+// client accepts: it gets bare JSON, without kind, as text.
 func (a answer) timeout() {
 	status := meta.NewTimeout("request did not complete within the allotted timeout", 0).Status
 	if a.record != nil {

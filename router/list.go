@@ -78,8 +78,8 @@ func indented(out answer) func(b []byte) ([]byte, error) {
 	}
 }
 
-// finish ends an answer in parts. If it cannot be completed, the connection is cut, so that the client does not take the part for the
-// whole.
+// finish ends an answer in parts. If it cannot be completed, the connection is cut, so that the
+// client does not take the part for the whole.
 func finish(out answer, err error) error {
 	if err != nil {
 		panic(http.ErrAbortHandler)

@@ -25,7 +25,8 @@ func recorded(t *testing.T, h http.Handler, method, target, body string, header 
 	return info.Record, w
 }
 
-// TestRecord asks for a record with every sort of request and answer: what it holds is what came and went.
+// TestRecord asks for a record with every sort of request and answer: what it holds is what came
+// and went.
 func TestRecord(t *testing.T) {
 	const (
 		all, a     = "/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/configmaps/a"

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// admissionNeeds is what plugins are made of. All of it looks resources up by name when it is asked, as there are none yet.
+// admissionNeeds is what plugins are made of. All of it looks resources up by name when it is
+// asked, as there are none yet.
 type admissionNeeds struct {
 	AdmissionConfig
 	stores     Stores
@@ -35,7 +36,8 @@ func newAdmissionNeeds(c AdmissionConfig, stores Stores, may request.Authorizer)
 // admissionReader reads what several plugins need.
 type admissionReader struct{ Stores }
 
-// namespace is for admission.Namespaces. On a server without namespaces every name will do, and none has labels.
+// namespace is for admission.Namespaces. On a server without namespaces every name will do, and
+// none has labels.
 func (s admissionReader) namespace(ctx context.Context, name string, fresh bool) (admission.Namespace, error) {
 	resourceVersion := "0"
 	if fresh {
@@ -57,7 +59,8 @@ func (s admissionReader) nodeLabels(ctx context.Context, node string) (meta.Look
 	return found.Labels(), nil
 }
 
-// selectable is what selectors see of an object outside of namespaces. ok: there is such a resource.
+// selectable is what selectors see of an object outside of namespaces. ok: there is such a
+// resource.
 func (s admissionReader) selectable(ctx context.Context, of meta.GroupResource, name, version string) (found registry.Selectable, ok bool, err error) {
 	store := s.Store(of)
 	if store == nil {
@@ -67,8 +70,9 @@ func (s admissionReader) selectable(ctx context.Context, of meta.GroupResource, 
 	return found, true, err
 }
 
-// newAdmission makes the chain of plugins that every write passes, in the order of the table. kubelets
-// are restricted where a mode lets them in. Plugins of the configuration come after those of the table.
+// newAdmission makes the chain of plugins that every write passes, in the order of the table.
+// kubelets are restricted where a mode lets them in. Plugins of the configuration come after those
+// of the table.
 func newAdmission(c AdmissionConfig, kubelets bool, resources Stores, may request.Authorizer) (admission.Chain, error) {
 	needs, chain := newAdmissionNeeds(c, resources, may), admission.Chain{}
 	for i := range admissionPlugins {

@@ -29,8 +29,8 @@ type admissionPlugin struct {
 	on   wanted // in kube-apiserver as well, unless always
 	// make makes the plugin; nil: the plugin is absent here.
 	make func(n *admissionNeeds) admission.Plugin
-	// reads are the resources in which it looks something up for ordinary writes. They are loaded before
-	// the server is ready.
+	// reads are the resources in which it looks something up for ordinary writes. They are loaded
+	// before the server is ready.
 	reads []meta.GroupResource
 	// without says what is so on a server that lacks the plugin; "": nothing that anybody could
 	// see.
@@ -49,11 +49,11 @@ type unheeded struct {
 	says func(obj, old meta.Object) bool
 }
 
-// admissionPlugins is the table: all plugins of kube-apiserver 1.36, in the order in which they run, and
-// then those that do here what strategies do there. A plugin that is written takes make and reads in the
-// place of without, guards and unheeded: nothing is refused or said about it any more, and the docs have
-// to follow. Where it stands says nothing about its phase: all mutators run first, then all validators,
-// then all reservers.
+// admissionPlugins is the table: all plugins of kube-apiserver 1.36, in the order in which they
+// run, and then those that do here what strategies do there. A plugin that is written takes make
+// and reads in the place of without, guards and unheeded: nothing is refused or said about it any
+// more, and the docs have to follow. Where it stands says nothing about its phase: all mutators run
+// first, then all validators, then all reservers.
 var admissionPlugins = []admissionPlugin{
 	{name: "AlwaysAdmit"},
 	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},

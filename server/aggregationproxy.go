@@ -23,7 +23,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// discoveryTime bounds how long what a server behind has to say about a group version may take: everybody asks for it.
+// discoveryTime bounds how long what a server behind has to say about a group version may take:
+// everybody asks for it.
 const discoveryTime = 5 * time.Second
 
 // lasts reports whether a request may take as long as both ends like.

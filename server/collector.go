@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// stream is a ownership.Stream of everything that the server's stores keep under the prefix of its keys. What cannot be decrypted is left out. It
-// begins when the server is ready: the scan of the store is not to keep anybody waiting.
+// stream is a ownership.Stream of everything that the server's stores keep under the prefix of its
+// keys. What cannot be decrypted is left out. It begins when the server is ready: the scan of the
+// store is not to keep anybody waiting.
 func (s *Server) stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
 	return func(yield func(ownership.Change, error) bool) {
 		select {

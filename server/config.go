@@ -132,8 +132,9 @@ type StorageConfig struct {
 	// Engine is StorageEmbedded or another of the names beside it; default StorageEmbedded, or StorageEtcd if there are
 	// Etcd.Servers.
 	Engine string
-	// Store is used instead of an engine that New would open. The server closes it, also if New fails. If it wraps an
-	// engine, it should be a storage.Wrapper, so that the server finds what the engine can do.
+	// Store is used instead of an engine that New would open. The server closes it, also if New fails.
+	// If it wraps an engine, it should be a storage.Wrapper, so that the server finds what the engine
+	// can do.
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig

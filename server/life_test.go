@@ -270,7 +270,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// runEarly runs a server, and returns as soon as it listens, which is before it is ready. end ends it.
+// runEarly runs a server, and returns as soon as it listens, which is before it is ready. end ends
+// it.
 func runEarly(t *testing.T, cfg server.Config) (s *server.Server, url string, end func()) {
 	t.Helper()
 	s, err := servertest.New(t, cfg)

@@ -2,8 +2,8 @@ package storage
 
 import "context"
 
-// Some engines can do more than a Store must. Each such ability is an interface of its own. As finds it, also behind
-// wrappers.
+// Some engines can do more than a Store must. Each such ability is an interface of its own. As
+// finds it, also behind wrappers.
 
 // Sized is a store that keeps its entries in a database file.
 type Sized interface {
@@ -29,24 +29,29 @@ type Defragmented struct {
 	After  int64 `json:"after"`
 }
 
-// Reviewer is a store whose entries are also written by others, past the store, and which refuses wrong ones.
+// Reviewer is a store whose entries are also written by others, past the store, and which refuses
+// wrong ones.
 type Reviewer interface {
-	// Review judges again what was written by others under a prefix of keys, because the rules for it have changed.
+	// Review judges again what was written by others under a prefix of keys, because the rules for it
+	// have changed.
 	Review(prefix string)
 	// Refused returns the number of files that are refused at the moment.
 	Refused() int
 }
 
-// Wrapper is a store that stands in front of another one. A wrapper without Unwrap hides the abilities behind it.
+// Wrapper is a store that stands in front of another one. A wrapper without Unwrap hides the
+// abilities behind it.
 type Wrapper interface {
 	Store
 	// Unwrap returns the store behind this one, nil if there is none yet.
 	Unwrap() Store
 }
 
-// As returns the first store that is a T: s, or a store behind s. T is an ability or an engine. A nil s is no T.
+// As returns the first store that is a T: s, or a store behind s. T is an ability or an engine. A
+// nil s is no T.
 //
-// What is found works on the entries as its own store knows them: behind encryption, these are encrypted.
+// What is found works on the entries as its own store knows them: behind encryption, these are
+// encrypted.
 func As[T any](s Store) (found T, ok bool) {
 	for s != nil {
 		if found, ok = s.(T); ok {

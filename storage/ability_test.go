@@ -33,7 +33,8 @@ type unopened struct{ storage.Store }
 
 func (unopened) Unwrap() storage.Store { return nil }
 
-// TestAs wants the abilities of each engine, without and with wrappers, and none where one does not unwrap.
+// TestAs wants the abilities of each engine, without and with wrappers, and none where one does not
+// unwrap.
 func TestAs(t *testing.T) {
 	db, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {

@@ -1,17 +1,18 @@
 // Package admission decides, after authorization, whether a write may happen, and may change the object on its way.
 //
-// A plugin is a Mutator, a Validator, a Reserver or several of these. The Chain runs all mutators in order before the object is
-// validated. It runs all validators after that, right before the write, and then all reservers. On updates all run again on every
-// retry, with the true old object.
-// A mutator may change the object in place, or put another one in its place. Is that one from outside of the server, all
-// mutators see the object once more.
-// Plugins are called by many requests at once and must not keep the objects they see.
+// A plugin is a Mutator, a Validator, a Reserver or several of these. The Chain runs all mutators
+// in order before the object is validated. It runs all validators after that, right before the
+// write, and then all reservers. On updates all run again on every retry, with the true old object.
+// A mutator may change the object in place, or put another one in its place. Is that one from
+// outside of the server, all mutators see the object once more. Plugins are called by many requests
+// at once and must not keep the objects they see.
 //
-// What is taken outside of the object, by a reserver here, by the declaration of a kind (registry.ReserveOf) or by an eviction,
-// follows one law: Settle is called exactly once for each that has taken something, with the fate of the write.
+// What is taken outside of the object, by a reserver here, by the declaration of a kind
+// (registry.ReserveOf) or by an eviction, follows one law: Settle is called exactly once for each
+// that has taken something, with the fate of the write.
 //
-// Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each plugin. A plugin of more than one
-// file is a package below.
+// Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each
+// plugin. A plugin of more than one file is a package below.
 package admission
 
 import "context"
@@ -64,8 +65,8 @@ func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// Validate runs the validators in order, then the reservers, and stops at the first error. Whatever it returns, its caller calls
-// a.Settle when the fate of the write is known.
+// Validate runs the validators in order, then the reservers, and stops at the first error. Whatever
+// it returns, its caller calls a.Settle when the fate of the write is known.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	a.final, a.objectView, a.oldView = true, view{}, view{}
 	for _, p := range c {

@@ -80,8 +80,9 @@ func (a *Attributes) Annotate(key, value string) {
 	}
 }
 
-// ObjectIn returns Object in a version of its kind, nil if there is no object. It is not to be changed, and is good until
-// the plugin returns. ctx bounds a conversion that needs another server. The object of a connect is its Options, whose version stays.
+// ObjectIn returns Object in a version of its kind, nil if there is no object. It is not to be
+// changed, and is good until the plugin returns. ctx bounds a conversion that needs another server.
+// The object of a connect is its Options, whose version stays.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
 		return a.Options, nil

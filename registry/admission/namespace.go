@@ -12,11 +12,12 @@ type Namespace struct {
 	Terminating bool        // it is being deleted
 }
 
-// LookUp returns a namespace: as it is now if fresh, else as it is known here, which may be old. The
-// error is a *meta.StatusError.
+// LookUp returns a namespace: as it is now if fresh, else as it is known here, which may be old.
+// The error is a *meta.StatusError.
 type LookUp func(ctx context.Context, name string, fresh bool) (Namespace, error)
 
-// Namespaces has the namespace of a write at hand for all plugins: it is looked up once for each try.
+// Namespaces has the namespace of a write at hand for all plugins: it is looked up once for each
+// try.
 type Namespaces struct{ lookUp LookUp }
 
 // NewNamespaces returns the Namespaces that a function looks up.

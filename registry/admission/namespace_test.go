@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestNamespaceLookedUpOnce: plugins share what was looked up for a try, if it is new enough for them.
+// TestNamespaceLookedUpOnce: plugins share what was looked up for a try, if it is new enough for
+// them.
 func TestNamespaceLookedUpOnce(t *testing.T) {
 	f := &fakeNamespaces{cached: map[string]string{"ns": "Active"}, stored: map[string]string{"ns": "Terminating"}}
 	namespaces := admission.NewNamespaces(f.lookUp)

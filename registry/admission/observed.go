@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Observer is told of each call of a plugin: whether it validates, as reservers do too, for which operation, how long it took, and whether it has rejected the
-// write.
+// Observer is told of each call of a plugin: whether it validates, as reservers do too, for which
+// operation, how long it took, and whether it has rejected the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
 // Observed returns a chain that does what c does, and tells of it: of each plugin the observer for its name, and of all together, at each

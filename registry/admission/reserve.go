@@ -23,9 +23,9 @@ func (f Fate) String() string { return [...]string{"not stored", "stored", "in d
 // outlives that of the request.
 type Settle func(ctx context.Context, fate Fate)
 
-// Reserver is a Plugin that takes something outside of the object that is written, such as a part of
-// a quota. It is called when no validator of the chain has refused the write. Only another Reserver
-// and the store can still refuse it.
+// Reserver is a Plugin that takes something outside of the object that is written, such as a part
+// of a quota. It is called when no validator of the chain has refused the write. Only another
+// Reserver and the store can still refuse it.
 type Reserver interface {
 	Plugin
 	// Reserve takes what a.Object needs, or what it needs more than a.Old, and says how that is
@@ -37,7 +37,8 @@ type Reserver interface {
 	Reserve(ctx context.Context, a *Attributes) (Settle, error)
 }
 
-// taken is what was taken for the present try of a write, in a list whose last part was taken first.
+// taken is what was taken for the present try of a write, in a list whose last part was taken
+// first.
 type taken struct {
 	settle Settle
 	before *taken

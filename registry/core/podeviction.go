@@ -193,8 +193,8 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 	return e.pods.Delete(ctx, e.namespace, e.name, e.dryRun, opts)
 }
 
-// reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for what is refused anyway. The charge is
-// settled with the fate of the action.
+// reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for
+// what is refused anyway. The charge is settled with the fate of the action.
 func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget) error {
 	var before policyv1.PodDisruptionBudgetStatus
 	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun, func(b *policyv1.PodDisruptionBudget) error {

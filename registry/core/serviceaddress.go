@@ -43,7 +43,8 @@ type addressChange struct {
 	given  []*networkingv1.IPAddress // given back if it is
 }
 
-// settle gives back what the service does not have. In doubt it gives nothing back: the repair does.
+// settle gives back what the service does not have. In doubt it gives nothing back: the repair
+// does.
 func (c *addressChange) settle(ctx context.Context, fate admission.Fate) {
 	switch fate {
 	case admission.Stored:

@@ -81,8 +81,9 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 // hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema is of the elements of a list which
 // preserves unknown fields in them. compiled is s, with its defaults as they are.
 //
-// It is asked of a definition that was stored, and carries no Meter: each default, of all that the definition has, is decoded and visited
-// once, which takes no longer than decoding the definition did.
+// It is asked of a definition that was stored, and carries no Meter: each default, of all that the
+// definition has, is decoded and visited once, which takes no longer than decoding the definition
+// did.
 func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep bool) bool {
 	if s == nil || compiled == nil {
 		return false

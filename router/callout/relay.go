@@ -53,8 +53,8 @@ func (e HeadError) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e HeadError) Unwrap() error { return e.Err }
 
-// Serve returns when the request has been answered or, if the protocols have been switched, when the
-// connection has ended.
+// Serve returns when the request has been answered or, if the protocols have been switched, when
+// the connection has ended.
 func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	ctx, pool := in.Context(), &buffers
 	if r.Lasts {
@@ -84,8 +84,8 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	proxy.ServeHTTP(w, out)
 }
 
-// outlasting returns a context that ends with ctx until r.outlast is called. It also ends with r.Ends
-// and with cancel.
+// outlasting returns a context that ends with ctx until r.outlast is called. It also ends with
+// r.Ends and with cancel.
 func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	longer, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)

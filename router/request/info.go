@@ -4,8 +4,8 @@
 // An Info belongs to the goroutine that serves the request. Authenticator and Authorizer stand here too, because filters,
 // registries and servers all ask them; what implements them does not.
 //
-// Read: info.go, then parse.go, query.go, warnings.go, record.go and context.go; authn.go and authz.go say who may do what;
-// rest.go has the data that routers and registries exchange.
+// Read: info.go, then parse.go, query.go, warnings.go, record.go and context.go; authn.go and
+// authz.go say who may do what; rest.go has the data that routers and registries exchange.
 package request
 
 import (
@@ -51,7 +51,8 @@ type Info struct {
 	// Status and Written (bytes) are filled in when the response has begun or ended.
 	Status  int
 	Written int64
-	// Record is what the router fills with the body of the request and its answer; nil if nobody wants that.
+	// Record is what the router fills with the body of the request and its answer; nil if nobody wants
+	// that.
 	Record *Record
 }
 

@@ -121,8 +121,9 @@ type Write struct {
 	Manager string
 	// DryRun: everything happens, but nothing is stored.
 	DryRun bool
-	// Options are the client's: CreateOptions, UpdateOptions or DeleteOptions. Of a connection they are of a kind of
-	// their own, such as PodExecOptions, in the version served, or nil if it takes none. Else they are not nil.
+	// Options are the client's: CreateOptions, UpdateOptions or DeleteOptions. Of a connection they
+	// are of a kind of their own, such as PodExecOptions, in the version served, or nil if it takes
+	// none. Else they are not nil.
 	Options meta.Typed
 	// Change makes the object. Of a deletion it is nil.
 	Change ChangeFunc

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conflict returns the error that says which fields owners would lose, those of one after those of the other; nil if they are none.
-// What is beyond maxConflicts is only counted.
+// conflict returns the error that says which fields owners would lose, those of one after those of
+// the other; nil if they are none. What is beyond maxConflicts is only counted.
 func (w *write) conflict(losses []owner) error {
 	const maxConflicts = 1000
 	count := 0
@@ -56,7 +56,8 @@ func (m manager) String() string {
 	return text
 }
 
-// losses returns the other owners of fields that the write changes or adds, with those fields alone, sorted by who they are.
+// losses returns the other owners of fields that the write changes or adds, with those fields
+// alone, sorted by who they are.
 func (w *write) losses(owners []owner, self manager) ([]owner, error) {
 	var losses []owner
 	for _, o := range owners {

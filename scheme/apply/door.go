@@ -88,9 +88,9 @@ var unowned = SetOf(
 // What the client says of managedFields in obj counts if it can be decoded: an empty list, or one with an empty entry, makes
 // the server forget them all, until somebody applies. Through a subresource it never counts.
 //
-// Errors are those of conversions, and of trees that do not fit the schema where one differs from the other. They keep nobody
-// from writing: who owns what is not known then, and the object is stored without managedFields, which are returned as nil. If ctx
-// is over its error is returned.
+// Errors are those of conversions, and of trees that do not fit the schema where one differs from
+// the other. They keep nobody from writing: who owns what is not known then, and the object is
+// stored without managedFields, which are returned as nil. If ctx is over its error is returned.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	w := d.write(ctx)
 	owners := w.claims(live, obj)

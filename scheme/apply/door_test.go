@@ -310,8 +310,8 @@ func TestBadConfigs(t *testing.T) {
 }
 
 // TestApplyEnds ends the context before each pass of an apply in turn, and wants its error back.
-// TestEnds: each pass over a large object looks at the context, and once that has ended none goes on. Objects of a usual size cost no
-// look.
+// TestEnds: each pass over a large object looks at the context, and once that has ended none goes
+// on. Objects of a usual size cost no look.
 func TestEnds(t *testing.T) {
 	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"data":{"type":"object","properties":{
 		"map":{"type":"object","additionalProperties":{"type":"string"}},

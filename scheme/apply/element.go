@@ -53,7 +53,8 @@ func Value(v any) Element { return Element{sort: value, of: v} }
 // stepsPerCompare is the work of one comparison, by the measure of package meter.
 const stepsPerCompare = 20
 
-// compare orders elements as FieldsV1 lists them. Once m has ended all are alike, so that sorts end soon.
+// compare orders elements as FieldsV1 lists them. Once m has ended all are alike, so that sorts end
+// soon.
 func (e Element) compare(m *meter.Meter, other Element) int {
 	if m.Step(stepsPerCompare) != nil {
 		return 0

@@ -207,7 +207,8 @@ func floats(v any) (_ any, err error) {
 	return v, nil
 }
 
-// AppendFields appends the set as FieldsV1. Once m has ended the rest is missing: the caller has to ask m.
+// AppendFields appends the set as FieldsV1. Once m has ended the rest is missing: the caller has to
+// ask m.
 func (s *Set) AppendFields(m *meter.Meter, dst []byte) []byte {
 	w := fieldsWriter{meter: m, dst: dst}
 	w.set(s, false)

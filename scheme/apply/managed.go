@@ -114,8 +114,8 @@ func byManager(owners []owner) map[manager]owner {
 	return m
 }
 
-// Decodable reports why entries of metadata.managedFields cannot be what somebody owns; nil if they can. If ctx is over its error
-// is returned.
+// Decodable reports why entries of metadata.managedFields cannot be what somebody owns; nil if they
+// can. If ctx is over its error is returned.
 func Decodable(ctx context.Context, entries []meta.ManagedFieldsEntry) error {
 	_, err := decode(meterOf(ctx, entries), entries)
 	return err

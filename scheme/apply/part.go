@@ -136,7 +136,8 @@ func (p part) decoded(m *meter.Meter, depth int) part {
 	return partOf(tree)
 }
 
-// whole returns a value that depth others are around as a tree that is not lazy; nil once m has ended.
+// whole returns a value that depth others are around as a tree that is not lazy; nil once m has
+// ended.
 func (p part) whole(m *meter.Meter, depth int) any {
 	if m.Step(stepsPerCompare+len(p.raw)) != nil {
 		return nil

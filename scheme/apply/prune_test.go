@@ -12,9 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// TestPrune applies a Service without the port that the same manager applied before. The fields that
-// only this manager owns are removed. If another manager owns the port, the fields that nobody owns
-// stay with it.
+// TestPrune applies a Service without the port that the same manager applied before. The fields
+// that only this manager owns are removed. If another manager owns the port, the fields that nobody
+// owns stay with it.
 func TestPrune(t *testing.T) {
 	door := &apply.Door{
 		Versions: kinds{"v1": schema.FromType(typeinfo.For[corev1.Service]())}, Kind: meta.GroupVersionKind{Version: "v1", Kind: "Service"},

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Remove returns tree without the fields of a set. An object or a list of which nothing is left is null. Once m has ended the tree is
-// of no use: the caller has to ask m.
+// Remove returns tree without the fields of a set. An object or a list of which nothing is left is
+// null. Once m has ended the tree is of no use: the caller has to ask m.
 func Remove(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
 	p := pruner{walker: newWalker(m)}
 	defer p.done()

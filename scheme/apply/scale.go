@@ -18,7 +18,8 @@ const scaleVersion = "autoscaling/v1"
 
 var scaleReplicas = Path{Field("spec"), Field("replicas")}
 
-// Of returns the managedFields of the scale of an object that has the given ones. If ctx is over its error is returned.
+// Of returns the managedFields of the scale of an object that has the given ones. If ctx is over
+// its error is returned.
 func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
 	m := meterOf(ctx, object)
 	owners, err := decode(m, object)

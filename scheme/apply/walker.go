@@ -22,7 +22,8 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 
 const maxKept = 1 << 8
 
-// newWalker returns a walker at the top. Once m, which may be nil, has ended it goes no further, and what it returns is of no use.
+// newWalker returns a walker at the top. Once m, which may be nil, has ended it goes no further,
+// and what it returns is of no use.
 func newWalker(m *meter.Meter) *walker {
 	w := walkers.Get().(*walker)
 	w.meter = m

@@ -36,7 +36,8 @@ type Meter struct {
 // New returns a Meter that ends with ctx, without a budget.
 func New(ctx context.Context) *Meter { return WithBudget(ctx, int(^uint(0)>>1)) }
 
-// Of is New for a struct that holds its Meter. It looks at ctx for the first time after an Interval, so that small work costs nothing.
+// Of is New for a struct that holds its Meter. It looks at ctx for the first time after an
+// Interval, so that small work costs nothing.
 func Of(ctx context.Context) Meter {
 	return Meter{ctx: ctx, room: Interval, left: int(^uint(0)>>1) - Interval}
 }

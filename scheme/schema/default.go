@@ -76,8 +76,9 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 	}
 }
 
-// mayDefault returns the properties among which are all that have a default. A client may declare thousands of properties, and send
-// an object with many values that lack them; each property with a default costs the object a value, or some of maxGrowth.
+// mayDefault returns the properties among which are all that have a default. A client may declare
+// thousands of properties, and send an object with many values that lack them; each property with a
+// default costs the object a value, or some of maxGrowth.
 func (s *Schema) mayDefault() map[string]*Schema {
 	if s.defaulted != nil {
 		return s.defaulted

@@ -62,7 +62,8 @@ func (p *parser) schema(at *field.Path, tree any) *Schema {
 // noneDefaulted is what schemas share of whose properties none has a default. It is never changed.
 var noneDefaulted = map[string]*Schema{}
 
-// noteConcerns notes what there is to judge beside values, and which properties have defaults, when all below has been read.
+// noteConcerns notes what there is to judge beside values, and which properties have defaults, when
+// all below has been read.
 func (s *Schema) noteConcerns() {
 	s.resources, s.lists = s.EmbeddedResource, s.ListType == "set" || s.ListType == "map"
 	note := func(below *Schema) {

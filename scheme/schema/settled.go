@@ -2,8 +2,9 @@ package schema
 
 // Settled reports whether Prune and SetDefaults would leave a tree as it is. It changes nothing.
 //
-// It is asked of what is read from the store, often for no request, and carries no Meter: it visits each value of the tree once, ends
-// at the first property whose default is missing, and so takes less than decoding the tree does.
+// It is asked of what is read from the store, often for no request, and carries no Meter: it visits
+// each value of the tree once, ends at the first property whose default is missing, and so takes
+// less than decoding the tree does.
 func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
 
 // settled walks as Prune does. The depth of trees is bounded by who decodes them.

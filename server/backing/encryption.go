@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// Encryption decides how values are encrypted on their way to the store: by an EncryptionConfiguration, which may be taken up again
-// when its file changes. A nil one encrypts nothing.
+// Encryption decides how values are encrypted on their way to the store: by an
+// EncryptionConfiguration, which may be taken up again when its file changes. A nil one encrypts
+// nothing.
 type Encryption struct {
 	current encryption.Current
 	options encryption.Options
@@ -29,9 +30,9 @@ type Encryption struct {
 	closing sync.Once
 }
 
-// NewEncryption reads the configuration in a file, "" for none, and registers its metrics in reg. If
-// reloads is set, Follow takes the file up again. KMS plugins are being asked from now on, but not
-// waited for.
+// NewEncryption reads the configuration in a file, "" for none, and registers its metrics in reg.
+// If reloads is set, Follow takes the file up again. KMS plugins are being asked from now on, but
+// not waited for.
 func NewEncryption(path string, reloads bool, reg prometheus.Registerer, log *zap.Logger) (*Encryption, error) {
 	if path == "" {
 		return nil, nil

@@ -93,8 +93,8 @@ func (m *Metrics) forget(s *series) {
 	}
 }
 
-// metered measures the operations that take time: reads and writes of keys. Questions for the revision are too
-// many and too quick.
+// metered measures the operations that take time: reads and writes of keys. Questions for the
+// revision are too many and too quick.
 type metered struct {
 	storage.Store
 	keys    Keys

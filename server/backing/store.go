@@ -190,8 +190,9 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 	}
 }
 
-// Severity is the level at which to log the failure of something that is done again and again. While a store cannot be
-// reached it says so itself, once, and so it is with an object that cannot be read.
+// Severity is the level at which to log the failure of something that is done again and again.
+// While a store cannot be reached it says so itself, once, and so it is with an object that cannot
+// be read.
 func Severity(err error) zapcore.Level {
 	if storage.KindOf(err) == storage.Unavailable || meta.IsUnreadable(err) {
 		return zap.DebugLevel

@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Taps show what all backends store, each what lives in it, and all changes of that: those of one backend in order.
+// Taps show what all backends store, each what lives in it, and all changes of that: those of one
+// backend in order.
 type Taps struct {
 	keys    Keys
 	of      Backends

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Unreadables tell of stored objects that cannot be read: of each state of an object once in the log, and each time that one
-// was to be decoded in a metric.
+// Unreadables tell of stored objects that cannot be read: of each state of an object once in the
+// log, and each time that one was to be decoded in a metric.
 type Unreadables struct {
 	keys  Keys
 	log   *zap.Logger
@@ -56,8 +56,8 @@ func (u *Unreadables) Found(err *storage.Error) {
 	}
 }
 
-// Met is told of an object under a prefix of keys that cannot be read, and that a loop of the server
-// has met.
+// Met is told of an object under a prefix of keys that cannot be read, and that a loop of the
+// server has met.
 func (u *Unreadables) Met(prefix string, o meta.Unread) {
 	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64) // of one that the server has made up its mind about there is a revision
 	u.Found(&storage.Error{

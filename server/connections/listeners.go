@@ -185,7 +185,8 @@ func QuietLog(logger *zap.Logger) *log.Logger {
 	return l
 }
 
-// handshakeCounter counts handshakes that fail, of which net/http says nothing but a line of its log.
+// handshakeCounter counts handshakes that fail, of which net/http says nothing but a line of its
+// log.
 type handshakeCounter struct {
 	io.Writer
 	failed prometheus.Counter

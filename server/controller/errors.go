@@ -12,7 +12,8 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// NamespaceEnds reports whether something could not be made because its namespace is gone, or is going.
+// NamespaceEnds reports whether something could not be made because its namespace is gone, or is
+// going.
 func NamespaceEnds(err error) bool {
 	if meta.IsNotFound(err) {
 		return true
@@ -27,7 +28,8 @@ func NamespaceEnds(err error) bool {
 	return false
 }
 
-// IgnoreOvertaken drops the error of a write that somebody else came before: whoever watches is told of that, too.
+// IgnoreOvertaken drops the error of a write that somebody else came before: whoever watches is
+// told of that, too.
 func IgnoreOvertaken(err error) error {
 	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
 		return nil

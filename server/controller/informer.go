@@ -272,8 +272,9 @@ func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.
 	}
 }
 
-// Detach gives v strings of its own, in all fields that are exported, as an Informer does with what it keeps. Who keeps something
-// that is made of a decoded object otherwise, such as a compiled selector, calls it before that.
+// Detach gives v strings of its own, in all fields that are exported, as an Informer does with what
+// it keeps. Who keeps something that is made of a decoded object otherwise, such as a compiled
+// selector, calls it before that.
 func Detach[V any](v *V) { detach(reflect.ValueOf(v)) }
 
 // detach gives v strings of its own, in all fields that are exported: those of a decoded object refer to the whole text of it,

@@ -118,7 +118,8 @@ func (l *Loop) failed(name Name, err error) {
 	l.Log.Log(level, "reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// Work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of errors.
+// Work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of
+// errors.
 func Work[K comparable](ctx context.Context, q *Queue[K], reconcile func(context.Context, K) (time.Duration, error), failed func(K, error)) {
 	for {
 		name, ok := q.Next(ctx)

@@ -13,9 +13,9 @@ const (
 	MaxPause   = time.Minute
 )
 
-// Queue holds the names that a loop has to work on, each once, and from when; what a name is, the loop knows. Names are taken
-// in the order in which they become due. One that is taken is nobody else's until it is done; if it is added meanwhile, it
-// is due again then.
+// Queue holds the names that a loop has to work on, each once, and from when; what a name is, the
+// loop knows. Names are taken in the order in which they become due. One that is taken is nobody
+// else's until it is done; if it is added meanwhile, it is due again then.
 //
 // A name costs memory while it waits or is worked on, and neither a goroutine nor a timer.
 type Queue[K comparable] struct {
@@ -105,8 +105,8 @@ func (q *Queue[K]) wait(ctx context.Context, due time.Time) {
 	}
 }
 
-// Done gives back a name. If the work on it failed, it is due again after a growing pause; else after the one given, if
-// there is one.
+// Done gives back a name. If the work on it failed, it is due again after a growing pause; else
+// after the one given, if there is one.
 func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

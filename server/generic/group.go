@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Group is an API group to serve: its types and its resources. The versions and their order come from the scheme; a
-// resource is served in each version in which its kind is registered.
+// Group is an API group to serve: its types and its resources. The versions and their order come
+// from the scheme; a resource is served in each version in which its kind is registered.
 type Group struct {
 	Name string
 	// Priority orders groups in discovery, highest first. Versions follow the order of their kinds.
@@ -22,8 +22,8 @@ type Group struct {
 	Actions []registry.Actions
 	// Observed are resources without a store, which are only read: component statuses.
 	Observed []registry.Observed
-	// Shared are resources of other groups, installed before, that are served in this one as well, under the same plural
-	// and kind: the same objects in one store.
+	// Shared are resources of other groups, installed before, that are served in this one as well,
+	// under the same plural and kind: the same objects in one store.
 	Shared []meta.GroupResource
 
 	// BuiltIn groups come with the server, whose tests find what is wrong with their kinds: these are
@@ -84,8 +84,8 @@ func RegisteredPriority(gv meta.GroupVersion) int32 {
 	return usualVersionPriority
 }
 
-// versionPriority is the place of the i-th of a kind's versions in discovery, as it is registered. The order of a kind needs another one only
-// where it is not that of all groups.
+// versionPriority is the place of the i-th of a kind's versions in discovery, as it is registered.
+// The order of a kind needs another one only where it is not that of all groups.
 func versionPriority(versions []*kind.Version, i int, custom bool) int {
 	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
 	switch {

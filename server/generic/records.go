@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// RecordsOf returns the records of a kind of the core group under a prefix of keys below that of all, which are encrypted and
-// measured as name.
+// RecordsOf returns the records of a kind of the core group under a prefix of keys below that of
+// all, which are encrypted and measured as name.
 func RecordsOf[T meta.Object](s *Resources, kind, name, prefix string) (registry.Records[T], error) {
 	b := s.needs.Backends.Main()
 	prefix = s.table.root + prefix

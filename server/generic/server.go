@@ -8,8 +8,9 @@ import (
 	"github.com/coracle-project/coracle/router"
 )
 
-// Server is one link of the delegation chain: a director with its REST router and prefix mux. What it does not
-// know goes to the next one. It can be used alone. Resources and paths may come and go while it serves.
+// Server is one link of the delegation chain: a director with its REST router and prefix mux. What
+// it does not know goes to the next one. It can be used alone. Resources and paths may come and go
+// while it serves.
 //
 // The links of a chain share one Discovery, so that each shows, and makes documents of, what all of them serve. The
 // resources of a group version may be spread over several links.
@@ -23,8 +24,8 @@ type Server struct {
 	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewServer returns a server that knows nothing yet. discovery is that of the chain. next may be nil: the end of
-// the chain.
+// NewServer returns a server that knows nothing yet. discovery is that of the chain. next may be
+// nil: the end of the chain.
 func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next *Server) *Server {
 	g := &Server{
 		Name:      name,

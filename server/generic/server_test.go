@@ -24,8 +24,8 @@ func (conflict) Get(context.Context, string, string, string) (request.Encoded, e
 	return nil, meta.NewConflict(meta.GroupResource{}, "a", fmt.Errorf("served"))
 }
 
-// TestServerOrder installs and removes groups under the eyes of a client that acts at once on what discovery says:
-// what is shown is served.
+// TestServerOrder installs and removes groups under the eyes of a client that acts at once on what
+// discovery says: what is shown is served.
 func TestServerOrder(t *testing.T) {
 	codecs := codec.NewFactory(scheme.New())
 	g := NewServer("one", &router.Config{Codecs: codecs}, router.NewDiscovery(codecs), nil)

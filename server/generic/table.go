@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 )
 
-// Table is the one list of the resources that exist at this moment; what is not in it does not exist. Server.Install,
-// Replace and Remove change it (resources.go), and with it the routes, discovery and OpenAPI, which are made from its
-// offers.
+// Table is the one list of the resources that exist at this moment; what is not in it does not
+// exist. Server.Install, Replace and Remove change it (resources.go), and with it the routes,
+// discovery and OpenAPI, which are made from its offers.
 //
 // A state is immutable: readers load it without a lock, also on every operation on the store.
 type Table struct {
@@ -30,19 +30,20 @@ type Table struct {
 	}
 }
 
-// State is one state of a table. Its maps are copied for each change: 0.1 ms with 600 resources (BenchmarkInstall).
+// State is one state of a table. Its maps are copied for each change: 0.1 ms with 600 resources
+// (BenchmarkInstall).
 type State struct {
 	Offers map[meta.GroupResource]*Offer // by each name of a resource
 	Kinds  map[meta.GroupKind]*Offer     // of several resources with one kind, one
-	// entries are found by the prefix of their keys. Those that have been removed stay here until nobody can write any
-	// more: what is written has to be encrypted to the last.
+	// entries are found by the prefix of their keys. Those that have been removed stay here until
+	// nobody can write any more: what is written has to be encrypted to the last.
 	entries map[string]*Entry
 
 	Replaced chan struct{} // closed when there is another state
 }
 
-// Entry is a resource, by whatever names. One without a store has nothing but its name and what is behind it. Records that are no
-// resource have one, too, with neither.
+// Entry is a resource, by whatever names. One without a store has nothing but its name and what is
+// behind it. Records that are no resource have one, too, with neither.
 type Entry struct {
 	backing.Record                 // its Name is the first of its names
 	bare           bare            // nil: there is a store
@@ -64,8 +65,8 @@ type acting struct {
 // observed is what is behind a resource that is only read.
 type observed struct{ *registry.Observer }
 
-// Offer is a resource under one of its names: the same objects may be served in several groups, as events are. All
-// offers of a resource have the same entry.
+// Offer is a resource under one of its names: the same objects may be served in several groups, as
+// events are. All offers of a resource have the same entry.
 type Offer struct {
 	*Entry
 	Name     meta.GroupResource
@@ -73,7 +74,8 @@ type Offer struct {
 	View     *registry.Store       // the store as this name shows it
 	Versions []router.GroupVersion // with nothing but this resource and its subresources; none if another name alone is served
 	placing
-	// earlier are the routes of earlier declarations, in which requests may be still. Guarded by table.change.
+	// earlier are the routes of earlier declarations, in which requests may be still. Guarded by
+	// table.change.
 	earlier router.Retired
 }
 
@@ -124,8 +126,9 @@ func (t *Table) Close() {
 // Find returns the offer of a name, or nil.
 func (t *Table) Find(gr meta.GroupResource) *Offer { return t.now.Load().Offers[gr] }
 
-// OfKey returns the resource that a key of the store belongs to, or a prefix of keys that is not shorter than the
-// resource's; nil if there is none. It costs a look-up for each "/" up to the end of the resource's prefix.
+// OfKey returns the resource that a key of the store belongs to, or a prefix of keys that is not
+// shorter than the resource's; nil if there is none. It costs a look-up for each "/" up to the end
+// of the resource's prefix.
 func (t *Table) OfKey(key string) *Entry {
 	if !strings.HasPrefix(key, t.root) {
 		return nil
@@ -180,8 +183,8 @@ func (s *State) clone() *State {
 	return next
 }
 
-// with returns the state with further offers, or with those of the same names replaced. The error is that a resource
-// would see the objects of another one.
+// with returns the state with further offers, or with those of the same names replaced. The error
+// is that a resource would see the objects of another one.
 func (s *State) with(offers []*Offer) (*State, error) {
 	next := s.clone()
 	for _, o := range offers {
@@ -238,7 +241,8 @@ func (s *State) drop(o *Offer) {
 	}
 }
 
-// overlapping returns another resource that is offered and has keys under e's prefix, or e under its.
+// overlapping returns another resource that is offered and has keys under e's prefix, or e under
+// its.
 func (s *State) overlapping(e *Entry) *Entry {
 	for prefix, other := range s.entries {
 		if other == e || !strings.HasPrefix(prefix, e.Prefix) && !strings.HasPrefix(e.Prefix, prefix) {

@@ -27,10 +27,10 @@ func Read(path string) (*File, error) {
 	return f, err
 }
 
-// Follow reads the file again whenever it changes, until ctx ends. It calls use with changed content
-// and then done with the result. If use fails and reports lasting, the same content is not tried
-// again. If the file cannot be read, done is called once. A pipe can be read once only, so it is not
-// followed.
+// Follow reads the file again whenever it changes, until ctx ends. It calls use with changed
+// content and then done with the result. If use fails and reports lasting, the same content is not
+// tried again. If the file cannot be read, done is called once. A pipe can be read once only, so it
+// is not followed.
 func (f *File) Follow(ctx context.Context, use func(ctx context.Context, data []byte) (lasting bool, err error), done func(data []byte, err error)) {
 	if f.seen != nil && !f.seen.Mode().IsRegular() {
 		<-ctx.Done()

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tell which configuration is in force of a file that is read again when it changes, and how often that was done, under
-// Kubernetes' names. They are one Collector.
+// Metrics tell which configuration is in force of a file that is read again when it changes, and
+// how often that was done, under Kubernetes' names. They are one Collector.
 type Metrics struct {
 	reloads *prometheus.CounterVec
 	last    *prometheus.GaugeVec

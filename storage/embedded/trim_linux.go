@@ -45,8 +45,8 @@ func (t *trimmer) look() {
 	}
 }
 
-// atRest trims whatever has become resident since the last trim, if nothing has since the last call.
-// It is for one goroutine, which calls it from time to time.
+// atRest trims whatever has become resident since the last trim, if nothing has since the last
+// call. It is for one goroutine, which calls it from time to time.
 func (t *trimmer) atRest() {
 	now := mappedResident()
 	if now == t.seen && now > t.base.Load() {

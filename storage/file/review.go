@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Review implements storage.Reviewer: it has Accept judge once more what is under a prefix of keys, for when it knows more about that than when it was
-// found. What it refuses now leaves the store, and what it completes changes; the files stay as they are. What was refused
-// before may come in.
+// Review implements storage.Reviewer: it has Accept judge once more what is under a prefix of keys,
+// for when it knows more about that than when it was found. What it refuses now leaves the store,
+// and what it completes changes; the files stay as they are. What was refused before may come in.
 func (s *Store) Review(prefix string) {
 	s.commit.Lock()
 	defer s.commit.Unlock()

@@ -1,4 +1,5 @@
-// Package pki makes keys and certificates, and reads both from PEM. It keeps nothing and knows no files.
+// Package pki makes keys and certificates, and reads both from PEM. It keeps nothing and knows no
+// files.
 //
 // All keys that it makes are ECDSA keys on P-256.
 //
@@ -46,8 +47,8 @@ func NewAuthority(name string, until time.Time) (*Pair, error) {
 // SelfSigned makes a certificate like template, which is trusted by itself: it signs no other one.
 func SelfSigned(template *x509.Certificate) (*Pair, error) { return create(nil, template) }
 
-// Sign makes a certificate like template, signed by p, with a key of its own. Where the template says nothing, the
-// certificate is for signatures, begins to be valid now and ends with that of p.
+// Sign makes a certificate like template, signed by p, with a key of its own. Where the template
+// says nothing, the certificate is for signatures, begins to be valid now and ends with that of p.
 func (p *Pair) Sign(template *x509.Certificate) (*Pair, error) { return create(p, template) }
 
 // create makes a certificate that by has signed, or that signs itself if by is nil.
@@ -86,8 +87,8 @@ func create(by *Pair, template *x509.Certificate) (*Pair, error) {
 	return pair, err
 }
 
-// ForServer is the template of a certificate that a server shows to clients that ask for one of hosts: names and
-// addresses.
+// ForServer is the template of a certificate that a server shows to clients that ask for one of
+// hosts: names and addresses.
 func ForServer(name string, hosts ...string) *x509.Certificate {
 	c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, host := range hosts {

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
-// TestAuthority wants certificates that are good for what their templates say, and for no longer than the authority.
+// TestAuthority wants certificates that are good for what their templates say, and for no longer
+// than the authority.
 func TestAuthority(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	server, client := ca.Server("a.example.com", "127.0.0.1"), ca.Client("alice", "dev")

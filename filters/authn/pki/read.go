@@ -19,7 +19,8 @@ func blocks(data []byte) iter.Seq[*pem.Block] {
 	}
 }
 
-// ParsePair reads a certificate and its private key. Certificates of authorities behind the first one stay in CertPEM.
+// ParsePair reads a certificate and its private key. Certificates of authorities behind the first
+// one stay in CertPEM.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -32,8 +33,8 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	return &Pair{Cert: pair.Leaf, Key: key, CertPEM: certPEM, KeyPEM: keyPEM}, nil
 }
 
-// ParseCertificates returns the certificates in PEM text. As Kubernetes does, it passes over blocks of other types and
-// blocks with headers.
+// ParseCertificates returns the certificates in PEM text. As Kubernetes does, it passes over blocks
+// of other types and blocks with headers.
 func ParseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block := range blocks(data) {
@@ -59,8 +60,8 @@ func ParseKey(data []byte) (crypto.Signer, error) {
 	return nil, errors.New("data does not contain a valid RSA or ECDSA private key")
 }
 
-// ParsePublicKeys returns the public keys in PEM text: keys, and those of certificates and of private keys. It passes
-// over other blocks, such as the parameters of a curve.
+// ParsePublicKeys returns the public keys in PEM text: keys, and those of certificates and of
+// private keys. It passes over other blocks, such as the parameters of a curve.
 func ParsePublicKeys(data []byte) ([]crypto.PublicKey, error) {
 	var keys []crypto.PublicKey
 	for block := range blocks(data) {

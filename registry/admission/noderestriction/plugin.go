@@ -1,6 +1,8 @@
-// Package noderestriction is the admission plugin NodeRestriction. It keeps a kubelet to its own node.
+// Package noderestriction is the admission plugin NodeRestriction. It keeps a kubelet to its own
+// node.
 //
-// Read: plugin.go; then pod.go, refs.go, labels.go, driver.go and token.go, which judge one sort of write each.
+// Read: plugin.go; then pod.go, refs.go, labels.go, driver.go and token.go, which judge one sort of
+// write each.
 package noderestriction
 
 import (
@@ -19,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Plugin is the plugin. The Node authorizer lets a kubelet write nodes, pods and so on. The plugin lets
-// it write only its own Node, the status of its own pods, and so on. It judges no other users.
+// Plugin is the plugin. The Node authorizer lets a kubelet write nodes, pods and so on. The plugin
+// lets it write only its own Node, the status of its own pods, and so on. It judges no other users.
 type Plugin struct {
 	objects Objects
 	may     request.Authorizer
@@ -35,7 +37,8 @@ type Objects interface {
 	Driver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
 }
 
-// New returns the plugin. It asks may whether a kubelet may have tokens for audiences that no volume of the pod names.
+// New returns the plugin. It asks may whether a kubelet may have tokens for audiences that no
+// volume of the pod names.
 func New(objects Objects, may request.Authorizer) *Plugin {
 	return &Plugin{objects, may}
 }

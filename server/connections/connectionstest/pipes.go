@@ -1,5 +1,5 @@
-// Package connectionstest is for tests of connections: a listener whose connections are pipes, and a
-// client that speaks HTTP/2 frame by frame.
+// Package connectionstest is for tests of connections: a listener whose connections are pipes, and
+// a client that speaks HTTP/2 frame by frame.
 package connectionstest
 
 import (

@@ -173,7 +173,8 @@ func isWaiting(obj *meta.PartialObjectMetadata) wait {
 	return waitOf(obj.DeletionTimestamp != nil, obj.Finalizers)
 }
 
-// ignoreAbsent drops the errors of objects that are gone, and of those whose resource does not let them go.
+// ignoreAbsent drops the errors of objects that are gone, and of those whose resource does not let
+// them go.
 func ignoreAbsent(err error) error {
 	if isAbsent(err) || meta.IsMethodNotSupported(err) {
 		return nil
@@ -181,7 +182,8 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// isAbsent reports whether there is no such object. That there is no such resource is something else.
+// isAbsent reports whether there is no such object. That there is no such resource is something
+// else.
 func isAbsent(err error) bool {
 	return meta.IsNotFound(err) && meta.StatusOf(err).Details != nil && meta.StatusOf(err).Details.Name != ""
 }

@@ -64,7 +64,8 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
 }
 
-// source is the Source of the namespaces that are being deleted, and of those in which something that they wait for has gone.
+// source is the Source of the namespaces that are being deleted, and of those in which something
+// that they wait for has gone.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
 	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })

@@ -53,7 +53,8 @@ type noRemovals struct{}
 func (noRemovals) Next(ctx context.Context) ([]string, error) { <-ctx.Done(); return nil, ctx.Err() }
 func (noRemovals) Close()                                     {}
 
-// TestNamespaceWaitsForOthers: a namespace stays while nobody knows what other servers have in it, and goes as soon as that is known.
+// TestNamespaceWaitsForOthers: a namespace stays while nobody knows what other servers have in it,
+// and goes as soon as that is known.
 func TestNamespaceWaitsForOthers(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

@@ -1,5 +1,6 @@
-// Package looptest runs servers for tests of loops: in real time with whatever controllers a test asks for (World), or in fake
-// time with no controller at all, beside which a test runs the one that it is about (Fake).
+// Package looptest runs servers for tests of loops: in real time with whatever controllers a test
+// asks for (World), or in fake time with no controller at all, beside which a test runs the one
+// that it is about (Fake).
 //
 // A server, and each loop that a test starts here, ends with the test; the test waits for that.
 package looptest
@@ -20,7 +21,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// World is a server in real time. Its objects live in the namespace "n" unless a test says otherwise.
+// World is a server in real time. Its objects live in the namespace "n" unless a test says
+// otherwise.
 type World struct {
 	T testing.TB
 	S *server.Server
@@ -57,7 +59,8 @@ func (w *World) Run(run func(ctx context.Context)) {
 	begin(w.T, run)
 }
 
-// Fake is a server in fake time, which only Sleep and other waiting lets pass. It has the namespace "kube-system".
+// Fake is a server in fake time, which only Sleep and other waiting lets pass. It has the namespace
+// "kube-system".
 type Fake struct {
 	T     *testing.T
 	S     *server.Server

@@ -66,7 +66,8 @@ func Delete[T meta.Object](w Server, r client.Resource[T], name string) {
 	}
 }
 
-// Names lists the objects that there are, with a space between them; those being deleted have a "-" behind them.
+// Names lists the objects that there are, with a space between them; those being deleted have a "-"
+// behind them.
 func Names[T meta.Object](w Server, r client.Resource[T]) string {
 	w.TB().Helper()
 	list, err := r.List(w.TB().Context(), meta.ListOptions{})
@@ -84,7 +85,8 @@ func Names[T meta.Object](w Server, r client.Resource[T]) string {
 	return strings.Join(names, " ")
 }
 
-// Patch merges a patch into an object of the core group, or into what a subresource shows of it; sub is "" for none.
+// Patch merges a patch into an object of the core group, or into what a subresource shows of it;
+// sub is "" for none.
 func Patch(w Server, resource, sub, name, patch string) {
 	w.TB().Helper()
 	r := Of[*meta.PartialObjectMetadata](w, resource)
@@ -96,7 +98,8 @@ func Patch(w Server, resource, sub, name, patch string) {
 	}
 }
 
-// AwaitList lists a resource, and again after each change, until ok finds no problem. It fails the test after a minute.
+// AwaitList lists a resource, and again after each change, until ok finds no problem. It fails the
+// test after a minute.
 func AwaitList[T meta.Object](w Server, r client.Resource[T], ok func(list []T) (problem string)) {
 	w.TB().Helper()
 	ctx, cancel := context.WithTimeout(w.TB().Context(), time.Minute)
