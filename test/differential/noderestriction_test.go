@@ -33,7 +33,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/noderestriction"
 
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/registry/admission/noderestriction"
+	ournodes "github.com/coracle-project/coracle/registry/admission/noderestriction"
 	"github.com/coracle-project/coracle/router/request"
 	ourauthentication "github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	ourcertificates "github.com/coracle-project/coracle/scheme/api/certificatesv1"
@@ -79,7 +79,7 @@ type restrictionWorld struct {
 	*nodeWorld
 	informers informers.SharedInformerFactory
 	objects   map[string]any // ours, by type and name
-	ours      *noderestriction.Plugin
+	ours      *ournodes.Plugin
 	theirs    *noderestriction.Plugin
 	requests  [][]byte // for certificates
 }
@@ -89,7 +89,7 @@ func newRestrictionWorld(t *testing.T) *restrictionWorld {
 		nodeWorld: newNodeWorld(t, random("node restriction")), informers: informers.NewSharedInformerFactory(nil, 0),
 		objects: map[string]any{}, theirs: noderestriction.NewPlugin(nodeidentifier.NewDefaultNodeIdentifier()),
 	}
-	w.ours = noderestriction.New(w, w)
+	w.ours = ournodes.New(w, w)
 	w.theirs.InspectFeatureGates(utilfeature.DefaultFeatureGate)
 	w.theirs.SetExternalKubeInformerFactory(w.informers)
 	w.theirs.SetAuthorizer(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

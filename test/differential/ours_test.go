@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -37,7 +38,7 @@ func newUntended(t *testing.T) *ours {
 func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
 	none := map[string]string{"apiregistration.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"}
 	o := runOurs(t, none, server.StorageConfig{}, admission)
-	for on, group := range map[*server.GenericServer]server.Group{
+	for on, group := range map[*generic.Server]server.Group{
 		o.server.Aggregator: {Name: "apiregistration.k8s.io", Resources: aggregation.Resources()},
 		o.server.Core:       {Name: "flowcontrol.apiserver.k8s.io", Resources: flowcontrol.Resources()},
 	} {
