@@ -33,17 +33,20 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic", "server/loops"},
+		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic", "server/loops",
+		"server/identity"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
 	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
-	"server/loops":       {"scheme", "server/client", "server/controller"}, // each is a controller
-	"server/reload":      {"scheme/configfile"},
-	"server/flows":       {"scheme", "registry", "server/client", "server/controller"}, // controllers, too
-	"cmd":                {"scheme", "scheme/configfile", "server", "storage"},         // of which it stands in for etcd
-	"cmd/wardle":         {"scheme", "server", "server/client", "registry"},            // like any user of the library, it declares resources and plugins
+	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",
+		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
+	"server/loops":  {"scheme", "server/client", "server/controller"}, // each is a controller
+	"server/reload": {"scheme/configfile"},
+	"server/flows":  {"scheme", "registry", "server/client", "server/controller"},            // controllers, too
+	"cmd":           {"scheme", "scheme/configfile", "server", "server/identity", "storage"}, // of which it stands in for etcd
+	"cmd/wardle":    {"scheme", "server", "server/client", "registry"},                       // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

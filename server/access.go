@@ -5,6 +5,7 @@ import (
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // access is who asks and what they may do, for resources that answer such questions or depend on them. These are declared
@@ -15,7 +16,7 @@ type access struct {
 	judge     request.Authorizer
 	rules     request.RuleResolver // of all who decide and can tell
 	roles     request.RuleResolver // of roles alone, whoever decides; nil: there are none
-	issuer    *accountIssuer
+	issuer    *identity.Accounts
 }
 
 // AuthenticateToken implements request.TokenAuthenticator. A token that is asked about for no audience is to be for the server.

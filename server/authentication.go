@@ -2,148 +2,68 @@ package server
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authn"
-	"github.com/coracle-project/coracle/router/callout"
-	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/scheme/iprange"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
-// newAuthentication makes what finds out who sends a request, and what judges a token. Requests are shown to these in turn, until one
-// knows the user:
-//
-//  1. front proxies, which speak for others
-//  2. passwords
-//  3. client certificates
-//  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
-//     that the webhook knows
-//  5. what the configuration adds
-//  6. front proxies once more: who shows a certificate that is not one of theirs is refused
-//
-// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all is anonymous. As soon as the user is
-// known, nobody behind sees headers of front proxies.
-func newAuthentication(c AuthenticationConfig, id *identity, objects *tokenObjects, work *background, reg prometheus.Registerer, m *metrics) (request.Authenticator, request.TokenAuthenticator, error) {
-	var all, last []request.Authenticator
-	if id.proxies != nil {
-		proxies := authn.NewFrontProxy(id.proxies.get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
-		all, last = append(all, proxies), append(last, proxies.Others())
+// identityNeeds is what the identity of a server is made of.
+func (c *completed) identityNeeds(reg prometheus.Registerer) identity.Needs {
+	n := identity.Needs{
+		DataDir: c.DataDir, TLS: c.Serving.TLS, Secure: c.Serving.SecurePort != NoPort, BindAddress: c.Serving.BindAddress,
+		ProxyCertFile: c.API.Aggregation.CertFile, ProxyKeyFile: c.API.Aggregation.KeyFile,
+		Authentication: &c.Authentication, Metrics: reg,
 	}
-	if c.BasicAuthFile != "" {
-		passwords, err := authn.ReadPasswordFile(c.BasicAuthFile)
-		if err != nil {
-			return nil, nil, fmt.Errorf("server: %w", err)
-		}
-		objects.log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
-			zap.String("file", c.BasicAuthFile))
-		all = append(all, passwords)
+	if ip, err := c.Serving.advertised(); err == nil {
+		n.Addresses = append(n.Addresses, ip.AsSlice())
 	}
-	if id.clients != nil {
-		certificates := authn.NewX509(id.clients.get)
-		var err error
-		if certificates.Shown, err = newCertificateMetrics(reg); err != nil {
-			return nil, nil, err
-		}
-		all = append(all, certificates)
+	if ranges, err := c.API.Services.ranges(); err == nil {
+		n.Addresses = append(n.Addresses, iprange.New(ranges[0]).First().AsSlice())
 	}
-	meter, err := newCacheMetrics(reg)
-	if err != nil {
-		return nil, nil, err
-	}
-	known, err := openIssuers(&c, work, reg, meter, objects.log)
-	if err != nil {
-		return nil, nil, fmt.Errorf("server: %w", err)
-	}
-	tokens, err := newTokens(c, id, objects, known, meter, work, m)
-	if err != nil {
-		return nil, nil, err
-	}
-	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
-	who := authn.Union(append(all, last...)...)
-	if who, err = withAnonymous(who, &c, known); err != nil {
-		return nil, nil, fmt.Errorf("server: %w", err)
-	}
-	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
+	return n
 }
 
-// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
-func withAnonymous(who request.Authenticator, c *AuthenticationConfig, known *issuers) (request.Authenticator, error) {
-	if known == nil || known.anonymous == nil {
-		if c.Anonymous != nil && !*c.Anonymous {
-			return who, nil
-		}
-		return authn.Anonymous(who), nil
+// tokens is how tokens of service accounts are made, once there is a key.
+func tokens(c *identity.Config, a *access) core.TokenConfig {
+	return core.TokenConfig{
+		Sign: func(ctx context.Context, t *core.AccountToken) (string, string, error) {
+			return a.issuer.Sign(ctx, t)
+		},
+		Audiences: c.Audiences,
+		Bounds:    func() (longest, extended time.Duration) { return a.issuer.Bounds() },
 	}
-	a := known.anonymous
-	switch {
-	case c.Anonymous != nil:
-		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
-	case !a.Enabled:
-		return who, nil
-	}
-	var paths []string
-	for _, condition := range a.Conditions {
-		paths = append(paths, condition.Path)
-	}
-	return authn.Anonymous(who, paths...), nil
 }
 
-// newTokens makes what judges bearer tokens, local first, then remote.
-func newTokens(c AuthenticationConfig, id *identity, objects *tokenObjects, issuers *issuers, meter authn.CacheMeter, work *background, m *metrics) (request.TokenAuthenticator, error) {
-	// There is always the server's own token: who shows one that nobody knows is refused, not anonymous.
-	own := new(authn.Tokens)
-	own.Add(id.loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
-	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
-	if c.TokenAuthFile != "" {
-		static, err := authn.ReadTokenFile(c.TokenAuthFile)
-		if err != nil {
-			return nil, fmt.Errorf("server: %w", err)
-		}
-		known = append(known, authn.Fixed(static, c.Audiences))
-	}
-	if objects.stores.Store(serviceAccounts) != nil {
-		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
-			Issuers: c.ServiceAccounts.Issuers, Keys: id.accounts.keys, Audiences: c.Audiences,
-			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: m.tokens,
-		}))
-	}
-	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
-		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
-	}
-	if issuers != nil {
-		known = append(known, authn.Fixed(issuers, c.Audiences))
-	}
-	if c.Webhook.File != "" {
-		hook, err := newTokenWebhook(c, meter, m.flaws.webhooks, work)
-		if err != nil {
-			return nil, fmt.Errorf("server: token webhook: %w", err)
-		}
-		known = append(known, hook)
-	}
-	return authn.TokenUnion(known...), nil
+// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server
+// listens, or "" if the server has no authority to sign an administrator's certificate.
+func (s *Server) Kubeconfig() string { return s.identity.Kubeconfig() }
+
+// CA returns, as PEM, what clients must trust to reach the secure port, or nil if there is none.
+func (s *Server) CA() ([]byte, error) { return s.identity.Trusted() }
+
+// NewUser returns credentials for a user, who is a member of some groups: a certificate, good for a
+// year, that the server's own authority has signed. Nothing is kept of it, and nobody can take it
+// back. The server must listen on a secure port, and have an authority.
+func (s *Server) NewUser(name string, groups ...string) (*identity.Credentials, error) {
+	return s.identity.NewUser(s.Address(), name, groups...)
 }
 
-// hookTries is how often a webhook that does not answer is asked about one token.
-const hookTries = 5
-
-// newTokenWebhook makes what asks the webhook about tokens. Its connections end with work.
-func newTokenWebhook(c AuthenticationConfig, meter authn.CacheMeter, flawed func(callout.Flaw), work *background) (request.TokenAuthenticator, error) {
-	target, err := callout.ReadKubeconfig(c.Webhook.File)
-	if err != nil {
-		return nil, err
+// addAuthenticationTrust has a config map kept from which other servers of the cluster learn whom
+// to trust.
+func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
+	if s.Store(configMaps) == nil || s.Store(namespaces) == nil {
+		return nil
 	}
-	target.Flawed = flawed
-	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
-	if err != nil {
-		return nil, err
+	publisher := s.identity.Publisher(c, s.client, s.loopLog("authentication-trust"))
+	if publisher == nil {
+		return nil
 	}
-	context.AfterFunc(work.ctx, client.Close)
-	hook, err := authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
-	if err != nil || c.Webhook.CacheTTL < 0 {
-		return hook, err
-	}
-	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL, meter), nil
+	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
+		s.life.controllers.run(publisher.Run)
+		return nil
+	}})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -96,9 +97,9 @@ func TestFrontProxy(t *testing.T) {
 	if err := os.WriteFile(passwords, []byte("sesame,carol,3,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+	s := servertest.Start(t, server.Config{Authentication: identity.Config{
 		ClientCAFile: clients.File, BasicAuthFile: passwords,
-		FrontProxy: server.FrontProxyConfig{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+		FrontProxy: identity.FrontProxy{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
 	}})
 	const namespace = "/api/v1/namespaces/default"
 	as := func(name string, groups ...string) []string {
@@ -140,9 +141,9 @@ func TestFrontProxy(t *testing.T) {
 // TestAuthenticationTrust reads what other servers of a cluster read when they start.
 func TestAuthenticationTrust(t *testing.T) {
 	proxies, clients := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients")
-	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
+	s := servertest.Start(t, server.Config{Authentication: identity.Config{
 		ClientCAFile: clients.File,
-		FrontProxy:   server.FrontProxyConfig{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
+		FrontProxy:   identity.FrontProxy{ClientCAFile: proxies.File, AllowedNames: []string{"front"}, Headers: authn.StandardHeaders},
 	}})
 	const name = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 	read := func() map[string]string {
@@ -203,15 +204,15 @@ func TestFrontProxyConfig(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]server.AuthenticationConfig{
-		"the server's own": {FrontProxy: server.FrontProxyConfig{ClientCAFile: filepath.Join(dir, "pki", "ca.crt"), Headers: authn.StandardHeaders}},
-		"one CA for all":   {ClientCAFile: ca.File, FrontProxy: server.FrontProxyConfig{ClientCAFile: ca.File, Headers: authn.StandardHeaders}},
-		"no CA":            {FrontProxy: server.FrontProxyConfig{ClientCAFile: os.DevNull}},
-		"missing CA":       {FrontProxy: server.FrontProxyConfig{ClientCAFile: "none"}},
-		"no name":          {FrontProxy: server.FrontProxyConfig{AllowedNames: []string{" "}}},
-		"empty header":     {FrontProxy: server.FrontProxyConfig{Headers: authn.Headers{Names: []string{""}}}},
+	for name, c := range map[string]identity.Config{
+		"the server's own": {FrontProxy: identity.FrontProxy{ClientCAFile: filepath.Join(dir, "pki", "ca.crt"), Headers: authn.StandardHeaders}},
+		"one CA for all":   {ClientCAFile: ca.File, FrontProxy: identity.FrontProxy{ClientCAFile: ca.File, Headers: authn.StandardHeaders}},
+		"no CA":            {FrontProxy: identity.FrontProxy{ClientCAFile: os.DevNull}},
+		"missing CA":       {FrontProxy: identity.FrontProxy{ClientCAFile: "none"}},
+		"no name":          {FrontProxy: identity.FrontProxy{AllowedNames: []string{" "}}},
+		"empty header":     {FrontProxy: identity.FrontProxy{Headers: authn.Headers{Names: []string{""}}}},
 		"missing password": {BasicAuthFile: "none"},
-		"missing webhook":  {Webhook: server.TokenWebhookConfig{File: "none"}},
+		"missing webhook":  {Webhook: identity.TokenWebhook{File: "none"}},
 	} {
 		s, err := servertest.New(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: c})
 		if err == nil {
@@ -256,8 +257,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 	for _, version := range []string{authn.ReviewV1, ""} {
 		asked.Store(0)
-		s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{
-			Audiences: []string{"api"}, Webhook: server.TokenWebhookConfig{File: kubeconfig, Version: version},
+		s := servertest.Start(t, server.Config{Authentication: identity.Config{
+			Audiences: []string{"api"}, Webhook: identity.TokenWebhook{File: kubeconfig, Version: version},
 		}})
 		for token, want := range map[string]int{"sesame": 200, "other": 401} {
 			if code, body := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token); code != want {
@@ -294,11 +295,11 @@ func TestNoCredentialsInLog(t *testing.T) {
 	ca := base64.StdEncoding.EncodeToString(pki.EncodeCertificates(hook.Certificate()))
 	issuer := newTokenIssuer(t)
 	core, logged := observer.New(zapcore.DebugLevel)
-	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{
+	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: identity.Config{
 		BasicAuthFile: file("passwords.csv", "k1-secret,alice,1\n"),
 		TokenAuthFile: file("tokens.csv", "k2-secret,bob,2\n"),
 		File:          file("config.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"+issuer.config()),
-		Webhook: server.TokenWebhookConfig{File: file("hook.yaml", `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
+		Webhook: identity.TokenWebhook{File: file("hook.yaml", `{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],`+
 			`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`","certificate-authority-data":"`+ca+`"}}],"users":[{"name":"u","user":{"token":"k3-secret"}}]}`)},
 	}})
 	jwt := issuer.token("k4-secret")

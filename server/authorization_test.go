@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -91,7 +92,7 @@ func authorizing(t *testing.T, c server.AuthorizationConfig) (*servertest.Server
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authentication: server.AuthenticationConfig{TokenAuthFile: tokensOf(t, `alice,alice,1,"dev"`, `bob,bob,2`)},
+		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `alice,alice,1,"dev"`, `bob,bob,2`)},
 		Authorization:  c,
 	})
 	return s, func(token, target string) (int, string) {

@@ -13,11 +13,12 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // inPlace is the configuration of a server in kube-apiserver's place: with a folder for its certificate, and no data folder.
-func inPlace(t testing.TB, tlsConfig server.TLSConfig, change func(*server.Config)) server.Config {
+func inPlace(t testing.TB, tlsConfig identity.TLS, change func(*server.Config)) server.Config {
 	t.Helper()
 	c := server.Config{
 		DataDir: filepath.Join(t.TempDir(), "data"),
@@ -65,7 +66,7 @@ func TestCertDir(t *testing.T) {
 	var first *x509.Certificate
 	for range 2 {
 		t.Run("", func(t *testing.T) {
-			c := inPlace(t, server.TLSConfig{CertDir: dir}, nil)
+			c := inPlace(t, identity.TLS{CertDir: dir}, nil)
 			s := servertest.Start(t, c)
 			cert, _ := shown(t, s, file)
 			if first != nil && !first.Equal(cert) {
@@ -101,8 +102,8 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 func TestCertDirIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	made, dir := t.TempDir(), filepath.Join(t.TempDir(), "none")
-	tlsConfig := server.TLSConfig{CertFile: filepath.Join(made, "apiserver.crt"), KeyFile: filepath.Join(made, "apiserver.key")}
-	t.Run("", func(t *testing.T) { servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: made}, nil)) })
+	tlsConfig := identity.TLS{CertFile: filepath.Join(made, "apiserver.crt"), KeyFile: filepath.Join(made, "apiserver.key")}
+	t.Run("", func(t *testing.T) { servertest.Start(t, inPlace(t, identity.TLS{CertDir: made}, nil)) })
 	c := inPlace(t, tlsConfig, nil)
 	c.Serving.TLS.CertDir = dir
 	s := servertest.Start(t, c)
@@ -120,7 +121,7 @@ func TestHalfAPair(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, present), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
+		c := inPlace(t, identity.TLS{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
 		s, err := servertest.New(t, c)
 		want := "error reading " + filepath.Join(dir, missing) + ", certificate and key must be supplied as a pair"
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -142,7 +143,7 @@ func TestUnreadablePair(t *testing.T) {
 		if err := os.Symlink(name, file); err != nil { // which nobody can follow to its end, root neither
 			t.Fatal(err)
 		}
-		c := inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
+		c := inPlace(t, identity.TLS{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
 		if s, err := servertest.New(t, c); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("with %s that cannot be read: got %v, want it named", name, err)
 			if s != nil {
@@ -159,7 +160,7 @@ func TestClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	clients, proxies, later := pkitest.NewAuthority(t, "clients"), pkitest.NewAuthority(t, "proxies"), pkitest.NewAuthority(t, "later")
-	s := servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: dir}, func(c *server.Config) {
+	s := servertest.Start(t, inPlace(t, identity.TLS{CertDir: dir}, func(c *server.Config) {
 		c.Authentication.ClientCAFile = clients.File
 		c.Authentication.FrontProxy.ClientCAFile = proxies.File
 		c.Authentication.FrontProxy.Headers.Names = []string{"X-Remote-User"}
@@ -198,7 +199,7 @@ func TestClientCAs(t *testing.T) {
 func TestNoClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := servertest.Start(t, inPlace(t, server.TLSConfig{CertDir: dir}, nil))
+	s := servertest.Start(t, inPlace(t, identity.TLS{CertDir: dir}, nil))
 	if _, asked := shown(t, s, filepath.Join(dir, "apiserver.crt")); len(asked) != 0 {
 		t.Errorf("clients are asked for certificates of %q", asked)
 	}

@@ -58,7 +58,7 @@ func (c Config) complete() (completed, error) {
 	c.API = c.API.complete()
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
-	c.Authentication = c.Authentication.complete()
+	c.Authentication = c.Authentication.Complete()
 	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
@@ -133,7 +133,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.validate(), c.Admission.validate()}
+	errs := []error{c.API.validate(), c.API.Aggregation.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/tls"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -26,7 +26,7 @@ type Config struct {
 	API            APIConfig
 	Storage        StorageConfig
 	Serving        ServingConfig
-	Authentication AuthenticationConfig
+	Authentication identity.Config
 	Authorization  AuthorizationConfig
 	Admission      AdmissionConfig
 	Limits         LimitsConfig
@@ -196,7 +196,7 @@ type ServingConfig struct {
 	// free.
 	HTTPPort int
 	// TLS is what the secure port shows to clients.
-	TLS TLSConfig
+	TLS identity.TLS
 	// ExternalHostname is how documents name this server to others, in place of its address. (--external-hostname)
 	ExternalHostname string
 	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
@@ -259,34 +259,6 @@ type ProfilesConfig struct {
 	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
 	// "" for none. (--debug-socket-path)
 	Socket string
-}
-
-// TLSConfig is the serving certificate.
-type TLSConfig struct {
-	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one in CertDir, or under DataDir/pki. They
-	// are read again when they change. (--tls-cert-file, --tls-private-key-file)
-	CertFile, KeyFile string
-	// CertDir is for a server that is no authority, as kube-apiserver is none: it trusts the certificates of others alone, and gives out
-	// none, not to an administrator either. If no CertFile is given it shows the certificate in CertDir/apiserver.crt, with its key in
-	// apiserver.key, which signs itself and is written if there is neither. "" makes an authority under DataDir/pki. (--cert-dir)
-	CertDir string
-	// SANs are further names and addresses for a self-made certificate.
-	SANs []string
-	// ByName are certificates for clients that ask for one of their names. (--tls-sni-cert-key)
-	ByName []NamedCertificate
-	// MinVersion is the least version of TLS, as crypto/tls numbers them, default TLS 1.2. (--tls-min-version)
-	MinVersion uint16
-	// CipherSuites are the suites of TLS 1.2 and before, and Curves the mechanisms of key exchange, as crypto/tls numbers
-	// them; none: what Go has by default. (--tls-cipher-suites, --tls-curve-preferences)
-	CipherSuites []uint16
-	Curves       []tls.CurveID
-}
-
-// NamedCertificate is a certificate with its key, as PEM files, which are read again when they change. Names are those that clients
-// may ask for: domain names, which may begin with "*.", and addresses that they connect to without asking. None: the names in the certificate.
-type NamedCertificate struct {
-	CertFile, KeyFile string
-	Names             []string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

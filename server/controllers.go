@@ -35,7 +35,7 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 	for _, c := range controllerSet {
 		switch {
 		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
-			c.signs && s.identity.accounts.legacy == nil:
+			c.signs && !s.identity.Accounts.SignsLegacy():
 		case c.yields:
 			yielding = append(yielding, c)
 		default:

@@ -71,7 +71,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, signs: true, needs: []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
-			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.accounts.signLegacy, Log: e.log}
+			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}
 		},
 	},
 	{

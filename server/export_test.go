@@ -9,16 +9,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // SecretToken makes the token that stands in a secret.
 func (s *Server) SecretToken(namespace, account, uid, secret string) (string, error) {
-	return s.identity.accounts.signLegacy(namespace, account, meta.UID(uid), secret)
+	return s.identity.Accounts.SignLegacy(namespace, account, meta.UID(uid), secret)
 }
 
 // TokenObject tells of an object that a token is bound to.
 func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
-	return (&tokenObjects{s.Stores, s.Log()}).Object(resource, namespace, name)
+	return identity.NewObjects(s.Stores, s.Log()).Object(resource, namespace, name)
 }
 
 // ByEndpoints finds services by their endpoints.

@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -129,7 +130,7 @@ func tokenOf(t testing.TB, s *servertest.Server, seconds int) (token string, ans
 // TestExternalSigner has a plugin sign tokens, with keys that come and go.
 func TestExternalSigner(t *testing.T) {
 	plugin := newSignerPlugin(t)
-	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{ServiceAccounts: server.ServiceAccountsConfig{
+	s := servertest.Start(t, server.Config{Authentication: identity.Config{ServiceAccounts: identity.ServiceAccounts{
 		SigningEndpoint: plugin.serve(t), Issuers: []string{"https://issuer.example.com"},
 	}}})
 	if code, body := do(t, s, "POST", "/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"bot"}}`); code != 201 {
@@ -209,7 +210,7 @@ func TestExternalSigner(t *testing.T) {
 func TestExternalSignerRefresh(t *testing.T) {
 	plugin := newSignerPlugin(t)
 	plugin.refresh = 1
-	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{ServiceAccounts: server.ServiceAccountsConfig{
+	s := servertest.Start(t, server.Config{Authentication: identity.Config{ServiceAccounts: identity.ServiceAccounts{
 		SigningEndpoint: plugin.serve(t), Issuers: []string{"https://issuer.example.com"},
 	}}})
 	plugin.rotate(t, "second")
@@ -229,8 +230,8 @@ func TestExternalSignerRefresh(t *testing.T) {
 // TestExternalSignerLeft has a server fail that is connected to its signer: no connection is left, which TestMain would see.
 func TestExternalSignerLeft(t *testing.T) {
 	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
-		Serving:        server.ServingConfig{TLS: server.TLSConfig{CertFile: "none", KeyFile: "none"}},
-		Authentication: server.AuthenticationConfig{ServiceAccounts: server.ServiceAccountsConfig{SigningEndpoint: newSignerPlugin(t).serve(t)}}})
+		Serving:        server.ServingConfig{TLS: identity.TLS{CertFile: "none", KeyFile: "none"}},
+		Authentication: identity.Config{ServiceAccounts: identity.ServiceAccounts{SigningEndpoint: newSignerPlugin(t).serve(t)}}})
 	if err == nil || !strings.Contains(err.Error(), "server: serving certificate: none with none: ") {
 		t.Errorf("got %v", err)
 	}
@@ -239,19 +240,19 @@ func TestExternalSignerLeft(t *testing.T) {
 func TestExternalSignerRefused(t *testing.T) {
 	for want, tt := range map[string]struct {
 		plugin func(*signerPlugin)
-		config server.ServiceAccountsConfig
+		config identity.ServiceAccounts
 	}{
 		"max token life supported by external-jwt-signer (599s) is less than acceptable (min 600s)": {plugin: func(p *signerPlugin) { p.longest = 599 }},
 		"service-account-max-token-expiration cannot be set longer than the token expiration supported by service-account-signing-endpoint: 3h0m0s > 2h0m0s": {
-			config: server.ServiceAccountsConfig{Longest: 3 * time.Hour}},
+			config: identity.ServiceAccounts{Longest: 3 * time.Hour}},
 		"found invalid refresh hint (0s)": {plugin: func(p *signerPlugin) { p.refresh = 0 }},
 		"found no keys":                   {plugin: func(p *signerPlugin) { clear(p.keys) }},
 		"found invalid public key id":     {plugin: func(p *signerPlugin) { p.keys[""] = p.keys["first"] }},
 		"while setting up external-jwt-signer: while initially filling key cache: while performing initial cache fill: while fetching token verification keys: " +
 			"while getting externally supported jwt signing keys: rpc error": {plugin: func(p *signerPlugin) { p.down = true }},
-		"(They are mutually exclusive)":                         {config: server.ServiceAccountsConfig{KeyFiles: []string{"x"}}},
-		`invalid value "@a@" passed for`:                        {config: server.ServiceAccountsConfig{SigningEndpoint: "@a@"}},
-		"can't set `--service-account-signing-key-file` and/or": {config: server.ServiceAccountsConfig{SigningKeyFile: "x"}},
+		"(They are mutually exclusive)":                         {config: identity.ServiceAccounts{KeyFiles: []string{"x"}}},
+		`invalid value "@a@" passed for`:                        {config: identity.ServiceAccounts{SigningEndpoint: "@a@"}},
+		"can't set `--service-account-signing-key-file` and/or": {config: identity.ServiceAccounts{SigningKeyFile: "x"}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			plugin := newSignerPlugin(t)
@@ -262,7 +263,7 @@ func TestExternalSignerRefused(t *testing.T) {
 				tt.config.SigningEndpoint = plugin.serve(t)
 			}
 			_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
-				Authentication: server.AuthenticationConfig{ServiceAccounts: tt.config}})
+				Authentication: identity.Config{ServiceAccounts: tt.config}})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -94,7 +95,7 @@ func TestIssuers(t *testing.T) {
 	const anonymous = "anonymous: {enabled: true, conditions: [{path: /livez}]}\n"
 	write(anonymous + first.config())
 	core, logged := observer.New(zapcore.ErrorLevel)
-	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: server.AuthenticationConfig{File: file}})
+	s := servertest.Start(t, server.Config{Log: zap.New(core), Authentication: identity.Config{File: file}})
 	code := func(path, token string) int {
 		var header []string
 		if token != "" {
@@ -161,7 +162,7 @@ func TestOIDC(t *testing.T) {
 	if err := os.WriteFile(ca, []byte(p.ca), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := servertest.Start(t, server.Config{Authentication: server.AuthenticationConfig{OIDC: server.OIDCConfig{
+	s := servertest.Start(t, server.Config{Authentication: identity.Config{OIDC: identity.OIDC{
 		IssuerURL: p.URL, ClientID: "us", CAFile: ca, GroupsClaim: "groups", GroupsPrefix: "system:", SigningAlgs: []string{"ES256"},
 		RequiredClaims: map[string]string{"hd": "example.com"},
 	}}})

@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -392,7 +393,7 @@ func TestNewReportsEverything(t *testing.T) {
 	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
-		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: server.TLSConfig{CertFile: "cert"}, CORSOrigins: []string{"("}},
+		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
 		Authorization: server.AuthorizationConfig{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
 	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
@@ -410,10 +411,10 @@ func TestNewReportsEverything(t *testing.T) {
 		"etcd without servers": {Storage: server.StorageConfig{Engine: server.StorageEtcd}},
 		"servers without etcd": {Storage: server.StorageConfig{
 			Engine: server.StorageMemory, Etcd: server.EtcdConfig{Servers: []string{"http://127.0.0.1:1"}}}},
-		"no token file": {Storage: inMemory, Serving: anyPort, Authentication: server.AuthenticationConfig{TokenAuthFile: "/nonexistent/tokens"}},
-		"no client CA":  {Storage: inMemory, Serving: anyPort, Authentication: server.AuthenticationConfig{ClientCAFile: "/nonexistent/ca"}},
+		"no token file": {Storage: inMemory, Serving: anyPort, Authentication: identity.Config{TokenAuthFile: "/nonexistent/tokens"}},
+		"no client CA":  {Storage: inMemory, Serving: anyPort, Authentication: identity.Config{ClientCAFile: "/nonexistent/ca"}},
 		"no certificate": {Storage: inMemory, Serving: server.ServingConfig{
-			SecurePort: server.AnyPort, TLS: server.TLSConfig{CertFile: "/nonexistent/c", KeyFile: "/nonexistent/k"}}},
+			SecurePort: server.AnyPort, TLS: identity.TLS{CertFile: "/nonexistent/c", KeyFile: "/nonexistent/k"}}},
 		"no encryption config": {Serving: anyPort, Storage: server.StorageConfig{
 			Engine: server.StorageMemory, EncryptionConfigFile: "/nonexistent/e"}},
 		"a group without a kind": {Storage: inMemory, Serving: anyPort, API: server.APIConfig{Groups: []server.Group{{Name: "x.io"}}}},
@@ -443,7 +444,7 @@ func TestCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := servertest.Start(t, server.Config{DataDir: dir, Authentication: server.AuthenticationConfig{TokenAuthFile: tokens, Anonymous: new(bool)}})
+	s := servertest.Start(t, server.Config{DataDir: dir, Authentication: identity.Config{TokenAuthFile: tokens, Anonymous: new(bool)}})
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "pki", "admin.crt"), filepath.Join(dir, "pki", "admin.key"))
 	if err != nil {
 		t.Fatal(err)

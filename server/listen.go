@@ -48,8 +48,8 @@ func (s *Server) listen() error {
 	if err := s.listeners.Open(); err != nil {
 		return err
 	}
-	if secure := s.Address(); secure != nil && s.identity.admin != nil {
-		if err := s.identity.writeKubeconfig(secure); err != nil {
+	if secure := s.Address(); secure != nil && s.identity.Kubeconfig() != "" {
+		if err := s.identity.WriteKubeconfig(secure); err != nil {
 			return fmt.Errorf("server: write the kubeconfig: %w", err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
@@ -23,7 +22,6 @@ type metrics struct {
 	watches    *watchMetrics
 	store      *backing.Metrics
 	unreadable *backing.Unreadables
-	tokens     func(authn.TokenUse) // counts uses of tokens of service accounts
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
 	conversions  *conversionMetrics
@@ -58,7 +56,6 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	conversions, conversionsErr := newConversionMetrics(reg)
 	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
-	tokens, tokensErr := newTokenMetrics(reg)
 	requests := filters.NewMetrics(reg)
 	labels := []string{"group", "version", "resource"}
 	watches := &watchMetrics{
@@ -69,7 +66,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr, tokensErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -80,7 +77,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 		return o != nil && o.Serves(gvr.GroupVersion(), subresource)
 	}
 	return &metrics{
-		requests: requests, watches: watches, store: store, unreadable: unreadable, tokens: tokens, deprecated: deprecated, conversions: conversions,
+		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, conversions: conversions,
 		availability: availability, flaws: flaws,
 	}, errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -27,7 +28,7 @@ func TestNodeMode(t *testing.T) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authentication: server.AuthenticationConfig{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
+		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
 		Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeNode}},
 	})
 	do := func(token, method, path, body string) (int, string) {

@@ -19,7 +19,7 @@ const keySetType = "application/jwk-set+json"
 // addIssuerPaths serves what others need to verify tokens of service accounts. An issuer that is no URL cannot say where that is:
 // then there is nothing, as in kube-apiserver.
 func (s *Server) addIssuerPaths(c completed) error {
-	sa, keys := c.Authentication.ServiceAccounts, s.identity.accounts.keys
+	sa, keys := c.Authentication.ServiceAccounts, s.identity.Accounts.Keys
 	issuer := sa.Issuers[0]
 	if err := authn.CheckIssuer(issuer); err != nil {
 		s.Log().Info("others cannot discover the issuer of service account tokens", zap.Error(err))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -41,7 +42,7 @@ func newRefusing(tb testing.TB) *inProcess {
 	s, err := servertest.New(tb, server.Config{
 		DataDir: tb.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authentication: server.AuthenticationConfig{TokenAuthFile: tokens},
+		Authentication: identity.Config{TokenAuthFile: tokens},
 	})
 	if err != nil {
 		tb.Fatal(err)

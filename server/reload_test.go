@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -48,7 +49,7 @@ func TestChangeBeforeRun(t *testing.T) {
 	s, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authentication: server.AuthenticationConfig{TokenAuthFile: tokensOf(t, "alice,alice,1")},
+		Authentication: identity.Config{TokenAuthFile: tokensOf(t, "alice,alice,1")},
 		Authorization:  server.AuthorizationConfig{ConfigFile: file},
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -40,7 +41,7 @@ type Server struct {
 	addresses *addresses
 	handler   http.Handler
 	client    *client.Client
-	identity  *identity
+	identity  *identity.Identity
 	listeners *connections.Listeners
 	life      *life
 }
@@ -104,28 +105,30 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	declared := make(chan struct{})
 	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
 	var opening sync.WaitGroup
-	var identity *identity
+	var who *identity.Identity
 	var storeErr, identityErr error
 	opening.Go(func() { storeErr = store.Open(ctx) })
 	opening.Go(func() { encryption.Ask(ctx) })
-	opening.Go(func() { identity, identityErr = newIdentity(ctx, c, reg) })
+	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(reg)) })
 	d, declareErr := declare(c, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
-		if identity != nil {
-			identity.accounts.close()
+		if who != nil {
+			who.Accounts.Close()
 		}
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	identity.accounts.follow(d.life.work, c.Log)
+	who.Accounts.Follow(d.life.work.run, c.Log)
 	tracer, err := newTracer(c.Serving.Debug.TracingFile, d.life.work, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	authenticator, tokens, err := newAuthentication(c.Authentication, identity, &tokenObjects{d.resources.Stores, c.Log}, d.life.work, reg, metrics)
+	authenticator, tokens, err := who.Authenticators(&c.Authentication, identity.Surroundings{
+		Stores: d.resources.Stores, Run: d.life.work.run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
+	})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -137,13 +140,13 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	*d.access = access{
-		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: identity.accounts,
+		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: who.Accounts,
 	}
 	if roles != nil {
 		d.access.roles = roles
 	}
 	gate := newGate(c.Limits, reg)
-	d.aggregator.certificate, d.aggregator.gate = identity.proxy, gate
+	d.aggregator.certificate, d.aggregator.gate = who.Proxy, gate
 	handler := filters.Chain(d.aggregator, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  connections.Acquaint(authenticator),
@@ -161,8 +164,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Settings:       c.Serving.HTTP.Settings,
 	}.Steps()...)
 	d.schemas.Made = d.life.crowd.Burst
-	client, clientErr := newLoopback(handler, identity.loopback, d.codecs, d.resources, metrics.unreadable)
-	listeners, listenersErr := connections.New(c.Serving.connections(identity.tlsConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
+	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
+	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -170,7 +173,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
 		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
-		handler: handler, client: client, identity: identity,
+		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
 	}
@@ -207,7 +210,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: c.Authentication.tokens(d.access), peers: d.addresses.peers,
+		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.addresses.peers,
 	})
 	for i := range all {
 		all[i].Register(d.scheme)

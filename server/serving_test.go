@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -24,11 +25,11 @@ import (
 // names of the configuration before those in certificates.
 func TestCertificatesByName(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
-	named := func(name string, names ...string) server.NamedCertificate {
+	named := func(name string, names ...string) identity.NamedCertificate {
 		cert, key := pkitest.Files(t, ca.Client(name))
-		return server.NamedCertificate{CertFile: cert, KeyFile: key, Names: names}
+		return identity.NamedCertificate{CertFile: cert, KeyFile: key, Names: names}
 	}
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{TLS: server.TLSConfig{ByName: []server.NamedCertificate{
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{TLS: identity.TLS{ByName: []identity.NamedCertificate{
 		named("first.example.com"), named("second.example.com", "*.example.com", "Three.example.com"), named("third.example.com", "three.example.com"),
 		named("fourth.example.com", "127.0.0.1"),
 	}}}})
@@ -50,7 +51,7 @@ func TestCertificatesByName(t *testing.T) {
 
 // TestProtocols holds connections to what the configuration offers.
 func TestProtocols(t *testing.T) {
-	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HTTP1Only: true}, TLS: server.TLSConfig{
+	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HTTP1Only: true}, TLS: identity.TLS{
 		MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}, Curves: []tls.CurveID{tls.CurveP384},
 	}}})
 	dial := func(c *tls.Config) (tls.ConnectionState, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/connections/connectionstest"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // pipes are connections to a server that are pipes.
@@ -40,7 +41,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		}
 		s, err := New(t.Context(), Config{
 			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: AnyPort, HTTPPort: AnyPort},
-			Authentication: AuthenticationConfig{Authenticators: []request.Authenticator{authn.Bearer(tokens)}}, Authorization: AuthorizationConfig{Modes: []string{AuthorizeAlways}},
+			Authentication: identity.Config{Authenticators: []request.Authenticator{authn.Bearer(tokens)}}, Authorization: AuthorizationConfig{Modes: []string{AuthorizeAlways}},
 			Limits: LimitsConfig{RequestTimeout: 30 * time.Second, MinWatch: time.Hour},
 		})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/connections/connectionstest"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -77,7 +78,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := servertest.Start(t, server.Config{
-				Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)},
+				Authentication: identity.Config{Authenticators: aliceOnly(t)},
 				Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
 				Limits:         server.LimitsConfig{MaxWatches: 400, RequestTimeout: 5 * time.Second},
 			})
@@ -141,7 +142,7 @@ func TestEndInSpiteOfStrangers(t *testing.T) {
 	t.Parallel() // it waits
 	s, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Serving: server.ServingConfig{SecurePort: server.AnyPort},
-		Authentication: server.AuthenticationConfig{Authenticators: aliceOnly(t)}, Shutdown: server.ShutdownConfig{Timeout: 20 * time.Second},
+		Authentication: identity.Config{Authenticators: aliceOnly(t)}, Shutdown: server.ShutdownConfig{Timeout: 20 * time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // askFor has a token made for an account and returns it, or the answer.
@@ -370,7 +371,7 @@ func TestTokenKeyFiles(t *testing.T) {
 	}
 	cert, ecFile := pkitest.Files(t, pkitest.SelfSigned(t))
 	rsFile := pkitest.Write(t, filepath.Join(t.TempDir(), "rsa.key"), pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(rs)}))
-	open := func(sa server.ServiceAccountsConfig) *inProcess {
+	open := func(sa identity.ServiceAccounts) *inProcess {
 		sa.NoLookup = true
 		p := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts = sa })
 		p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
@@ -384,8 +385,8 @@ func TestTokenKeyFiles(t *testing.T) {
 		}
 		return text
 	}
-	own, ofRSA, ofEC := open(server.ServiceAccountsConfig{}), open(server.ServiceAccountsConfig{SigningKeyFile: rsFile}), open(server.ServiceAccountsConfig{SigningKeyFile: ecFile})
-	all := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, KeyFiles: []string{cert}})
+	own, ofRSA, ofEC := open(identity.ServiceAccounts{}), open(identity.ServiceAccounts{SigningKeyFile: rsFile}), open(identity.ServiceAccounts{SigningKeyFile: ecFile})
+	all := open(identity.ServiceAccounts{SigningKeyFile: rsFile, KeyFiles: []string{cert}})
 	for name, tt := range map[string]struct {
 		token            string
 		rsa, ec, trusted bool
@@ -401,11 +402,11 @@ func TestTokenKeyFiles(t *testing.T) {
 		t.Errorf("got %s, want both public keys", keys)
 	}
 	// Of several issuers the first signs; tokens of the others are accepted.
-	before := open(server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://before"}})
+	before := open(identity.ServiceAccounts{SigningKeyFile: rsFile, Issuers: []string{"https://before"}})
 	bound, _, _ := before.askFor("bot", `{"audiences":["api"]}`)
 	after := newInProcess(t, func(c *server.Config) {
 		c.Authentication.Audiences = []string{"api"}
-		c.Authentication.ServiceAccounts = server.ServiceAccountsConfig{SigningKeyFile: rsFile, Issuers: []string{"https://after", "https://before"}}
+		c.Authentication.ServiceAccounts = identity.ServiceAccounts{SigningKeyFile: rsFile, Issuers: []string{"https://after", "https://before"}}
 	})
 	after.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
 	if code, body := after.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+bound); code != http.StatusUnauthorized { // another account of the name

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 func kubeconfigCommand() *cobra.Command {
-	var h server.Handout
+	var h identity.Handout
 	var user, account string
 	var groups []string
 	cmd := &cobra.Command{

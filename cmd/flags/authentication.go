@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/coracle-project/coracle/scheme/configfile"
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // authentication is what flags about who is let in say in a way of their own.
@@ -51,7 +51,7 @@ func (o *Options) bindAuthentication(s *section) {
 	s.Var(&o.authentication.claims, "oidc-required-claim", "claim that must be in a token, as name=value; may be repeated")
 }
 
-func (o *Options) bindServiceAccounts(s *section, sa *server.ServiceAccountsConfig) {
+func (o *Options) bindServiceAccounts(s *section, sa *identity.ServiceAccounts) {
 	s.StringArrayVar(&sa.Issuers, "service-account-issuer", o.defaults.issuers,
 		"issuer of service account tokens, as a URL; of several, which are all accepted, the first signs")
 	s.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil, "file of further keys, or certificates, to verify service account tokens with")
@@ -62,7 +62,7 @@ func (o *Options) bindServiceAccounts(s *section, sa *server.ServiceAccountsConf
 	s.BoolVar(&o.authentication.lookup, "service-account-lookup", true, "look whether service account tokens of secrets still stand there")
 }
 
-func bindFrontProxy(s *section, proxy *server.FrontProxyConfig) {
+func bindFrontProxy(s *section, proxy *identity.FrontProxy) {
 	s.StringVar(&proxy.ClientCAFile, "requestheader-client-ca-file", "", "CAs of the certificates of front proxies, which say in headers whom they speak for")
 	s.StringSliceVar(&proxy.AllowedNames, "requestheader-allowed-names", nil, "common names of front proxies; if none is given, every certificate of their CAs will do")
 	s.StringSliceVar(&proxy.Headers.Names, "requestheader-username-headers", nil, "headers in which front proxies give the user's name, such as X-Remote-User")

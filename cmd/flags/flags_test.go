@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // TestDefaults holds the flags' defaults against those of the zero Config: serve without flags is New(Config{}).
@@ -25,7 +26,7 @@ func TestDefaults(t *testing.T) {
 		"secure port":    {c.Serving.SecurePort, 6443},
 		"http port":      {c.Serving.HTTPPort, server.NoPort},
 		"authorization":  {strings.Join(c.Authorization.Modes, ","), server.AuthorizeByRoles},
-		"tokens":         {c.Authentication.ServiceAccounts, server.ServiceAccountsConfig{Issuers: []string{"https://kubernetes.default.svc.cluster.local"}}},
+		"tokens":         {c.Authentication.ServiceAccounts, identity.ServiceAccounts{Issuers: []string{"https://kubernetes.default.svc.cluster.local"}}},
 		"anonymous":      {c.Authentication.Anonymous, (*bool)(nil)},
 		"controllers":    {c.Controllers, []string{"*"}},
 		"event ttl":      {c.API.EventTTL, time.Hour},
@@ -98,13 +99,13 @@ func TestAuthenticationFlags(t *testing.T) {
 		"--authentication-token-webhook-cache-ttl=0", "--oidc-issuer-url=p", "--oidc-client-id=q", "--oidc-ca-file=r",
 		"--oidc-username-claim=s", "--oidc-username-prefix=t", "--oidc-groups-claim=u", "--oidc-groups-prefix=v",
 		"--oidc-signing-algs=w,x", "--oidc-required-claim=y=a,b=c", "--oidc-required-claim=z=").Authentication
-	want := server.AuthenticationConfig{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
-	want.Webhook = server.TokenWebhookConfig{File: "n", Version: "v1", CacheTTL: -1}
+	want := identity.Config{ClientCAFile: "a", TokenAuthFile: "b", BasicAuthFile: "c", Audiences: []string{"l", "m"}}
+	want.Webhook = identity.TokenWebhook{File: "n", Version: "v1", CacheTTL: -1}
 	want.FrontProxy.ClientCAFile, want.FrontProxy.AllowedNames = "d", []string{"e", "f"}
 	headers := &want.FrontProxy.Headers
 	headers.Names, headers.UIDs, headers.Groups, headers.ExtraPrefixes = []string{"g"}, []string{"h", "X-Remote-Uid"}, []string{"i", "j"}, []string{"k"}
 	want.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
-	want.OIDC = server.OIDCConfig{
+	want.OIDC = identity.OIDC{
 		IssuerURL: "p", ClientID: "q", CAFile: "r", UsernameClaim: "s", UsernamePrefix: "t", GroupsClaim: "u", GroupsPrefix: "v",
 		SigningAlgs: []string{"w", "x"}, RequiredClaims: map[string]string{"y": "a,b=c", "z": ""},
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/names"
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // misc is what flags under no heading say in a way of their own.
@@ -167,7 +167,7 @@ func (o *Options) finishAggregation() {
 // abstractSocket is the name of a socket that is no file.
 var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
 
-func checkSigningEndpoint(sa *server.ServiceAccountsConfig) error {
+func checkSigningEndpoint(sa *identity.ServiceAccounts) error {
 	var m mistakes
 	if sa.SigningEndpoint != "" && (sa.SigningKeyFile != "" || len(sa.KeyFiles) > 0) {
 		m.add("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` (They are mutually exclusive)")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // serving is what flags about the secure port say in a way of their own.
@@ -104,7 +105,7 @@ func suite(name string) (uint16, bool) {
 func portAtZero(port *int) { noneAtZero(port, server.NoPort) }
 
 // namedCertificates is a flag that adds a certificate each time it is given.
-type namedCertificates []server.NamedCertificate
+type namedCertificates []identity.NamedCertificate
 
 // String implements pflag.Value.
 func (n *namedCertificates) String() string {
@@ -128,7 +129,7 @@ func (n *namedCertificates) Set(s string) error {
 	if !pair || strings.Contains(key, ",") {
 		return errors.New("expected comma separated certificate and key file paths")
 	}
-	c := server.NamedCertificate{CertFile: strings.TrimSpace(cert), KeyFile: strings.TrimSpace(key)}
+	c := identity.NamedCertificate{CertFile: strings.TrimSpace(cert), KeyFile: strings.TrimSpace(key)}
 	if named {
 		for name := range strings.SplitSeq(names, ",") {
 			c.Names = append(c.Names, strings.TrimSpace(name))

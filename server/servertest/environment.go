@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/schemetest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // Environment is what a suite of tests works with: a server, and what is on it from the beginning. The zero Environment is a server
@@ -165,10 +166,10 @@ func (s *Server) end() error {
 // connect fills in what a client needs.
 func (s *Server) connect() (err error) {
 	if s.Server.Address() == nil {
-		s.URL = "http://" + server.Reachable(s.Server.PlainAddress())
+		s.URL = "http://" + identity.Reachable(s.Server.PlainAddress())
 		return nil
 	}
-	s.URL, s.Kubeconfig = "https://"+server.Reachable(s.Server.Address()), s.Server.Kubeconfig()
+	s.URL, s.Kubeconfig = "https://"+identity.Reachable(s.Server.Address()), s.Server.Kubeconfig()
 	if s.CAPEM, err = s.Server.CA(); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -151,7 +152,7 @@ func TestUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		who    *server.Credentials
+		who    *identity.Credentials
 		groups string
 		code   int
 	}{

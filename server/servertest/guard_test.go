@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
@@ -58,17 +59,17 @@ func TestGuardFindsLeaks(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		leak         string // what stands in the log
-		config       server.AuthenticationConfig
+		config       identity.Config
 		header, body string // of a request
 	}{
-		{"sent-as-a-token", server.AuthenticationConfig{}, "Bearer sent-as-a-token", ""},
-		{"sent-as-a-password", server.AuthenticationConfig{}, "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:sent-as-a-password")), ""},
-		{base64.StdEncoding.EncodeToString([]byte("alice:sent-encoded")), server.AuthenticationConfig{},
+		{"sent-as-a-token", identity.Config{}, "Bearer sent-as-a-token", ""},
+		{"sent-as-a-password", identity.Config{}, "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:sent-as-a-password")), ""},
+		{base64.StdEncoding.EncodeToString([]byte("alice:sent-encoded")), identity.Config{},
 			"Basic " + base64.StdEncoding.EncodeToString([]byte("alice:sent-encoded")), ""},
-		{"token-of-a-file", server.AuthenticationConfig{TokenAuthFile: file("tokens.csv", "first-of-a-file,x,1\ntoken-of-a-file,y,2\n")}, "", ""},
-		{"password-of-a-file", server.AuthenticationConfig{BasicAuthFile: file("passwords.csv", "password-of-a-file,x,1\n")}, "", ""},
-		{"stored-in-a-secret", server.AuthenticationConfig{}, "", `{"metadata":{"name":"a"},"stringData":{"key":"stored-in-a-secret"}}`},
-		{base64.StdEncoding.EncodeToString([]byte("encoded-in-a-secret")), server.AuthenticationConfig{}, "",
+		{"token-of-a-file", identity.Config{TokenAuthFile: file("tokens.csv", "first-of-a-file,x,1\ntoken-of-a-file,y,2\n")}, "", ""},
+		{"password-of-a-file", identity.Config{BasicAuthFile: file("passwords.csv", "password-of-a-file,x,1\n")}, "", ""},
+		{"stored-in-a-secret", identity.Config{}, "", `{"metadata":{"name":"a"},"stringData":{"key":"stored-in-a-secret"}}`},
+		{base64.StdEncoding.EncodeToString([]byte("encoded-in-a-secret")), identity.Config{}, "",
 			`{"metadata":{"name":"b"},"stringData":{"key":"encoded-in-a-secret"}}`},
 	} {
 		cfg, g := guarded(server.Config{

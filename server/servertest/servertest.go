@@ -30,6 +30,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // Token is the bearer token of the user "admin", a member of system:masters, on every server of this package.
@@ -50,7 +51,7 @@ type Server struct {
 	// Client trusts CAPEM and sends Token with each request that has no Authorization header of its own.
 	Client *http.Client
 	// Admin are credentials of the user "admin", a member of system:masters; nil if the server speaks plain HTTP only.
-	Admin *server.Credentials
+	Admin *identity.Credentials
 	// Webhooks are those of the Environment, complete; nil if it has none.
 	Webhooks *Webhooks
 
@@ -93,7 +94,7 @@ func Start(t testing.TB, config ...server.Config) *Server {
 func (s *Server) Stop() error { return s.stop() }
 
 // AddUser returns credentials for a user, who is a member of some groups. What they may do is for roles to say.
-func (s *Server) AddUser(name string, groups ...string) (*server.Credentials, error) {
+func (s *Server) AddUser(name string, groups ...string) (*identity.Credentials, error) {
 	return s.Server.NewUser(name, groups...)
 }
 

@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 	"sigs.k8s.io/yaml"
 
-	apiserver "github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // configOf is what a client of client-go needs to be a user.
-func configOf(c *apiserver.Credentials) *rest.Config {
+func configOf(c *identity.Credentials) *rest.Config {
 	return &rest.Config{
 		Host: c.Host, TLSClientConfig: rest.TLSClientConfig{CAData: c.CAData, CertData: c.CertData, KeyData: c.KeyData},
 		QPS: -1, // no bound

@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"crypto/tls"
@@ -10,13 +10,15 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/names"
+	"github.com/coracle-project/coracle/server/reload"
 )
 
-// namedCertificates are certificates by what clients ask for: domain names in lower case, which may begin with "*.", and addresses.
+// namedCertificates are certificates by what clients ask for: domain names in lower case, which may
+// begin with "*.", and addresses.
 type namedCertificates map[string]*tls.Certificate
 
-// readNamed reads certificates with their names. Where two have a name, the first one is shown for it; those of the configuration
-// count before those of certificates.
+// readNamed reads certificates with their names. Where two have a name, the first one is shown for
+// it; those of the configuration count before those of certificates.
 func readNamed(all []NamedCertificate) (*namedCertificates, error) {
 	given, found := namedCertificates{}, namedCertificates{}
 	for _, c := range slices.Backward(all) {
@@ -39,7 +41,8 @@ func readNamed(all []NamedCertificate) (*namedCertificates, error) {
 	return &found, nil
 }
 
-// namesIn are the domain names that a certificate is for. Its addresses are none: nobody asks for them by name.
+// namesIn are the domain names that a certificate is for. Its addresses are none: nobody asks for
+// them by name.
 func namesIn(c *x509.Certificate) []string {
 	cn := c.Subject.CommonName
 	if net.ParseIP(cn) == nil && (cn == "*" || len(names.IsDNS1123Subdomain(strings.TrimPrefix(cn, "*."))) == 0) {
@@ -48,7 +51,8 @@ func namesIn(c *x509.Certificate) []string {
 	return c.DNSNames
 }
 
-// find returns the certificate for a client that has asked for a name, or not even that; nil if none is for it.
+// find returns the certificate for a client that has asked for a name, or not even that; nil if
+// none is for it.
 func (n namedCertificates) find(hello *tls.ClientHelloInfo) *tls.Certificate {
 	if hello.ServerName == "" {
 		host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String())
@@ -68,17 +72,17 @@ func (n namedCertificates) find(hello *tls.ClientHelloInfo) *tls.Certificate {
 }
 
 // certificate is what a client is shown.
-func (id *identity) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (id *Identity) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if id.byName != nil {
-		if c := id.byName.get().find(hello); c != nil {
+		if c := id.byName.Get().find(hello); c != nil {
 			return c, nil
 		}
 	}
-	return id.serving.get(), nil
+	return id.serving.Get(), nil
 }
 
 // readByName reads the certificates that have names of their own, if there are some.
-func (id *identity) readByName() error {
+func (id *Identity) readByName() error {
 	all := id.tls.ByName
 	if len(all) == 0 {
 		return nil
@@ -88,7 +92,7 @@ func (id *identity) readByName() error {
 		files = append(files, c.CertFile, c.KeyFile)
 	}
 	var err error
-	if id.byName, err = newReloaded(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
+	if id.byName, err = reload.NewValue(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
 		return fmt.Errorf("certificates by name: %w", err)
 	}
 	return nil

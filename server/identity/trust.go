@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -18,14 +20,15 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// The config map from which other servers of the cluster learn whose certificates to trust: kube-controller-manager, the scheduler and
-// extension servers read it when they start.
+// The config map from which other servers of the cluster learn whose certificates to trust:
+// kube-controller-manager, the scheduler and extension servers read it when they start.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
 	trustClients   = "client-ca-file"
 	trustProxies   = "requestheader-client-ca-file"
-	// trustEvery is how often it is held against the files, which may change, and the certificates in it, which may expire.
+	// trustEvery is how often it is held against the files, which may change, and the certificates
+	// in it, which may expire.
 	trustEvery = time.Minute
 	// trustSoon is how long it waits for its namespace, again and again.
 	trustSoon = 100 * time.Millisecond
@@ -40,16 +43,17 @@ type trust struct {
 	lists map[string][]string
 }
 
-// addAuthenticationTrust has the config map kept, on every server: each adds what it knows to what is there.
-func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
-	if s.Store(configMaps) == nil || s.Store(namespaces) == nil || s.identity.serving == nil {
+// Publisher keeps the config map, on every server: each adds what it knows to what is there. It
+// returns nil if the server has no certificate.
+func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Logger) *controller.Loop {
+	if id.serving == nil {
 		return nil
 	}
-	objects := client.For[*corev1.ConfigMap](s.client, corev1.GroupVersion.WithResource(configMaps.Resource))
-	keep := controller.Loop{
+	objects := client.For[*corev1.ConfigMap](through, corev1.GroupVersion.WithResource("configmaps"))
+	return &controller.Loop{
 		Source: controller.WatchOne(objects, controller.Name{Namespace: trustNamespace, Name: trustName}),
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
-			mine, err := s.identity.trust(c)
+			mine, err := id.trust(c)
 			if err != nil {
 				return 0, err
 			}
@@ -62,16 +66,12 @@ func (s *Server) addAuthenticationTrust(c *FrontProxyConfig) error {
 			}
 			return trustEvery, err
 		},
-		Log: s.loopLog("authentication-trust"),
+		Log: log,
 	}
-	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(keep.Run)
-		return nil
-	}})
 }
 
 // trust reads what this server knows.
-func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
+func (id *Identity) trust(c *FrontProxy) (t trust, err error) {
 	if t.clients, err = id.clientCAs(); err != nil {
 		return t, err
 	}
@@ -96,7 +96,8 @@ func (id *identity) trust(c *FrontProxyConfig) (t trust, err error) {
 	return t, nil
 }
 
-// publishTrust adds to the config map what is missing, or makes it. One that has become too large for that begins anew.
+// publishTrust adds to the config map what is missing, or makes it. One that has become too large
+// for that begins anew.
 func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap], mine trust) error {
 	have, err := objects.Get(ctx, trustName, meta.GetOptions{})
 	if meta.IsNotFound(err) {
@@ -123,8 +124,8 @@ func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap
 	return err
 }
 
-// data returns what the config map says when t has been added to it. What cannot be read in it is left out, and certificates that do
-// not hold any more are.
+// data returns what the config map says when t has been added to it. What cannot be read in it is
+// left out, and certificates that do not hold any more are.
 func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 	data := map[string]string{}
 	if clients := mergeCertificates(have[trustClients], t.clients, now); clients != "" {

@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 const minTokenTime = 10 * time.Minute
 
 // connect has an external signer sign, and bounds what it can be asked for.
-func (i *accountIssuer) connect(ctx context.Context, c *ServiceAccountsConfig, reg prometheus.Registerer) error {
+func (i *Accounts) connect(ctx context.Context, c *ServiceAccounts, reg prometheus.Registerer) error {
 	hooks, err := newSignerMetrics(reg)
 	if err != nil {
 		return err
@@ -40,26 +40,26 @@ func (i *accountIssuer) connect(ctx context.Context, c *ServiceAccountsConfig, r
 		i.longest = longest
 	}
 	i.extended = min(i.extended, longest)
-	i.external, i.keys, i.bound = signer, signer, signer.Signer(c.Issuers[0])
+	i.external, i.Keys, i.bound = signer, signer, signer.Signer(c.Issuers[0])
 	return nil
 }
 
-// follow keeps the keys of an external signer up to date with work, which ends it.
-func (i *accountIssuer) follow(work *background, log *zap.Logger) {
+// Follow keeps the keys of an external signer up to date as long as work runs, whose end is theirs.
+func (i *Accounts) Follow(run Run, log *zap.Logger) {
 	if i.external == nil {
 		return
 	}
 	log = log.Named("external-signer")
-	context.AfterFunc(work.ctx, i.external.Close)
-	work.run(func(ctx context.Context) {
+	run(func(ctx context.Context) {
+		context.AfterFunc(ctx, i.external.Close)
 		i.external.Run(ctx, func(err error) {
 			log.Error("when syncing supported public keys: the ones before count on", zap.Error(err))
 		})
 	})
 }
 
-// close ends what follow has not been called for.
-func (i *accountIssuer) close() {
+// Close ends what Follow has not been called for.
+func (i *Accounts) Close() {
 	if i != nil && i.external != nil {
 		i.external.Close()
 	}

@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"crypto/x509"
@@ -14,7 +14,6 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/configfile"
-	"github.com/coracle-project/coracle/scheme/iprange"
 )
 
 // How long self-made certificates last, and how long before the end they are made anew at a start.
@@ -23,6 +22,9 @@ const (
 	certLife    = 365 * 24 * time.Hour
 	renewBefore = 30 * 24 * time.Hour
 )
+
+// dirMode is that of folders with keys.
+const dirMode = 0o700
 
 // authority is the server's own certificate authority with what it has signed, in a folder:
 //
@@ -41,7 +43,7 @@ type authority struct {
 
 // openAuthority reads the authority called name in dir, or makes one.
 func openAuthority(dir, name string) (*authority, error) {
-	if err := os.MkdirAll(dir, dataMode); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
 	}
 	p := &authority{dir: dir}
@@ -59,7 +61,8 @@ func openAuthority(dir, name string) (*authority, error) {
 	return p, p.write(name, p.ca)
 }
 
-// serving returns the serving certificate for names and addresses, made anew if the one there does not cover them.
+// serving returns the serving certificate for names and addresses, made anew if the one there does
+// not cover them.
 func (p *authority) serving(names []string, ips []net.IP) (*pki.Pair, error) {
 	covers := func(c *x509.Certificate) bool {
 		for _, n := range names {
@@ -88,7 +91,8 @@ func (p *authority) admin() (*pki.Pair, error) {
 	return p.signed("admin", func(*x509.Certificate) bool { return true }, pki.ForClient("kubernetes-admin", request.GroupMasters))
 }
 
-// frontProxyName is the name of the certificate that servers behind this one are shown, and what it is called in there.
+// frontProxyName is the name of the certificate that servers behind this one are shown, and what it
+// is called in there.
 const frontProxyName = "front-proxy-client"
 
 // frontProxy returns what servers behind this one are shown.
@@ -109,8 +113,8 @@ func (p *authority) client(user string, groups []string, until time.Time) (*pki.
 	return p.ca.Sign(template)
 }
 
-// signed returns the certificate called name if it is good for a while, signed by the authority and fits; else it
-// makes one like template.
+// signed returns the certificate called name if it is good for a while, signed by the authority and
+// fits; else it makes one like template.
 func (p *authority) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*pki.Pair, error) {
 	have, err := p.read(name)
 	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil && fits(have.Cert) {
@@ -149,8 +153,9 @@ func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, er
 	return pair, p.write(name, pair)
 }
 
-// write replaces the two files of a pair. The certificate goes first and comes last, so that wherever this is cut off, a
-// certificate that is there fits its key; a pair without one is made anew.
+// write replaces the two files of a pair. The certificate goes first and comes last, so that
+// wherever this is cut off, a certificate that is there fits its key; a pair without one is made
+// anew.
 func (p *authority) write(name string, pair *pki.Pair) error {
 	crt := filepath.Join(p.dir, name+".crt")
 	if err := os.Remove(crt); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -162,10 +167,11 @@ func (p *authority) write(name string, pair *pki.Pair) error {
 	return writeFile(crt, pair.CertPEM)
 }
 
-// openSelfSigned returns the files of the serving certificate in the folder for it. If there is neither they are written: a certificate
-// behind which stands an authority that has signed nothing else, and is forgotten.
-func openSelfSigned(c completed) (certFile, keyFile string, err error) {
-	p := &authority{dir: c.Serving.TLS.CertDir}
+// openSelfSigned returns the files of the serving certificate in the folder for it. If there is
+// neither they are written: a certificate behind which stands an authority that has signed nothing
+// else, and is forgotten.
+func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
+	p := &authority{dir: n.TLS.CertDir}
 	certFile, keyFile = filepath.Join(p.dir, "apiserver.crt"), filepath.Join(p.dir, "apiserver.key")
 	certErr, keyErr := readable(certFile), readable(keyFile)
 	switch {
@@ -180,16 +186,11 @@ func openSelfSigned(c completed) (certFile, keyFile string, err error) {
 	case !errors.Is(keyErr, fs.ErrNotExist):
 		return "", "", keyErr
 	}
-	if err := os.MkdirAll(p.dir, dataMode); err != nil {
+	if err := os.MkdirAll(p.dir, dirMode); err != nil {
 		return "", "", err
 	}
-	names, ips := namesOf(c.Serving)
-	if ip, err := c.Serving.advertised(); err == nil {
-		ips = append(ips, ip.AsSlice())
-	}
-	if ranges, err := c.API.Services.ranges(); err == nil {
-		ips = append(ips, iprange.New(ranges[0]).First().AsSlice())
-	}
+	names, ips := n.names()
+	ips = append(ips, n.Addresses...)
 	until := time.Now().Add(certLife)
 	if p.ca, err = pki.NewAuthority(fmt.Sprintf("%s-ca@%d", names[0], time.Now().Unix()), until); err != nil {
 		return "", "", err
@@ -211,7 +212,8 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// writeFile replaces a file as a whole: readers see the old or the new content, also after a crash. It is for its owner alone.
+// writeFile replaces a file as a whole: readers see the old or the new content, also after a crash.
+// It is for its owner alone.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {

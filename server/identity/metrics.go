@@ -1,22 +1,24 @@
-package server
+package identity
 
 import (
 	"errors"
-	"sync"
 	"time"
 
-	"github.com/coracle-project/coracle/server/reload"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/filters/authn"
 )
 
-// certificateLeft are the times between which the ends of client certificates are told apart, in seconds.
+// certificateLeft are the times between which the ends of client certificates are told apart, in
+// seconds.
 var certificateLeft = []float64{
 	0, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600, day, 2 * day, 4 * day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day,
 }
 
 const day = 24 * 3600 // seconds
 
-// newCertificateMetrics returns what notes how long client certificates are still good that are shown.
+// newCertificateMetrics returns what notes how long client certificates are still good that are
+// shown.
 func newCertificateMetrics(reg prometheus.Registerer) (func(left time.Duration), error) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds", Buckets: certificateLeft,
 		Help: "How long the client certificates are still good that requests come with, in seconds."})
@@ -77,70 +79,24 @@ func (m *cacheMetrics) Fetched(ok bool) {
 	}
 }
 
-// issuerMetrics are what becomes of tokens of issuers, and of their keys, under Kubernetes' names. They are one Collector.
-type issuerMetrics struct {
-	judged  *prometheus.HistogramVec
-	fetched *prometheus.GaugeVec
-	info    *prometheus.Desc
-
-	mu   sync.Mutex
-	keys map[string]string // by hash of the issuer: the hash of its keys
+// tokenUses are the uses of tokens of service accounts that are counted, by the names that
+// kube-apiserver has for them.
+var tokenUses = map[authn.TokenUse][2]string{
+	authn.UsedLegacy:      {"legacy_tokens_total", "Tokens of service accounts used that name no audience."},
+	authn.UsedStale:       {"stale_tokens_total", "Tokens of service accounts used that should have been replaced."},
+	authn.UsedExtended:    {"valid_tokens_total", "Tokens of service accounts used that are good for longer than was asked for."},
+	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Tokens used of secrets that were made for a service account."},
+	authn.UsedManual:      {"legacy_manual_token_uses_total", "Tokens used of secrets that somebody made for a service account."},
+	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Tokens used of secrets that are marked invalid."},
 }
 
-func newIssuerMetrics() *issuerMetrics {
-	const prefix = "apiserver_authentication_jwt_authenticator_"
-	server := prometheus.Labels{"apiserver_id_hash": reload.ServerHash()}
-	return &issuerMetrics{
-		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
-			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-			Help:    "Time to judge a token that nobody remembers, in seconds, by issuer."}, []string{"result", "jwt_issuer_hash"}),
-		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds", ConstLabels: server,
-			Help: "When an issuer was asked for its keys last, by how that went."}, []string{"result", "jwt_issuer_hash"}),
-		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info", "The keys that an issuer has answered last, by their hash.",
-			[]string{"jwt_issuer_hash", "hash"}, server),
-		keys: map[string]string{},
+// newTokenMetrics returns what counts them.
+func newTokenMetrics(reg prometheus.Registerer) (func(authn.TokenUse), error) {
+	counters := map[authn.TokenUse]prometheus.Counter{}
+	var errs []error
+	for use, m := range tokenUses {
+		counters[use] = prometheus.NewCounter(prometheus.CounterOpts{Name: "serviceaccount_" + m[0], Help: m[1]})
+		errs = append(errs, reg.Register(counters[use]))
 	}
-}
-
-// tokenJudged is for jwt.Options.
-func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
-	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
-}
-
-// keysFetched is for jwt.Options.
-func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
-	hash := reload.HashLabel(issuer)
-	m.fetched.WithLabelValues(reload.Result(err), hash).SetToCurrentTime()
-	if err == nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.keys[hash] = reload.HashLabel(keys)
-	}
-}
-
-// forget deletes what is told of the keys of an issuer.
-func (m *issuerMetrics) forget(issuer string) {
-	hash := reload.HashLabel(issuer)
-	m.fetched.DeletePartialMatch(prometheus.Labels{"jwt_issuer_hash": hash})
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.keys, hash)
-}
-
-// Describe implements prometheus.Collector.
-func (m *issuerMetrics) Describe(to chan<- *prometheus.Desc) {
-	m.judged.Describe(to)
-	m.fetched.Describe(to)
-	to <- m.info
-}
-
-// Collect implements prometheus.Collector.
-func (m *issuerMetrics) Collect(to chan<- prometheus.Metric) {
-	m.judged.Collect(to)
-	m.fetched.Collect(to)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for issuer, keys := range m.keys {
-		to <- prometheus.MustNewConstMetric(m.info, prometheus.GaugeValue, 1, issuer, keys)
-	}
+	return func(use authn.TokenUse) { counters[use].Inc() }, errors.Join(errs...)
 }

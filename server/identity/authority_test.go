@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"crypto/tls"
@@ -115,7 +115,7 @@ func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, admin := open(t, dir, "localhost")
 	path := filepath.Join(dir, "admin.kubeconfig")
-	id := &identity{kubeconfig: path, own: p, admin: admin}
+	id := &Identity{kubeconfig: path, own: p, admin: admin}
 	pair, err := tls.X509KeyPair(serving.CertPEM, serving.KeyPEM)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestKubeconfig(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 
-	if err := id.writeKubeconfig(s.Listener.Addr()); err != nil {
+	if err := id.WriteKubeconfig(s.Listener.Addr()); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -168,45 +168,6 @@ func TestKubeconfig(t *testing.T) {
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "admin") {
 		t.Errorf("got %q, %v, want the administrator's name", body, err)
-	}
-}
-
-func TestReloaded(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "f")
-	write := func(text string, at time.Time) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(file, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now := time.Now()
-	write("a", now)
-	r, err := newReloaded([]string{file}, func() (*string, error) {
-		b, err := os.ReadFile(file)
-		if err == nil && string(b) == "bad" {
-			err = io.ErrUnexpectedEOF
-		}
-		text := string(b)
-		return &text, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, tt := range []struct {
-		text string
-		want string
-	}{{"a", "a"}, {"b", "b"}, {"bad", "b"}, {"c", "c"}} {
-		write(tt.text, now.Add(time.Duration(i+1)*time.Second))
-		if got := *r.get(); i > 0 && got == tt.want && tt.text == tt.want {
-			t.Errorf("step %d: read again within a second", i)
-		}
-		r.checked.Store(0)
-		if got := *r.get(); got != tt.want {
-			t.Errorf("step %d, file says %s: got %s, want %s", i, tt.text, got, tt.want)
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"context"
@@ -23,35 +23,34 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// accountIssuer signs tokens of service accounts, and has the keys that verify them.
-type accountIssuer struct {
+// Accounts signs tokens of service accounts, and has the keys that verify them.
+type Accounts struct {
+	Keys          authn.KeySource // verify tokens
 	bound, legacy *authn.TokenSigner
-	keys          authn.KeySource
 	external      *authn.ExternalSigner // nil: it signs by itself
-	// longest bounds how long a token may be asked to be good, 0 does not; extended is how long those are good that kubelet asks for, 0:
-	// no longer than it asks.
+	// longest bounds how long a token may be asked to be good, 0 does not; extended is how long
+	// those are good that kubelet asks for, 0: no longer than it asks.
 	longest, extended time.Duration
 }
 
 // extendedToken is how long tokens of pods are good, for programs that read theirs but once.
 const extendedToken = 365 * 24 * time.Hour
 
-// newAccountIssuer reads the keys, or makes one, or connects to who has them. Close ends it, or follow.
-func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registerer) (*accountIssuer, error) {
-	sa := c.Authentication.ServiceAccounts
-	i := &accountIssuer{longest: sa.Longest}
+// newAccounts reads the keys, or makes one under dataDir, or connects to who has them.
+func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string, reg prometheus.Registerer) (*Accounts, error) {
+	i := &Accounts{longest: sa.Longest}
 	if !sa.NoExtension {
 		i.extended = extendedToken
 	}
 	if sa.SigningEndpoint != "" {
-		return i, i.connect(ctx, &sa, reg)
+		return i, i.connect(ctx, sa, reg)
 	}
 	var key crypto.Signer
 	var err error
 	if sa.SigningKeyFile != "" {
 		key, err = readSigningKey(sa.SigningKeyFile)
 	} else {
-		key, err = ownSigningKey(c.path("pki"))
+		key, err = ownSigningKey(filepath.Join(dataDir, "pki"))
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func newAccountIssuer(ctx context.Context, c completed, reg prometheus.Registere
 		}
 		keys = append(keys, in...)
 	}
-	if i.keys, err = authn.NewTokenKeys(append(keys, key.Public())...); err != nil {
+	if i.Keys, err = authn.NewTokenKeys(append(keys, key.Public())...); err != nil {
 		return nil, err
 	}
 	if i.bound, err = authn.NewTokenSigner(key, sa.Issuers[0]); err != nil {
@@ -90,14 +89,15 @@ func readSigningKey(file string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// ownSigningKey returns the key sa.key in a folder, and makes it if it is not there: tokens outlive the server.
+// ownSigningKey returns the key sa.key in a folder, and makes it if it is not there: tokens outlive
+// the server.
 func ownSigningKey(dir string) (crypto.Signer, error) {
 	file := filepath.Join(dir, "sa.key")
 	key, err := readSigningKey(file)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	if err := os.MkdirAll(dir, dataMode); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
 	}
 	made, err := pki.NewKey()
@@ -111,8 +111,8 @@ func ownSigningKey(dir string) (crypto.Signer, error) {
 	return made, writeFile(file, text)
 }
 
-// sign makes a bound token.
-func (i *accountIssuer) sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
+// Sign makes a bound token.
+func (i *Accounts) Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
 	ref := func(o *core.ObjectName) *authn.Ref {
 		if o == nil {
 			return nil
@@ -125,27 +125,24 @@ func (i *accountIssuer) sign(ctx context.Context, t *core.AccountToken) (token, 
 	})
 }
 
-// signLegacy makes a token that stands in a secret, which an external signer does not.
-func (i *accountIssuer) signLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
+// SignLegacy makes a token that stands in a secret, which an external signer does not.
+func (i *Accounts) SignLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
 	return i.legacy.SignLegacy(context.Background(), namespace, authn.Ref{Name: account, UID: uid}, secret)
 }
 
-// tokens is how tokens of service accounts are made, once there is a key.
-func (c *AuthenticationConfig) tokens(a *access) core.TokenConfig {
-	return core.TokenConfig{
-		Sign: func(ctx context.Context, t *core.AccountToken) (string, string, error) {
-			return a.issuer.sign(ctx, t)
-		},
-		Audiences: c.Audiences,
-		Bounds:    func() (longest, extended time.Duration) { return a.issuer.longest, a.issuer.extended },
-	}
-}
+// SignsLegacy reports whether SignLegacy can be called: an external signer does not sign such
+// tokens.
+func (i *Accounts) SignsLegacy() bool { return i.legacy != nil }
+
+// Bounds returns how long a token may be asked to be good, 0 for any time, and how long those are
+// good that kubelet asks for, 0 for no longer than it asks.
+func (i *Accounts) Bounds() (longest, extended time.Duration) { return i.longest, i.extended }
 
 // abstractSocket is the name of a socket that is no file.
 var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
 
 // validate returns what is wrong with a configuration that has its defaults.
-func (c *ServiceAccountsConfig) validate() error {
+func (c *ServiceAccounts) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for i, issuer := range c.Issuers {

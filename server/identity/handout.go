@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"cmp"
@@ -19,19 +19,21 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Handout makes kubeconfigs for others than the administrator, from what a server keeps in its data directory. Whoever may read that
-// may be anybody.
+// Handout makes kubeconfigs for others than the administrator, from what a server keeps in its data
+// directory. Whoever may read that may be anybody.
 type Handout struct {
-	// DataDir is that of the server, which has written the administrator's kubeconfig there: where it is, is taken from that.
+	// DataDir is that of the server, which has written the administrator's kubeconfig there: where
+	// it is, is taken from that.
 	DataDir string
-	// URL is where clients find the server, if that is not what the administrator's kubeconfig says.
+	// URL is where clients find the server, if that is not what the administrator's kubeconfig
+	// says.
 	URL string
 	// Lasts is how long the credentials are to be good, which nobody can take back before.
 	Lasts time.Duration
 }
 
-// User returns a kubeconfig with a certificate of a user, who is a member of some groups, signed by the server's own authority. It
-// asks nobody.
+// User returns a kubeconfig with a certificate of a user, who is a member of some groups, signed by
+// the server's own authority. It asks nobody.
 func (h Handout) User(name string, groups []string) ([]byte, error) {
 	if h.Lasts <= 0 {
 		return nil, fmt.Errorf("credentials cannot last for %v", h.Lasts)
@@ -52,8 +54,8 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 	return credentials.Kubeconfig(), nil
 }
 
-// ServiceAccount returns a kubeconfig with a token of a service account, which must exist. It asks the server, which may be anywhere, as
-// the administrator.
+// ServiceAccount returns a kubeconfig with a token of a service account, which must exist. It asks
+// the server, which may be anywhere, as the administrator.
 func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]byte, error) {
 	url, trusted, err := h.cluster()
 	if err != nil {
@@ -65,7 +67,7 @@ func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]
 	}
 	defer closeClient()
 	seconds := int64(h.Lasts / time.Second)
-	accounts := client.For[*authenticationv1.TokenRequest](c, corev1.GroupVersion.WithResource(serviceAccounts.Resource)).In(namespace)
+	accounts := client.For[*authenticationv1.TokenRequest](c, corev1.GroupVersion.WithResource("serviceaccounts")).In(namespace)
 	r, err := accounts.Sub("token").Create(ctx, &authenticationv1.TokenRequest{
 		TypeMeta:   meta.TypeMeta{APIVersion: authenticationv1.GroupVersion.String(), Kind: "TokenRequest"},
 		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name}, Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},

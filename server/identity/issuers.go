@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read again when it changes, or the one
-// that the flags name.
+// issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read
+// again when it changes, or the one that the flags name.
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
@@ -46,14 +46,17 @@ func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
 const (
 	// goodTime is how long a token is believed that was good.
 	goodTime = 10 * time.Second
-	// findTime is how long the issuers of a new configuration may take to be found. It is not in force before.
+	// findTime is how long the issuers of a new configuration may take to be found. It is not in
+	// force before.
 	findTime = time.Minute
-	// retireTime is how long the issuers of the one before are kept for requests that are being judged.
+	// retireTime is how long the issuers of the one before are kept for requests that are being
+	// judged.
 	retireTime = time.Minute
 )
 
-// openIssuers reads the configuration of c; nil if it has none. It ends with work.
-func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+// openIssuers reads the configuration of c; nil if it has none. It runs until the end of what run
+// runs.
+func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
 	if c.File == "" && c.OIDC.IssuerURL == "" {
 		return nil, nil
 	}
@@ -66,7 +69,7 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
 	if c.File != "" {
-		return s, s.openFile(c.File, work, reg)
+		return s, s.openFile(c.File, run, reg)
 	}
 	config, err := c.OIDC.config()
 	if err != nil {
@@ -78,7 +81,7 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 		return nil, fmt.Errorf("invalid authentication configuration: %w", err)
 	}
 	s.now.Store(s.cache(all))
-	work.run(func(ctx context.Context) {
+	run(func(ctx context.Context) {
 		<-ctx.Done()
 		all.Close()
 	})
@@ -86,7 +89,7 @@ func openIssuers(c *AuthenticationConfig, work *background, reg prometheus.Regis
 }
 
 // openFile reads the file, and follows it.
-func (s *issuers) openFile(file string, work *background, reg prometheus.Registerer) error {
+func (s *issuers) openFile(file string, run Run, reg prometheus.Registerer) error {
 	s.metrics = reload.NewMetrics("authentication")
 	err := reg.Register(s.metrics)
 	if err != nil {
@@ -106,8 +109,8 @@ func (s *issuers) openFile(file string, work *background, reg prometheus.Registe
 	}
 	s.now.Store(s.cache(all))
 	s.metrics.InForce(s.file.Data)
-	work.run(func(ctx context.Context) {
-		s.follow(ctx, work)
+	run(func(ctx context.Context) {
+		s.follow(ctx, run)
 		s.now.Load().Close()
 	})
 	return nil
@@ -118,10 +121,11 @@ func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
-// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what is there in force.
-func (s *issuers) follow(ctx context.Context, work *background) {
+// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what
+// is there in force.
+func (s *issuers) follow(ctx context.Context, run Run) {
 	s.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
-		return s.replace(ctx, work, data)
+		return s.replace(ctx, run, data)
 	}, func(data []byte, err error) {
 		s.metrics.Reloaded(data, err)
 		if err != nil {
@@ -133,7 +137,7 @@ func (s *issuers) follow(ctx context.Context, work *background) {
 }
 
 // replace puts another configuration in force. lasting says that trying again would not help.
-func (s *issuers) replace(ctx context.Context, work *background, data []byte) (lasting bool, err error) {
+func (s *issuers) replace(ctx context.Context, run Run, data []byte) (lasting bool, err error) {
 	config, err := jwt.Read(data)
 	if err != nil {
 		return true, err
@@ -156,7 +160,7 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 		return false, err
 	}
 	before := s.now.Swap(s.cache(next))
-	work.run(func(ctx context.Context) {
+	run(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(retireTime):
@@ -172,7 +176,7 @@ func (s *issuers) replace(ctx context.Context, work *background, data []byte) (l
 }
 
 // config is what the flags say as a file would.
-func (c *OIDCConfig) config() (*jwt.Config, error) {
+func (c *OIDC) config() (*jwt.Config, error) {
 	prefix := c.UsernamePrefix
 	switch {
 	case prefix == "-":

@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"context"
@@ -14,14 +14,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// tokenObjects finds the objects that tokens are bound to in the caches of their resources.
-type tokenObjects struct {
+// Stores are the stores of resources. Store returns nil if there is none.
+type Stores interface {
+	Store(meta.GroupResource) *registry.Store
+}
+
+var (
+	serviceAccounts = meta.GroupResource{Resource: "serviceaccounts"}
+	secrets         = meta.GroupResource{Resource: "secrets"}
+	pods            = meta.GroupResource{Resource: "pods"}
+	nodes           = meta.GroupResource{Resource: "nodes"}
+)
+
+// Objects finds the objects that tokens are bound to in the caches of their resources.
+type Objects struct {
 	stores Stores
 	log    *zap.Logger
 }
 
+// NewObjects returns the objects in stores.
+func NewObjects(stores Stores, log *zap.Logger) *Objects { return &Objects{stores, log} }
+
 // Object implements authn.Objects.
-func (o *tokenObjects) Object(resource, namespace, name string) authn.Object {
+func (o *Objects) Object(resource, namespace, name string) authn.Object {
 	gr := meta.GroupResource{Resource: resource}
 	switch gr {
 	case serviceAccounts:
@@ -48,14 +63,14 @@ func (o *tokenObjects) Object(resource, namespace, name string) authn.Object {
 }
 
 // Used implements authn.Objects.
-func (o *tokenObjects) Used(ctx context.Context, namespace, secret, day string) {
+func (o *Objects) Used(ctx context.Context, namespace, secret, day string) {
 	if err := o.label(ctx, namespace, secret, authn.LastUsedLabel, day); err != nil {
 		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace), zap.String("secret", secret), zap.Error(err))
 	}
 }
 
 // label puts a label on a secret.
-func (o *tokenObjects) label(ctx context.Context, namespace, secret, label, value string) error {
+func (o *Objects) label(ctx context.Context, namespace, secret, label, value string) error {
 	store := o.stores.Store(secrets)
 	if store == nil {
 		return fmt.Errorf("the server has no %s", secrets)
@@ -82,7 +97,7 @@ func (o *tokenObjects) label(ctx context.Context, namespace, secret, label, valu
 }
 
 // secret reads a secret.
-func (o *tokenObjects) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+func (o *Objects) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	view, err := registry.ViewOf[*corev1.Secret](o.stores.Store(secrets))
 	if err != nil {
 		return nil, err

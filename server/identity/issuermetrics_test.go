@@ -1,11 +1,13 @@
-package server
+package identity
 
 import (
+	"io"
 	"slices"
 	"testing"
 
-	"github.com/coracle-project/coracle/server/reload"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/server/reload"
 )
 
 // TestIssuerMetrics: what is told of an issuer's keys goes with it, and only that.
@@ -35,7 +37,7 @@ func TestIssuerMetrics(t *testing.T) {
 	}
 	for _, issuer := range []string{"https://a", "https://b"} {
 		m.keysFetched(issuer, []byte("keys"), nil)
-		m.keysFetched(issuer, nil, errNoRoles)
+		m.keysFetched(issuer, nil, io.ErrUnexpectedEOF)
 	}
 	a, b := reload.HashLabel("https://a"), reload.HashLabel("https://b")
 	want := []string{a, a, a, b, b, b} // a success, a failure, and the keys

@@ -1,6 +1,6 @@
 //go:build unix
 
-package server
+package identity
 
 import (
 	"crypto/x509"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A renewal that is cut off between key and certificate, here by a disk that takes only the shorter of them, leaves nothing
-// that a later start cannot mend.
+// A renewal that is cut off between key and certificate, here by a disk that takes only the shorter
+// of them, leaves nothing that a later start cannot mend.
 func TestPKICutOff(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, _ := open(t, dir, "localhost")

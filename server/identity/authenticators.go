@@ -1,0 +1,170 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/field"
+)
+
+// Run runs work in the background until the server stops.
+type Run func(work func(ctx context.Context))
+
+// Surroundings are what Authenticators need beside an Identity.
+type Surroundings struct {
+	Stores  Stores
+	Run     Run
+	Metrics prometheus.Registerer
+	Flawed  func(callout.Flaw) // is told of flaws of the webhook's certificate
+	Log     *zap.Logger
+}
+
+// Authenticators makes what finds out who sends a request, and what judges a token. Requests are
+// shown to these in turn, until one knows the user:
+//
+//  1. front proxies, which speak for others
+//  2. passwords
+//  3. client certificates
+//  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
+//     that the webhook knows
+//  5. what the configuration adds
+//  6. front proxies once more: who shows a certificate that is not one of theirs is refused
+//
+// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all
+// is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
+func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
+	var all, last []request.Authenticator
+	if id.proxies != nil {
+		proxies := authn.NewFrontProxy(id.proxies.Get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
+		all, last = append(all, proxies), append(last, proxies.Others())
+	}
+	if c.BasicAuthFile != "" {
+		passwords, err := authn.ReadPasswordFile(c.BasicAuthFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("server: %w", err)
+		}
+		around.Log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
+			zap.String("file", c.BasicAuthFile))
+		all = append(all, passwords)
+	}
+	if id.clients != nil {
+		certificates := authn.NewX509(id.clients.Get)
+		var err error
+		if certificates.Shown, err = newCertificateMetrics(around.Metrics); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, certificates)
+	}
+	meter, err := newCacheMetrics(around.Metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := openIssuers(c, around.Run, around.Metrics, meter, around.Log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
+	}
+	tokens, err := id.newTokens(c, &around, known, meter)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
+	who := authn.Union(append(all, last...)...)
+	if who, err = withAnonymous(who, c, known); err != nil {
+		return nil, nil, fmt.Errorf("server: %w", err)
+	}
+	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
+}
+
+// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
+func withAnonymous(who request.Authenticator, c *Config, known *issuers) (request.Authenticator, error) {
+	if known == nil || known.anonymous == nil {
+		if c.Anonymous != nil && !*c.Anonymous {
+			return who, nil
+		}
+		return authn.Anonymous(who), nil
+	}
+	a := known.anonymous
+	switch {
+	case c.Anonymous != nil:
+		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
+	case !a.Enabled:
+		return who, nil
+	}
+	var paths []string
+	for _, condition := range a.Conditions {
+		paths = append(paths, condition.Path)
+	}
+	return authn.Anonymous(who, paths...), nil
+}
+
+// newTokens makes what judges bearer tokens, local first, then remote.
+func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+	used, err := newTokenMetrics(around.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	objects := NewObjects(around.Stores, around.Log)
+	// There is always the server's own token: who shows one that nobody knows is refused, not
+	// anonymous.
+	own := new(authn.Tokens)
+	own.Add(id.Loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
+	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
+	if c.TokenAuthFile != "" {
+		static, err := authn.ReadTokenFile(c.TokenAuthFile)
+		if err != nil {
+			return nil, fmt.Errorf("server: %w", err)
+		}
+		known = append(known, authn.Fixed(static, c.Audiences))
+	}
+	if objects.stores.Store(serviceAccounts) != nil {
+		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
+			Issuers: c.ServiceAccounts.Issuers, Keys: id.Accounts.Keys, Audiences: c.Audiences,
+			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: used,
+		}))
+	}
+	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
+		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
+	}
+	if issuers != nil {
+		known = append(known, authn.Fixed(issuers, c.Audiences))
+	}
+	if c.Webhook.File != "" {
+		hook, err := newTokenWebhook(c, around, meter)
+		if err != nil {
+			return nil, fmt.Errorf("server: token webhook: %w", err)
+		}
+		known = append(known, hook)
+	}
+	return authn.TokenUnion(known...), nil
+}
+
+// hookTries is how often a webhook that does not answer is asked about one token.
+const hookTries = 5
+
+// newTokenWebhook makes what asks the webhook about tokens. Its connections end with the server.
+func newTokenWebhook(c *Config, around *Surroundings, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+	target, err := callout.ReadKubeconfig(c.Webhook.File)
+	if err != nil {
+		return nil, err
+	}
+	target.Flawed = around.Flawed
+	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
+	if err != nil {
+		return nil, err
+	}
+	around.Run(func(ctx context.Context) {
+		<-ctx.Done()
+		client.Close()
+	})
+	hook, err := authn.NewWebhook(client, c.Webhook.Version, c.Audiences)
+	if err != nil || c.Webhook.CacheTTL < 0 {
+		return hook, err
+	}
+	return authn.Cached(hook, c.Webhook.CacheTTL, c.Webhook.CacheTTL, meter), nil
+}

@@ -1,0 +1,79 @@
+package identity
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/server/reload"
+)
+
+// issuerMetrics are what becomes of tokens of issuers, and of their keys, under Kubernetes' names.
+// They are one Collector.
+type issuerMetrics struct {
+	judged  *prometheus.HistogramVec
+	fetched *prometheus.GaugeVec
+	info    *prometheus.Desc
+
+	mu   sync.Mutex
+	keys map[string]string // by hash of the issuer: the hash of its keys
+}
+
+func newIssuerMetrics() *issuerMetrics {
+	const prefix = "apiserver_authentication_jwt_authenticator_"
+	server := prometheus.Labels{"apiserver_id_hash": reload.ServerHash()}
+	return &issuerMetrics{
+		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
+			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Help:    "Time to judge a token that nobody remembers, in seconds, by issuer."}, []string{"result", "jwt_issuer_hash"}),
+		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds", ConstLabels: server,
+			Help: "When an issuer was asked for its keys last, by how that went."}, []string{"result", "jwt_issuer_hash"}),
+		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info", "The keys that an issuer has answered last, by their hash.",
+			[]string{"jwt_issuer_hash", "hash"}, server),
+		keys: map[string]string{},
+	}
+}
+
+// tokenJudged is for jwt.Options.
+func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
+	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
+}
+
+// keysFetched is for jwt.Options.
+func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
+	hash := reload.HashLabel(issuer)
+	m.fetched.WithLabelValues(reload.Result(err), hash).SetToCurrentTime()
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.keys[hash] = reload.HashLabel(keys)
+	}
+}
+
+// forget deletes what is told of the keys of an issuer.
+func (m *issuerMetrics) forget(issuer string) {
+	hash := reload.HashLabel(issuer)
+	m.fetched.DeletePartialMatch(prometheus.Labels{"jwt_issuer_hash": hash})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.keys, hash)
+}
+
+// Describe implements prometheus.Collector.
+func (m *issuerMetrics) Describe(to chan<- *prometheus.Desc) {
+	m.judged.Describe(to)
+	m.fetched.Describe(to)
+	to <- m.info
+}
+
+// Collect implements prometheus.Collector.
+func (m *issuerMetrics) Collect(to chan<- prometheus.Metric) {
+	m.judged.Collect(to)
+	m.fetched.Collect(to)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for issuer, keys := range m.keys {
+		to <- prometheus.MustNewConstMetric(m.info, prometheus.GaugeValue, 1, issuer, keys)
+	}
+}
