@@ -5,9 +5,10 @@
 // interfaces of package router without knowing them, as do an Actor, which serves creates of what is not stored, and a
 // Connecter.
 //
-// Words. The hub is the version of a kind that strategies see. A door is a Store through which a part of the object can be
-// changed, or the object is shown as another kind; each field belongs to one door. A form is an encoding of an object in a
-// version. A reservation is what a write takes outside of its object, and gives back if the write is not stored.
+// Words. The hub is the version of a kind that strategies see. A door is a Store through which a
+// part of the object can be changed, or the object is shown as another kind; each field belongs to
+// one door. A form is an encoding of an object in a version. A reservation is what a write takes
+// outside of its object, and gives back if the write is not stored.
 //
 // Guarantees:
 //   - Every write takes the same steps, in the order that write.go states and create.go has, with the true old object; what is made from a
@@ -23,7 +24,8 @@
 // All methods of Store may be called at once. Not here: media types and HTTP (router), who may do it (filters), the
 // rules of single kinds (core/, apps/, batch/ and the other groups) and what those share (check/, podspec/, scale/, govalue/).
 //
-// Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go, identity.go, own.go, versions.go, update.go,
-// delete.go, door.go; list.go and selector.go; action.go, errors.go; discard.go and handmade.go, for what was stored past the
-// API; then admission/ and core/.
+// Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go,
+// identity.go, own.go, versions.go, update.go, delete.go, door.go; list.go and selector.go;
+// action.go, errors.go; discard.go and handmade.go, for what was stored past the API; then
+// admission/ and core/.
 package registry

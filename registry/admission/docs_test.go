@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExtendingShowsTheCode holds the code in docs/extending.md against the files that it comes from: before each block there is the
-// name of its file.
+// TestExtendingShowsTheCode holds the code in docs/extending.md against the files that it comes
+// from: before each block there is the name of its file.
 func TestExtendingShowsTheCode(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/extending.md")
 	if err != nil {

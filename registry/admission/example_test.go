@@ -37,7 +37,8 @@ func (p *podCount) Reserve(_ context.Context, a *admission.Attributes) (admissio
 	}, nil
 }
 
-// A write passes all mutators, then all validators, then all reservers, whatever their order in the chain.
+// A write passes all mutators, then all validators, then all reservers, whatever their order in the
+// chain.
 func ExampleReserver() {
 	count := &podCount{}
 	count.left.Store(1)

@@ -2,7 +2,7 @@ package controller
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// What of the errors of requests is none to a controller.
+// Errors of requests that mean nothing to a loop.
 
 // IgnoreNotFound drops the error that says that something is gone.
 func IgnoreNotFound(err error) error {

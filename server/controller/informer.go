@@ -127,7 +127,7 @@ func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	return i.allLocked()
 }
 
-// Snapshot is what is there.
+// Snapshot returns what is known of all objects, in a map that belongs to the caller.
 func (i *Informer[V]) Snapshot() map[Name]*V {
 	i.mu.RLock()
 	defer i.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Pauses between tries of an object that fails.
+// Pauses between tries of an object that fails: the first, and the longest.
 const (
 	firstPause = 50 * time.Millisecond
 	MaxPause   = time.Minute
@@ -38,6 +38,7 @@ type task[K comparable] struct {
 	tries int // failures in a row
 }
 
+// NewQueue returns a Queue without names.
 func NewQueue[K comparable]() *Queue[K] {
 	q := &Queue[K]{turn: make(chan struct{}, 1), first: make(chan struct{}, 1)}
 	q.mu.tasks = map[K]*task[K]{}

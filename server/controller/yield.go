@@ -59,7 +59,8 @@ func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
 	}
 }
 
-// Begin starts work and returns what ends it.
+// Begin starts work in a goroutine. The function that it returns ends the context of work, and
+// waits until work has returned.
 func Begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -16,9 +16,9 @@ const (
 	cutOffName = "CORACLE_TEST_CUT_OFF_NAME"
 )
 
-// TestPKICutOff cuts renewals off between key and certificate, by a disk that takes only the shorter
-// of them. That leaves nothing that a later start cannot mend. The limit is of a whole process, and
-// the testing package writes files, too: so a process of its own renews.
+// TestPKICutOff cuts renewals off between key and certificate, by a disk that takes only the
+// shorter of them. That leaves nothing that a later start cannot mend. The limit is of a whole
+// process, and the testing package writes files, too: so a process of its own renews.
 func TestPKICutOff(t *testing.T) {
 	if dir := os.Getenv(cutOffDir); dir != "" {
 		renewLimited(t, dir, os.Getenv(cutOffName))

@@ -1,9 +1,9 @@
 // Package volumes keeps claims, volumes and their classes from being deleted while something uses
 // them.
 //
-// It guarantees that an object has its finalizer before it is deleted, and loses it only after its
-// users have been looked for and none has been found. Objects that cannot be read count as users
-// where absence would be concluded.
+// It guarantees that an object gets its finalizer as soon as it is seen, and loses it only after
+// its users have been looked for and none has been found. A class keeps it while a claim or volume
+// cannot be read.
 //
 // Read: protection.go, claimprotection.go.
 package volumes
