@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// stream is a ownership.Stream of everything that the server's stores keep under the prefix of its
+// stream is an ownership.Stream of everything that the server's stores keep under the prefix of its
 // keys. What cannot be decrypted is left out. It begins when the server is ready: the scan of the
 // store is not to keep anybody waiting.
 func (s *Server) stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
