@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -51,7 +52,8 @@ type Store struct {
 	Others []*Store
 
 	cfg     Config
-	metered *metered // over the engine, which is nil until it is open
+	metered *metered    // over the engine, which is nil until it is open
+	opened  atomic.Bool // Open has returned without an error
 }
 
 // New makes a store that is not open yet.
@@ -86,10 +88,22 @@ func (s *Store) Open(ctx context.Context) error {
 		s.metered.Store, err = s.cfg.Open(ctx)
 	}
 	opening.Wait()
-	return errors.Join(err, errors.Join(errs...))
+	err = errors.Join(err, errors.Join(errs...))
+	s.opened.Store(err == nil)
+	return err
 }
 
-// Unwrap implements storage.Wrapper.
+// Reviewer is the store if others write its files, too; nil if they do not, or until Open has
+// returned.
+func (s *Store) Reviewer() storage.Reviewer {
+	if !s.opened.Load() {
+		return nil
+	}
+	r, _ := storage.As[storage.Reviewer](s)
+	return r
+}
+
+// Unwrap implements storage.Wrapper. It must not be called while the store opens.
 func (s *Store) Unwrap() storage.Store { return s.Store }
 
 // Answers returns an error unless the store answers, and what stands in front of it.
