@@ -240,7 +240,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
-		Reviews:    func() storage.Reviewer { r, _ := storage.As[storage.Reviewer](store); return r },
+		Reviews:    store.Reviewer,
 		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
 	})
 	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
