@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// ParseRequest reads the PKCS #10 request in the spec of a CertificateSigningRequest, which is PEM. It does not check the
-// signature.
+// ParseRequest reads the PKCS #10 request in the spec of a CertificateSigningRequest, which is PEM.
+// It does not check the signature.
 func ParseRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
