@@ -11,11 +11,12 @@
 // outside of its object, and gives back if the write is not stored.
 //
 // Guarantees:
-//   - Every write takes the same steps, in the order that write.go states and create.go has, with the true old object; what is made from a
-//     state that was overtaken is made again.
+//   - Every write takes the same steps, in the order that write.go lists and create.go follows, with
+//     the true old object. A write whose old object was overtaken begins again.
 //   - What strategies decide are pure functions of (request, new, old); the Store does the I/O around them, and a Reserve its
 //     own.
-//   - What is taken for a write, by a Reserve, an admission plugin or an action, is settled exactly once, with the fate of the write.
+//   - What a Reserve, an admission plugin or an action takes for a write is settled exactly once,
+//     with the fate of the write.
 //   - Reads of the version stored move encoded bytes. Objects are kept as they were written; another form is made for who
 //     asks first, and its failure is theirs alone. A write encodes once.
 //   - A resource can be declared anew while it is used: nobody is shown what the other declaration has made.

@@ -15,23 +15,25 @@ import (
 // write is one write under way: the pipeline that every one takes, whoever it comes from. Its
 // steps, in this order, which is that of create.go:
 //
-//	decode     what the client sent, or the current object patched, in the version that it speaks   (make)
+//	decode     what the client sent, or the current object patched, in its version (make)
 //	default    what it leaves out
 //	convert    to the hub
-//	own        record who owns which fields; what a client applies is put into the object, and owned, before all that (own.go)
+//	own        record who owns which fields; what a client applies is put into the object, and
+//	           owned, before all that (own.go)
 //	identify   the object is for the place that it is written to
-//	mutate     admission changes the object; what comes from outside is completed with defaults again; owners that
-//	           repeat are dropped, and entries of managedFields that cannot be read taken back
-//	compare    what is changed is what the client has seen                                           (upToDate)
+//	mutate     admission changes the object; what comes from outside gets defaults again; owners
+//	           that repeat are dropped, unreadable entries of managedFields taken back
+//	compare    what is changed is what the client has seen (upToDate)
 //	guard      the declaration says whether the user may write this object
 //	baptize    the object gets its namespace, and a new one its name and UID
 //	reserve    the declaration takes from outside what completes the object
-//	prepare    the strategy and the store fill in what the server owns; of an update, what this door may not set is taken back
-//	           before, so that whatever follows sees only changes that are allowed, and the change is counted
+//	prepare    an update first loses the changes that this door may not make; then the strategy and
+//	           the store fill in what the server owns, and the change is counted
 //	validate   metadata, declaration, strategy
-//	admit      admission approves, and its reservers take what is counted; of an update that changes nothing, the times of
-//	           managedFields are taken back before
-//	encode     once: these bytes are stored, answered, and come back through the watch; what was applied is pruned now
+//	admit      an update that changes nothing gets the old times of managedFields; then admission
+//	           approves, and its reservers take what is counted
+//	encode     once: these bytes are stored, answered, and come back through the watch; what was
+//	           applied is pruned now
 //	put        these bytes, over the state that the write started from
 //	settle     whoever has taken something is told what became of the try
 //

@@ -18,8 +18,8 @@ const flushEvery = 200 * time.Millisecond
 //   - Both bodies stream. A reader that is slow holds back the writer, because what is between them
 //     is one buffer of 32 KiB, or 4 KiB if the request Lasts.
 //   - When the other server answers without reading the whole body, the client gets that answer.
-//   - A request to switch protocols gets a connection of its own. Once the other server has switched,
-//     the two connections are one: what ends one end ends the other.
+//   - A request to switch protocols gets a connection of its own. Once the other server has
+//     switched, the two connections are joined: the end of one ends the other.
 //
 // Serve starts no goroutine that outlasts it. A Relay serves one request.
 type Relay struct {

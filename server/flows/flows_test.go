@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a server in fake time that does not run, and so keeps nothing by itself.
+// world is a server in fake time. The server is made but not run, so its own loops change nothing.
 type world struct {
 	*testing.T
 	client  *client.Client

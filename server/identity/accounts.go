@@ -134,8 +134,8 @@ func (i *Accounts) SignLegacy(namespace, account string, uid meta.UID, secret st
 // tokens.
 func (i *Accounts) SignsLegacy() bool { return i.legacy != nil }
 
-// Bounds returns how long a token may be asked to be good, 0 for any time, and how long those are
-// good that kubelet asks for, 0 for no longer than it asks.
+// Bounds returns the longest lifetime that a client may request for a token, 0 for no limit, and
+// the lifetime of the tokens that a kubelet requests for pods, 0 for the requested one.
 func (i *Accounts) Bounds() (longest, extended time.Duration) { return i.longest, i.extended }
 
 // abstractSocket is the name of a socket that is no file.

@@ -31,8 +31,8 @@ type Surroundings struct {
 //  1. front proxies, which speak for others
 //  2. passwords
 //  3. client certificates
-//  4. bearer tokens: the server's own, static ones, those of service accounts, bootstrap tokens, those of issuers elsewhere, those
-//     that the webhook knows
+//  4. bearer tokens: the server's own, static ones, tokens of service accounts, bootstrap tokens,
+//     tokens of other issuers, tokens that the webhook knows
 //  5. what the configuration adds
 //  6. front proxies once more: who shows a certificate that is not one of theirs is refused
 //

@@ -51,7 +51,8 @@ func (a *Authority) Client(user string, groups ...string) *pki.Pair {
 	return a.Sign(pki.ForClient(user, groups...))
 }
 
-// SelfSigned returns a certificate that servers show as hosts, and that is trusted by itself.
+// SelfSigned returns a self-signed serving certificate for hosts. A client trusts it by having it
+// among its roots.
 func SelfSigned(t testing.TB, hosts ...string) *pki.Pair {
 	t.Helper()
 	template := pki.ForServer("self", hosts...)

@@ -74,8 +74,8 @@ func (c *Endpoints) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// leftoverGrace is how long Endpoints without a service have been seen so before they are deleted.
-// Those that a client has just written may get their service with its next request.
+// leftoverGrace is the time after which Endpoints without a service are deleted. A client that has
+// just written Endpoints may create their service with its next request.
 const leftoverGrace = 10 * time.Second
 
 // leftovers is the Source of Endpoints whose service has gone while nobody looked: those that have

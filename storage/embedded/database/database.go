@@ -74,7 +74,7 @@ func Open(config backend.BackendConfig, after func()) *Database {
 	return d
 }
 
-// open opens the backend of a file, which is not live.
+// open opens the backend of a file. The file does not become the live one.
 func (d *Database) open(path string) *file {
 	f := &file{path: path}
 	config := d.config
