@@ -61,7 +61,7 @@ type aggregator struct {
 	log     *zap.Logger
 	reach
 
-	seen  *progress
+	seen  *generic.Progress
 	known map[string]*remote                            // by the name of the APIService; owned by the loop
 	table atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
 	docs  *neighbours                                   // as they describe themselves
@@ -80,7 +80,7 @@ type reach struct {
 func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *background, log *zap.Logger) *aggregator {
 	a := &aggregator{
 		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
-		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: newProgress(), known: map[string]*remote{},
+		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
 		discovery: on.Discovery, work: work, log: a.log, changed: make(chan struct{}),
@@ -155,17 +155,17 @@ func (a *aggregator) begin(s *Server) error {
 	}
 	s.Go(a.run)
 	seen := func(ctx context.Context, _ *Server) error {
-		_ = a.seen.wait(ctx, 0) // it fails when the server ends
+		_ = a.seen.Wait(ctx, 0) // it fails when the server ends
 		return nil
 	}
 	return errors.Join(
-		s.AddPostStartHook(Hook{Name: "start-kube-aggregator-informers", Run: readsAll([]meta.GroupResource{apiServices})}),
+		s.AddPostStartHook(Hook{Name: "start-kube-aggregator-informers", Run: hostless(generic.Loads(s, []meta.GroupResource{apiServices}))}),
 		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: seen}),
 		// From then on a request for OpenAPI is answered with what the servers behind this one say:
 		// they are asked when it comes.
 		s.AddPostStartHook(Hook{Name: "apiservice-openapi-controller", Run: seen}),
 		s.AddPostStartHook(Hook{Name: "apiservice-discovery-controller", Run: func(ctx context.Context, _ *Server) error {
-			if a.seen.wait(ctx, 0) == nil {
+			if a.seen.Wait(ctx, 0) == nil {
 				a.docs.wait(ctx)
 			}
 			return nil
@@ -194,7 +194,7 @@ func (a *aggregator) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(followAgain):
+		case <-time.After(generic.Again):
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (a *aggregator) follow(ctx context.Context) error {
 			a.publish()
 		}
 		if present == nil && len(events) > 0 {
-			a.seen.reach(events[len(events)-1].Rev)
+			a.seen.Reach(events[len(events)-1].Rev)
 		}
 	}
 }

@@ -43,7 +43,7 @@ type definitions struct {
 	converters *converters
 
 	unread   unreadDefinitions
-	seen     *progress
+	seen     *generic.Progress
 	declared *declared
 	writing  chan struct{} // as many places as statuses are written at a time
 	known    map[string]*definition
@@ -70,7 +70,7 @@ func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Re
 	return &definitions{
 		Resources: r, on: on, work: work, log: filters.LimitLog(log.Named("extensions")),
 		converters: &converters{resolve: resolve, metrics: m.conversions, flawed: m.flaws.webhooks, known: map[string]*sharedClient{}},
-		seen:       newProgress(), declared: newDeclared(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
+		seen:       generic.NewProgress(), declared: newDeclared(), writing: make(chan struct{}, statusWriters), known: map[string]*definition{},
 	}
 }
 
@@ -89,17 +89,14 @@ func (d *definitions) begin(s *Server) error {
 	}
 	s.Go(d.run)
 	seen := func(ctx context.Context, _ *Server) error {
-		_ = d.seen.wait(ctx, 0) // it fails when the server ends
+		_ = d.seen.Wait(ctx, 0) // it fails when the server ends
 		return nil
 	}
 	return errors.Join(
-		s.AddPostStartHook(Hook{Name: "start-apiextensions-informers", Run: readsAll([]meta.GroupResource{customResourceDefinitions})}),
+		s.AddPostStartHook(Hook{Name: "start-apiextensions-informers", Run: hostless(generic.Loads(s, []meta.GroupResource{customResourceDefinitions}))}),
 		s.AddPostStartHook(Hook{Name: "start-apiextensions-controllers", Run: seen}),
 		s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: seen}))
 }
-
-// followAgain is how long the loop waits after it could not go on.
-const followAgain = 200 * time.Millisecond
 
 // run follows the definitions until ctx ends.
 func (d *definitions) run(ctx context.Context) {
@@ -115,7 +112,7 @@ func (d *definitions) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(followAgain):
+		case <-time.After(generic.Again):
 		}
 	}
 }
@@ -140,7 +137,7 @@ func (d *definitions) follow(ctx context.Context) error {
 			case e.InitialEnd:
 				d.sweep(ctx, present)
 				present = nil
-				d.seen.reach(e.Rev)
+				d.seen.Reach(e.Rev)
 			case e.Type == cache.Bookmark:
 			case e.Type == cache.Deleted:
 				d.forget(ctx, d.nameOf(e.Object))
@@ -153,7 +150,7 @@ func (d *definitions) follow(ctx context.Context) error {
 			}
 		}
 		if present == nil && len(events) > 0 {
-			d.seen.reach(events[len(events)-1].Rev)
+			d.seen.Reach(events[len(events)-1].Rev)
 		}
 	}
 }

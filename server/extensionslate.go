@@ -71,7 +71,7 @@ func (l *lastResort) defined(ctx context.Context, info *request.Info) bool {
 	objects := l.store.Objects()
 	key := objects.Prefix() + info.Resource + "." + info.Group
 	obj, err := objects.Get(ctx, key, cache.Want{Rev: rev, Match: cache.NotOlderThan})
-	return err == nil && l.seen.wait(ctx, obj.Rev) == nil
+	return err == nil && l.seen.Wait(ctx, obj.Rev) == nil
 }
 
 // pacedQuestion asks the store for its current revision, for all who want to know at a time, and not again soon: whoever asks for
@@ -123,40 +123,4 @@ func (q *pacedQuestion) put(ctx context.Context, a *futureAnswer, pause time.Dur
 	q.next, q.last = nil, time.Now()
 	q.mu.Unlock()
 	a.rev, a.err = q.ask(ctx)
-}
-
-// progress is how far a loop has come, and those who wait for that.
-type progress struct {
-	mu      sync.Mutex
-	begun   bool
-	rev     storage.Revision
-	changed chan struct{} // closed when it has come further
-}
-
-func newProgress() *progress { return &progress{changed: make(chan struct{})} }
-
-// reach says that everything up to a revision has been looked at.
-func (p *progress) reach(rev storage.Revision) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.begun, p.rev = true, max(p.rev, rev)
-	close(p.changed)
-	p.changed = make(chan struct{})
-}
-
-// wait returns when everything up to a revision has been looked at, or with the error of ctx.
-func (p *progress) wait(ctx context.Context, rev storage.Revision) error {
-	for {
-		p.mu.Lock()
-		there, changed := p.begun && p.rev >= rev, p.changed
-		p.mu.Unlock()
-		if there {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // Hook is work that begins after the server listens, or has to be done before it stops. The context of a post-start
@@ -39,6 +41,20 @@ func (s *Server) AddPostStartHook(h Hook) error {
 		errs = append(errs, s.life.health.installHook(c))
 	}
 	return errors.Join(errs...)
+}
+
+// addHooks adds the hooks of a part.
+func (s *Server) addHooks(list ...generic.Hook) error {
+	var errs []error
+	for _, h := range list {
+		errs = append(errs, s.AddPostStartHook(Hook{Name: h.Name, Run: hostless(h.Run)}))
+	}
+	return errors.Join(errs...)
+}
+
+// hostless is the work of a hook that does not look at the server.
+func hostless(run func(context.Context) error) func(context.Context, *Server) error {
+	return func(ctx context.Context, _ *Server) error { return run(ctx) }
 }
 
 // AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned away. It must be

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -27,7 +28,7 @@ const manifestManager = "coracle-manifests"
 // servers may do it at the same time.
 type manifests struct {
 	*Server
-	defined                      *progress
+	defined                      *generic.Progress
 	defining, namespaces, others []manifest.Object
 }
 
@@ -36,7 +37,7 @@ const defaultNamespace = "default"
 
 // addManifests has the objects in a folder, and those that are given, applied. What cannot be read is found here, what is refused ends
 // the server. defined is how far definitions are followed.
-func (s *Server) addManifests(c *APIConfig, defined *progress) error {
+func (s *Server) addManifests(c *APIConfig, defined *generic.Progress) error {
 	if c.Manifests == "" && len(c.Objects) == 0 {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (m *manifests) define(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.defined.wait(ctx, 0)
+	return m.defined.Wait(ctx, 0)
 }
 
 // established waits until a definition, which was applied as of a revision, is established. If its names belong to others that is an
@@ -111,7 +112,7 @@ func (m *manifests) define(ctx context.Context) error {
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
-		err = m.defined.wait(ctx, storage.Revision(rev))
+		err = m.defined.Wait(ctx, storage.Revision(rev))
 	}
 	if err != nil {
 		return err

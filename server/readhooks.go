@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
 )
 
 // decidingHook is the hook that has read what requests are authorized by.
@@ -25,47 +22,18 @@ func (s *Server) addReadHooks(byRoles bool) error {
 	}
 	return errors.Join(
 		s.AddPostStartHook(Hook{Name: "storage-readiness", Run: storesAnswer}),
-		s.AddPostStartHook(Hook{Name: decidingHook, Run: readsAll(deciding)}),
-		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: readsAll(admissionReads())}))
+		s.AddPostStartHook(Hook{Name: decidingHook, Run: hostless(generic.Loads(s, deciding))}),
+		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: hostless(generic.Loads(s, admissionReads()))}))
 }
 
 // storesAnswer returns when every store has answered. Then every resource can be read, by its cache
 // or, while that is being loaded, from its store.
 func storesAnswer(ctx context.Context, s *Server) error {
 	for _, b := range s.Backends() {
-		s.untilDone(ctx, "a store does not answer yet", func() error {
+		generic.UntilDone(ctx, s.Log(), "a store does not answer yet", func() error {
 			_, err := b.Revision(ctx)
 			return err
 		})
 	}
 	return nil
-}
-
-// readsAll returns the work of a hook that loads resources, those of them that are served.
-func readsAll(list []meta.GroupResource) func(context.Context, *Server) error {
-	return func(ctx context.Context, s *Server) error {
-		for _, gr := range list {
-			if store := s.Store(gr); store != nil {
-				s.untilDone(ctx, "a resource cannot be loaded yet", func() error { return store.Objects().CatchUp(ctx) })
-			}
-		}
-		return nil
-	}
-}
-
-// untilDone calls f until it succeeds or ctx ends. It logs the first failure.
-func (s *Server) untilDone(ctx context.Context, failed string, f func() error) {
-	for first := true; ; first = false {
-		err := f()
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if first {
-			s.Log().Log(backing.Severity(err), failed, zap.Error(err))
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
-		}
-	}
 }

@@ -81,6 +81,12 @@ func NewResources(needs Needs) *Resources { return &Resources{Stores{needs.Table
 // Table is the list of the resources.
 func (s *Resources) Table() *Table { return s.table }
 
+// Go runs work until the server stops: see Host.
+func (s *Resources) Go(work func(ctx context.Context)) { s.needs.Run(work) }
+
+// Log is the server's log.
+func (s *Resources) Log() *zap.Logger { return s.needs.Log }
+
 // Backends are where the resources live.
 func (s *Resources) Backends() backing.Backends { return s.needs.Backends }
 
