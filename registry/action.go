@@ -96,6 +96,11 @@ type Actions struct {
 	Returned bool
 }
 
+// Describe returns what clients are told of the resource in the version of gvk.
+func (a *Actions) Describe(gvk meta.GroupVersionKind) meta.Description {
+	return meta.Description{Name: a.GroupResource.Resource, Singular: a.Singular, Kind: gvk, Namespaced: a.Namespaced}
+}
+
 // Actor serves creates of what is not stored: of a resource without a store, or of a subresource with Create. All methods
 // may be called at once.
 type Actor struct {
