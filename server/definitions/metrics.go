@@ -1,4 +1,4 @@
-package server
+package definitions
 
 import (
 	"errors"
@@ -10,16 +10,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conversionMetrics count and time what conversion webhooks do, under Kubernetes' names.
-type conversionMetrics struct {
+// metrics count and time what conversion webhooks do, under Kubernetes' names.
+type metrics struct {
 	definitions *prometheus.HistogramVec
 	seconds     *prometheus.HistogramVec
 	total       *prometheus.CounterVec
 }
 
-func newConversionMetrics(reg prometheus.Registerer) (*conversionMetrics, error) {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	labels := []string{"result", "failure_type"}
-	m := &conversionMetrics{
+	m := &metrics{
 		definitions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_crd_conversion_webhook_duration_seconds",
 			Help:    "Time that a conversion of custom resources by their webhook took, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"crd_name", "from_version", "to_version", "succeeded"}),
@@ -33,7 +33,7 @@ func newConversionMetrics(reg prometheus.Registerer) (*conversionMetrics, error)
 }
 
 // of returns what counts the conversions of a definition.
-func (m *conversionMetrics) of(definition string) func(extensions.Conversion) {
+func (m *metrics) of(definition string) func(extensions.Conversion) {
 	return func(c extensions.Conversion) {
 		result, took := "success", c.Took.Seconds()
 		if c.Failure != "" {
@@ -45,7 +45,7 @@ func (m *conversionMetrics) of(definition string) func(extensions.Conversion) {
 	}
 }
 
-// forget deletes what was counted of the definition of a resource, which has its name.
-func (m *conversionMetrics) forget(gr meta.GroupResource) {
+// forget deletes what was counted of the definition of a resource.
+func (m *metrics) forget(gr meta.GroupResource) {
 	m.definitions.DeletePartialMatch(prometheus.Labels{"crd_name": gr.String()})
 }
