@@ -1,4 +1,4 @@
-package server_test
+package definitions_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
 // webhook converts barges over TLS: in v1 they have spec.length and the label hull, in v2 spec.size and the label material.
@@ -117,15 +118,15 @@ func (w *webhook) url() string { return fmt.Sprintf(`"url":"%s/convert"`, w.URL)
 const (
 	bargesV1 = "/apis/harbour.example.com/v1/namespaces/default/barges"
 	bargesV2 = "/apis/harbour.example.com/v2/namespaces/default/barges"
-	bargeDef = definitions + "/barges.harbour.example.com"
+	bargeDef = quaytest.Definitions + "/barges.harbour.example.com"
 	asMeta   = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-func newBarges(t *testing.T, w *webhook, client string) *quay {
-	q := newQuay(t)
-	q.group = "harbour.example.com"
-	q.want(201, "POST", definitions, w.barges(client, "v1"), nil)
-	q.until("barges", "Established", "True")
+func newBarges(t *testing.T, w *webhook, client string) *quaytest.Quay {
+	q := quaytest.New(t)
+	q.Group = "harbour.example.com"
+	q.Want(201, "POST", quaytest.Definitions, w.barges(client, "v1"), nil)
+	q.Until("barges", "Established", "True")
 	return q
 }
 
@@ -135,21 +136,21 @@ func TestConversionWebhook(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
 	for i := range 20 {
-		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"b%02d"},"spec":{"length":%[1]d,"lost":1}}`, i), nil)
+		q.Want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"b%02d"},"spec":{"length":%[1]d,"lost":1}}`, i), nil)
 	}
 	w.during(t, "list", 1, 20, func() {
-		q.want(200, "GET", bargesV2, "", map[string]any{"apiVersion": "harbour.example.com/v2", "items.3.apiVersion": "harbour.example.com/v2",
+		q.Want(200, "GET", bargesV2, "", map[string]any{"apiVersion": "harbour.example.com/v2", "items.3.apiVersion": "harbour.example.com/v2",
 			"items.3.spec.size": 3, "items.3.spec.lost": nil, "items.3.spec.length": nil})
 	})
 	w.during(t, "what is converted already", 0, 0, func() {
-		q.want(200, "GET", bargesV2+"/b07", "", map[string]any{"spec.size": 7, "metadata.generation": 1})
-		q.want(200, "GET", bargesV2+"?limit=3", "", map[string]any{"items.2.spec.size": 2})
-		q.want(200, "GET", bargesV2, "", map[string]any{"rows.7.cells.1": 7}, "Accept", asTable)
-		q.want(200, "GET", bargesV2+"/b07", "", map[string]any{"metadata.name": "b07", "spec": nil}, "Accept", asMeta)
-		q.want(200, "GET", bargesV2+"?fieldSelector=spec.size%3D9", "", map[string]any{"items.0.metadata.name": "b09", "items.1": nil})
-		events := q.watch(bargesV2)
+		q.Want(200, "GET", bargesV2+"/b07", "", map[string]any{"spec.size": 7, "metadata.generation": 1})
+		q.Want(200, "GET", bargesV2+"?limit=3", "", map[string]any{"items.2.spec.size": 2})
+		q.Want(200, "GET", bargesV2, "", map[string]any{"rows.7.cells.1": 7}, "Accept", asTable)
+		q.Want(200, "GET", bargesV2+"/b07", "", map[string]any{"metadata.name": "b07", "spec": nil}, "Accept", asMeta)
+		q.Want(200, "GET", bargesV2+"?fieldSelector=spec.size%3D9", "", map[string]any{"items.0.metadata.name": "b09", "items.1": nil})
+		events := q.Watch(bargesV2)
 		for i := range 20 {
-			if e := events(); fmt.Sprint(value(e, "object.spec.size")) != fmt.Sprint(i) {
+			if e := events(); fmt.Sprint(quaytest.Value(e, "object.spec.size")) != fmt.Sprint(i) {
 				t.Fatalf("event %d: got %v", i, e)
 			}
 		}
@@ -157,21 +158,21 @@ func TestConversionWebhook(t *testing.T) {
 
 	// A change is converted to what is stored, and its result back.
 	w.during(t, "create", 2, 2, func() {
-		q.want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":40}}`, map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": 40})
+		q.Want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":40}}`, map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": 40})
 	})
 	w.during(t, "get in both", 0, 0, func() {
-		q.want(200, "GET", bargesV1+"/c", "", map[string]any{"apiVersion": "harbour.example.com/v1", "spec.length": 40})
-		q.want(200, "GET", bargesV2+"/c", "", map[string]any{"spec.size": 40})
+		q.Want(200, "GET", bargesV1+"/c", "", map[string]any{"apiVersion": "harbour.example.com/v1", "spec.length": 40})
+		q.Want(200, "GET", bargesV2+"/c", "", map[string]any{"spec.size": 40})
 	})
-	q.want(200, "PATCH", bargesV2+"/c", `{"spec":{"size":41}}`, map[string]any{"spec.size": 41, "metadata.generation": 2}, "Content-Type", merge)
-	q.want(200, "GET", bargesV1+"/c", "", map[string]any{"spec.length": 41})
-	q.want(200, "PATCH", bargesV2+"/c?fieldManager=m", `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":41}}`,
+	q.Want(200, "PATCH", bargesV2+"/c", `{"spec":{"size":41}}`, map[string]any{"spec.size": 41, "metadata.generation": 2}, "Content-Type", quaytest.MergePatch)
+	q.Want(200, "GET", bargesV1+"/c", "", map[string]any{"spec.length": 41})
+	q.Want(200, "PATCH", bargesV2+"/c?fieldManager=m", `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":41}}`,
 		map[string]any{"spec.size": 41, "metadata.managedFields.0.manager": "m", "metadata.managedFields.0.apiVersion": "harbour.example.com/v2"},
 		"Content-Type", "application/apply-patch+yaml")
-	q.want(409, "PATCH", bargesV1+"/c?fieldManager=n", `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"c"},"spec":{"length":1}}`,
+	q.Want(409, "PATCH", bargesV1+"/c?fieldManager=n", `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"c"},"spec":{"length":1}}`,
 		nil, "Content-Type", "application/apply-patch+yaml")
-	q.want(422, "PATCH", bargesV2+"/c", `{"spec":{"size":"x"}}`, map[string]any{"details.causes.0.field": "spec.size"}, "Content-Type", merge)
-	q.want(200, "DELETE", bargesV2+"/c", "", map[string]any{"status": "Success"})
+	q.Want(422, "PATCH", bargesV2+"/c", `{"spec":{"size":"x"}}`, map[string]any{"details.causes.0.field": "spec.size"}, "Content-Type", quaytest.MergePatch)
+	q.Want(200, "DELETE", bargesV2+"/c", "", map[string]any{"status": "Success"})
 }
 
 // TestConversionBeforeSelection: what clients select by is what they see. A webhook may change labels, and where fields are; what is to
@@ -183,61 +184,61 @@ func TestConversionBeforeSelection(t *testing.T) {
 		return fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"b%d","labels":{"hull":%q}},"spec":{"length":%[1]d}}`, i, hull)
 	}
 	for i := range 8 {
-		q.want(201, "POST", bargesV1, barge(i, []string{"wood", "steel"}[i%2]), nil)
+		q.Want(201, "POST", bargesV1, barge(i, []string{"wood", "steel"}[i%2]), nil)
 	}
 	w.during(t, "a page before the cache is loaded, and what it takes to fill it", 2, 8, func() {
-		q.want(200, "GET", bargesV2+"?limit=2&fieldSelector=spec.size%3D5", "", map[string]any{"items.0.metadata.name": "b5", "items.1": nil, "metadata.continue": ""})
+		q.Want(200, "GET", bargesV2+"?limit=2&fieldSelector=spec.size%3D5", "", map[string]any{"items.0.metadata.name": "b5", "items.1": nil, "metadata.continue": ""})
 	})
 	w.during(t, "a list by name", 0, 0, func() {
-		q.want(200, "GET", bargesV2+"?fieldSelector=metadata.name!%3Db5,metadata.namespace%3Dother", "", map[string]any{"items.0": nil})
+		q.Want(200, "GET", bargesV2+"?fieldSelector=metadata.name!%3Db5,metadata.namespace%3Dother", "", map[string]any{"items.0": nil})
 	})
-	q.want(200, "GET", bargesV2+"?labelSelector=material%3Dsteel", "", map[string]any{ // it loads the cache
+	q.Want(200, "GET", bargesV2+"?labelSelector=material%3Dsteel", "", map[string]any{ // it loads the cache
 		"items.0.metadata.name": "b1", "items.0.metadata.labels.material": "steel", "items.3.metadata.name": "b7", "items.4": nil})
 	var page map[string]any
 	w.during(t, "what is converted already", 0, 0, func() {
-		q.want(200, "GET", bargesV2+"?labelSelector=hull", "", map[string]any{"items.0": nil})
-		q.want(200, "GET", bargesV1+"?labelSelector=material", "", map[string]any{"items.0": nil})
-		q.want(200, "GET", bargesV1+"?labelSelector=hull%3Dwood", "", map[string]any{"items.3.metadata.name": "b6"})
-		_, page = q.do("GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel", "")
-		q.want(200, "GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel&continue="+fmt.Sprint(value(page, "metadata.continue")), "",
+		q.Want(200, "GET", bargesV2+"?labelSelector=hull", "", map[string]any{"items.0": nil})
+		q.Want(200, "GET", bargesV1+"?labelSelector=material", "", map[string]any{"items.0": nil})
+		q.Want(200, "GET", bargesV1+"?labelSelector=hull%3Dwood", "", map[string]any{"items.3.metadata.name": "b6"})
+		_, page = q.Do("GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel", "")
+		q.Want(200, "GET", bargesV2+"?limit=3&labelSelector=material%3Dwood,hull!%3Dsteel&continue="+fmt.Sprint(quaytest.Value(page, "metadata.continue")), "",
 			map[string]any{"items.0.metadata.name": "b6", "items.1": nil, "metadata.continue": ""})
 	})
-	if got := value(page, "items.2.metadata.name"); got != "b4" || value(page, "metadata.remainingItemCount") != nil {
+	if got := quaytest.Value(page, "items.2.metadata.name"); got != "b4" || quaytest.Value(page, "metadata.remainingItemCount") != nil {
 		t.Errorf("a page: got %v", page)
 	}
 
-	wooden := q.watch(bargesV2, "&labelSelector=material%3Dwood&resourceVersion="+fmt.Sprint(value(page, "metadata.resourceVersion")))
+	wooden := q.Watch(bargesV2, "&labelSelector=material%3Dwood&resourceVersion="+fmt.Sprint(quaytest.Value(page, "metadata.resourceVersion")))
 	event := func(kind, name string, size float64) {
 		t.Helper()
 		e := wooden()
-		if e["type"] != kind || value(e, "object.metadata.name") != name || value(e, "object.spec.size") != size ||
-			value(e, "object.metadata.labels.material") != "wood" || value(e, "object.apiVersion") != "harbour.example.com/v2" {
+		if e["type"] != kind || quaytest.Value(e, "object.metadata.name") != name || quaytest.Value(e, "object.spec.size") != size ||
+			quaytest.Value(e, "object.metadata.labels.material") != "wood" || quaytest.Value(e, "object.apiVersion") != "harbour.example.com/v2" {
 			t.Errorf("watch: got %v, want %s %s of size %v", e, kind, name, size)
 		}
 	}
 	relabel := func(name, hull string) (revision any) {
-		_, tree := q.do("PATCH", bargesV1+"/"+name, fmt.Sprintf(`{"metadata":{"labels":{"hull":%q}}}`, hull), "Content-Type", merge)
-		return value(tree, "metadata.resourceVersion")
+		_, tree := q.Do("PATCH", bargesV1+"/"+name, fmt.Sprintf(`{"metadata":{"labels":{"hull":%q}}}`, hull), "Content-Type", quaytest.MergePatch)
+		return quaytest.Value(tree, "metadata.resourceVersion")
 	}
 	relabel("b1", "wood")
 	event("ADDED", "b1", 1)
-	q.want(200, "PATCH", bargesV1+"/b1", `{"spec":{"length":10}}`, nil, "Content-Type", merge)
+	q.Want(200, "PATCH", bargesV1+"/b1", `{"spec":{"length":10}}`, nil, "Content-Type", quaytest.MergePatch)
 	event("MODIFIED", "b1", 10)
 	relabel("b3", "iron") // concerns nobody
 	relabel("b1", "steel")
 	event("DELETED", "b1", 10)
 	w.during(t, "a deletion, whose last state is known", 0, 0, func() {
-		q.want(200, "DELETE", bargesV1+"/b0", "", nil)
+		q.Want(200, "DELETE", bargesV1+"/b0", "", nil)
 		event("DELETED", "b0", 0)
 	})
-	initial := q.watch(bargesV2, "&labelSelector=material%3Dwood")
+	initial := q.Watch(bargesV2, "&labelSelector=material%3Dwood")
 	for _, name := range []string{"b2", "b4", "b6"} {
-		if e := initial(); e["type"] != "ADDED" || value(e, "object.metadata.name") != name {
+		if e := initial(); e["type"] != "ADDED" || quaytest.Value(e, "object.metadata.name") != name {
 			t.Errorf("the initial state: got %v, want %s", e, name)
 		}
 	}
-	q.want(200, "DELETE", bargesV2+"?labelSelector=material%3Dwood", "", map[string]any{"items.2.metadata.name": "b6", "items.3": nil})
-	q.want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
+	q.Want(200, "DELETE", bargesV2+"?labelSelector=material%3Dwood", "", map[string]any{"items.2.metadata.name": "b6", "items.3": nil})
+	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
 }
 
 // TestConversionOnce: many readers at once want one call, and the end of the one that asked is not that of the others.
@@ -245,7 +246,7 @@ func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
 	for _, name := range []string{"a", "b"} {
-		q.want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":%q},"spec":{"length":1}}`, name), nil)
+		q.Want(201, "POST", bargesV1, fmt.Sprintf(`{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":%q},"spec":{"length":1}}`, name), nil)
 	}
 	gate := make(chan struct{})
 	w.hang.Store(&gate)
@@ -267,15 +268,15 @@ func TestConversionOnce(t *testing.T) {
 			if i%2 == 0 {
 				path, at = bargesV2, "items.0.spec.size"
 			}
-			q.want(200, "GET", path, "", map[string]any{at: 1})
+			q.Want(200, "GET", path, "", map[string]any{at: 1})
 		})
 	}
 	// The other versions, and writers, wait for nobody.
-	q.want(200, "GET", bargesV1, "", map[string]any{"items.1.spec.length": 1})
-	events := q.watch(bargesV1)
+	q.Want(200, "GET", bargesV1, "", map[string]any{"items.1.spec.length": 1})
+	events := q.Watch(bargesV1)
 	events()
-	q.want(200, "PATCH", bargesV1+"/b", `{"spec":{"length":2}}`, map[string]any{"spec.length": 2}, "Content-Type", merge)
-	for e := events(); value(e, "object.spec.length") != float64(2); e = events() {
+	q.Want(200, "PATCH", bargesV1+"/b", `{"spec":{"length":2}}`, map[string]any{"spec.length": 2}, "Content-Type", quaytest.MergePatch)
+	for e := events(); quaytest.Value(e, "object.spec.length") != float64(2); e = events() {
 	}
 	<-w.asked // the lists want b as well, in either state
 	cancel()
@@ -295,46 +296,46 @@ func TestConversionOnce(t *testing.T) {
 func TestConversionFails(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
-	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	q.Want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
 	w.refuse.Store(true)
 	said := func(from string) map[string]any {
 		return map[string]any{"message": "conversion webhook for harbour.example.com/" + from + ", Kind=Barge failed: no more barges", "reason": nil, "code": 500}
 	}
-	q.want(500, "GET", bargesV2+"/a", "", said("v1"))
-	q.want(500, "GET", bargesV2, "", said("v1"))
-	q.want(500, "GET", bargesV2, "", said("v1"), "Accept", asTable)
-	q.want(500, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"b"},"spec":{"size":1}}`, said("v2"))
-	q.want(500, "PATCH", bargesV2+"/a", `{"spec":{"size":2}}`, said("v1"), "Content-Type", merge)
-	q.want(500, "DELETE", bargesV2+"/a", "", said("v1"))
-	q.want(500, "DELETE", bargesV2, "", said("v1"))
-	e := q.watch(bargesV2)()
-	if e["type"] != "ERROR" || value(e, "object.message") != said("v1")["message"] {
+	q.Want(500, "GET", bargesV2+"/a", "", said("v1"))
+	q.Want(500, "GET", bargesV2, "", said("v1"))
+	q.Want(500, "GET", bargesV2, "", said("v1"), "Accept", asTable)
+	q.Want(500, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"b"},"spec":{"size":1}}`, said("v2"))
+	q.Want(500, "PATCH", bargesV2+"/a", `{"spec":{"size":2}}`, said("v1"), "Content-Type", quaytest.MergePatch)
+	q.Want(500, "DELETE", bargesV2+"/a", "", said("v1"))
+	q.Want(500, "DELETE", bargesV2, "", said("v1"))
+	e := q.Watch(bargesV2)()
+	if e["type"] != "ERROR" || quaytest.Value(e, "object.message") != said("v1")["message"] {
 		t.Errorf("watch: got %v, want an ERROR that says why", e)
 	}
-	q.want(200, "PATCH", bargesV1+"/a", `{"spec":{"length":3}}`, map[string]any{"spec.length": 3}, "Content-Type", merge)
+	q.Want(200, "PATCH", bargesV1+"/a", `{"spec":{"length":3}}`, map[string]any{"spec.length": 3}, "Content-Type", quaytest.MergePatch)
 	w.refuse.Store(false)
-	q.want(200, "GET", bargesV2+"/a", "", map[string]any{"spec.size": 3})
+	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"spec.size": 3})
 	w.Close()
-	q.want(200, "PATCH", bargesV1+"/a", `{"spec":{"length":4}}`, nil, "Content-Type", merge)
-	_, tree := q.do("GET", bargesV2+"/a", "")
+	q.Want(200, "PATCH", bargesV1+"/a", `{"spec":{"length":4}}`, nil, "Content-Type", quaytest.MergePatch)
+	_, tree := q.Do("GET", bargesV2+"/a", "")
 	want := fmt.Sprintf(`conversion webhook for harbour.example.com/v1, Kind=Barge failed: Post "%s/convert?timeout=30s": dial tcp 127.0.0.1:%s: connect: connection refused`, w.URL, w.port)
 	if tree["message"] != want {
 		t.Errorf("nobody there: got %q\nwant %q", tree["message"], want)
 	}
-	q.want(200, "DELETE", bargesV1+"/a", "", nil)
+	q.Want(200, "DELETE", bargesV1+"/a", "", nil)
 }
 
 // TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a definition go with it.
 func TestConversionMetrics(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
-	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	q.Want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
 	w.refuse.Store(true)
-	q.want(500, "GET", bargesV2+"/a", "", nil)
+	q.Want(500, "GET", bargesV2+"/a", "", nil)
 	w.refuse.Store(false)
-	q.want(200, "GET", bargesV2+"/a", "", nil)
+	q.Want(200, "GET", bargesV2+"/a", "", nil)
 	counted := func(line string) bool {
-		_, text := q.raw("GET", "/metrics", "")
+		_, text := q.Raw("GET", "/metrics", "")
 		return strings.Contains(string(text), "\n"+line+"\n")
 	}
 	const ofBarges = `apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="barges.harbour.example.com",from_version="v1",succeeded="true",to_version="v2"} 1`
@@ -348,7 +349,7 @@ func TestConversionMetrics(t *testing.T) {
 			t.Errorf("/metrics lacks %s", line)
 		}
 	}
-	q.want(200, "DELETE", bargeDef, "", nil)
+	q.Want(200, "DELETE", bargeDef, "", nil)
 	for end := time.Now().Add(20 * time.Second); counted(ofBarges) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	if counted(ofBarges) {
@@ -361,26 +362,26 @@ func TestConversionMetrics(t *testing.T) {
 func TestConversionService(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, fmt.Sprintf(`"service":{"namespace":"default","name":"converter","path":"/convert","port":%s}`, w.port))
-	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
+	q.Want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"a"},"spec":{"length":1}}`, nil)
 	const failed = `conversion webhook for harbour.example.com/v1, Kind=Barge failed: Post "https://converter.default.svc:%s/convert?timeout=30s": `
-	q.want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + `service "converter" not found`})
+	q.Want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + `service "converter" not found`})
 	const services = "/api/v1/namespaces/default/services"
-	q.want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"clusterIP":"None","ports":[{"port":1}]}}`, nil)
-	q.want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + `cannot route to service with ClusterIP "None"`})
-	q.want(200, "DELETE", services+"/converter", "", nil)
-	q.want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"ports":[{"port":1}]}}`, nil)
-	q.want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + "no service port " + w.port + ` found for service "converter"`})
-	q.want(200, "DELETE", services+"/converter", "", nil)
-	q.want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"type":"ExternalName","externalName":"localhost"}}`, nil)
-	q.want(200, "GET", bargesV2+"/a", "", map[string]any{"spec.size": 1})
+	q.Want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"clusterIP":"None","ports":[{"port":1}]}}`, nil)
+	q.Want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + `cannot route to service with ClusterIP "None"`})
+	q.Want(200, "DELETE", services+"/converter", "", nil)
+	q.Want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"ports":[{"port":1}]}}`, nil)
+	q.Want(500, "GET", bargesV2+"/a", "", map[string]any{"message": fmt.Sprintf(failed, w.port) + "no service port " + w.port + ` found for service "converter"`})
+	q.Want(200, "DELETE", services+"/converter", "", nil)
+	q.Want(201, "POST", services, `{"metadata":{"name":"converter"},"spec":{"type":"ExternalName","externalName":"localhost"}}`, nil)
+	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"spec.size": 1})
 
-	q.want(200, "PATCH", bargeDef, `{"spec":{"conversion":{"webhook":null,"strategy":"None"}}}`, nil, "Content-Type", merge)
+	q.Want(200, "PATCH", bargeDef, `{"spec":{"conversion":{"webhook":null,"strategy":"None"}}}`, nil, "Content-Type", quaytest.MergePatch)
 	for end := time.Now().Add(20 * time.Second); w.open.Load() > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	if n := w.open.Load(); n > 0 {
 		t.Errorf("%d connections to a webhook that is not used any more", n)
 	}
-	q.want(200, "GET", bargesV2+"/a", "", map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": nil})
+	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": nil})
 }
 
 // TestStorageVersionChanges: what is stored in an old version is read and written, watches go on, and those in a version that is not
@@ -388,29 +389,29 @@ func TestConversionService(t *testing.T) {
 func TestStorageVersionChanges(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
-	q.want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"old"},"spec":{"length":1}}`, nil)
-	one, two := q.watch(bargesV1), q.watch(bargesV2)
+	q.Want(201, "POST", bargesV1, `{"apiVersion":"harbour.example.com/v1","kind":"Barge","metadata":{"name":"old"},"spec":{"length":1}}`, nil)
+	one, two := q.Watch(bargesV1), q.Watch(bargesV2)
 	one()
 	two()
 	change := func(storage string, served ...string) {
 		t.Helper()
-		_, tree := q.do("GET", bargeDef, "")
-		body := strings.Replace(w.barges(w.url(), storage, served...), `"metadata":{`, fmt.Sprintf(`"metadata":{"resourceVersion":%q,`, value(tree, "metadata.resourceVersion")), 1)
-		q.want(200, "PUT", bargeDef, body, nil)
+		_, tree := q.Do("GET", bargeDef, "")
+		body := strings.Replace(w.barges(w.url(), storage, served...), `"metadata":{`, fmt.Sprintf(`"metadata":{"resourceVersion":%q,`, quaytest.Value(tree, "metadata.resourceVersion")), 1)
+		q.Want(200, "PUT", bargeDef, body, nil)
 	}
 	change("v2")
-	q.want(200, "GET", bargeDef, "", map[string]any{"status.storedVersions": "[v1 v2]"})
-	q.want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"new"},"spec":{"size":2}}`, nil)
-	q.want(200, "GET", bargesV2, "", map[string]any{"items.0.spec.size": 2, "items.1.spec.size": 1})
-	q.want(200, "GET", bargesV1, "", map[string]any{"items.0.spec.length": 2, "items.1.spec.length": 1})
-	if e := one(); value(e, "object.spec.length") != float64(2) {
+	q.Want(200, "GET", bargeDef, "", map[string]any{"status.storedVersions": "[v1 v2]"})
+	q.Want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"new"},"spec":{"size":2}}`, nil)
+	q.Want(200, "GET", bargesV2, "", map[string]any{"items.0.spec.size": 2, "items.1.spec.size": 1})
+	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.spec.length": 2, "items.1.spec.length": 1})
+	if e := one(); quaytest.Value(e, "object.spec.length") != float64(2) {
 		t.Errorf("the watch in v1: got %v", e)
 	}
-	if e := two(); value(e, "object.spec.size") != float64(2) {
+	if e := two(); quaytest.Value(e, "object.spec.size") != float64(2) {
 		t.Errorf("the watch in v2: got %v", e)
 	}
-	q.want(200, "PATCH", bargesV1+"/old", `{"spec":{"length":5}}`, map[string]any{"spec.length": 5}, "Content-Type", merge)
-	if e := two(); value(e, "object.spec.size") != float64(5) || e["type"] != "MODIFIED" {
+	q.Want(200, "PATCH", bargesV1+"/old", `{"spec":{"length":5}}`, map[string]any{"spec.length": 5}, "Content-Type", quaytest.MergePatch)
+	if e := two(); quaytest.Value(e, "object.spec.size") != float64(5) || e["type"] != "MODIFIED" {
 		t.Errorf("the watch in v2: got %v", e)
 	}
 	one()
@@ -418,34 +419,34 @@ func TestStorageVersionChanges(t *testing.T) {
 	if e := one(); e != nil {
 		t.Errorf("the watch in a version that is not served any more: got %v, want its end", e)
 	}
-	q.gone(bargesV1)
-	q.want(200, "PATCH", bargesV2+"/old", `{"spec":{"size":6}}`, nil, "Content-Type", merge)
-	if e := two(); value(e, "object.spec.size") != float64(6) {
+	q.Gone(bargesV1)
+	q.Want(200, "PATCH", bargesV2+"/old", `{"spec":{"size":6}}`, nil, "Content-Type", quaytest.MergePatch)
+	if e := two(); quaytest.Value(e, "object.spec.size") != float64(6) {
 		t.Errorf("the watch in v2: got %v", e)
 	}
 }
 
 // TestStoredVersionIsGone: what is still stored in a version that was taken out of the definition says so, and nothing else is concerned.
 func TestStoredVersionIsGone(t *testing.T) {
-	q := newQuay(t)
-	q.define("rafts", "Raft", version("v1", true), version("v2", false))
-	q.want(201, "POST", q.path("rafts", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Raft","metadata":{"name":"old"}}`, nil)
-	def := definitions + "/rafts." + q.group
+	q := quaytest.New(t)
+	q.Define("rafts", "Raft", quaytest.Version("v1", true), quaytest.Version("v2", false))
+	q.Want(201, "POST", q.Path("rafts", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Raft","metadata":{"name":"old"}}`, nil)
+	def := quaytest.Definitions + "/rafts." + q.Group
 	versions := func(list ...string) string { return `{"spec":{"versions":[` + strings.Join(list, ",") + `]}}` }
-	q.want(200, "PATCH", def, versions(version("v1", false), version("v2", true)), nil, "Content-Type", merge)
-	q.want(200, "PATCH", def+"/status", `{"status":{"storedVersions":["v2"]}}`, nil, "Content-Type", merge)
-	q.want(200, "PATCH", def, versions(version("v2", true)), nil, "Content-Type", merge)
-	q.gone(q.path("rafts", "v1"))
-	q.want(201, "POST", q.path("rafts", "v2"), `{"apiVersion":"quay.example.com/v2","kind":"Raft","metadata":{"name":"new"}}`, nil)
-	lost := map[string]any{"message": "request to convert CR from an invalid group/version: " + q.group + "/v1", "reason": nil, "code": 500}
-	q.want(500, "GET", q.path("rafts", "v2")+"/old", "", lost)
-	q.want(500, "GET", q.path("rafts", "v2"), "", lost)
-	q.want(500, "DELETE", q.path("rafts", "v2")+"/old", "", lost)
-	q.want(200, "GET", q.path("rafts", "v2")+"/new", "", nil)
-	q.want(200, "PATCH", def, versions(version("v1", false), version("v2", true)), nil, "Content-Type", merge)
+	q.Want(200, "PATCH", def, versions(quaytest.Version("v1", false), quaytest.Version("v2", true)), nil, "Content-Type", quaytest.MergePatch)
+	q.Want(200, "PATCH", def+"/status", `{"status":{"storedVersions":["v2"]}}`, nil, "Content-Type", quaytest.MergePatch)
+	q.Want(200, "PATCH", def, versions(quaytest.Version("v2", true)), nil, "Content-Type", quaytest.MergePatch)
+	q.Gone(q.Path("rafts", "v1"))
+	q.Want(201, "POST", q.Path("rafts", "v2"), `{"apiVersion":"quay.example.com/v2","kind":"Raft","metadata":{"name":"new"}}`, nil)
+	lost := map[string]any{"message": "request to convert CR from an invalid group/version: " + q.Group + "/v1", "reason": nil, "code": 500}
+	q.Want(500, "GET", q.Path("rafts", "v2")+"/old", "", lost)
+	q.Want(500, "GET", q.Path("rafts", "v2"), "", lost)
+	q.Want(500, "DELETE", q.Path("rafts", "v2")+"/old", "", lost)
+	q.Want(200, "GET", q.Path("rafts", "v2")+"/new", "", nil)
+	q.Want(200, "PATCH", def, versions(quaytest.Version("v1", false), quaytest.Version("v2", true)), nil, "Content-Type", quaytest.MergePatch)
 	code := 0
 	for end := time.Now().Add(20 * time.Second); code != 200 && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		code, _ = q.raw("GET", q.path("rafts", "v2")+"/old", "")
+		code, _ = q.Raw("GET", q.Path("rafts", "v2")+"/old", "")
 	}
-	q.want(200, "GET", q.path("rafts", "v2")+"/old", "", map[string]any{"apiVersion": q.group + "/v2"})
+	q.Want(200, "GET", q.Path("rafts", "v2")+"/old", "", map[string]any{"apiVersion": q.Group + "/v2"})
 }
