@@ -78,7 +78,7 @@ func TestBetaDefinitions(t *testing.T) {
 	}
 }
 
-// TestBetaDefinitionsShared writes quaytest.Definitions, once here and once as kube-apiserver does: what
+// TestBetaDefinitionsShared writes definitions, once here and once as kube-apiserver does: what
 // they define is served as they say.
 func TestBetaDefinitionsShared(t *testing.T) {
 	t.Parallel() // it waits

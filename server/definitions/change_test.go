@@ -17,8 +17,8 @@ func unserved(name string) string {
 	return fmt.Sprintf(`{"name":%q,"served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}`, name)
 }
 
-// TestDefinitionWatches: watches go on while a definition changes, but those in versions that are not served any more, and all of them
-// when it goes.
+// TestDefinitionWatches: watches go on while a definition changes, but those in versions that are
+// not served any more, and all of them when it goes.
 func TestDefinitionWatches(t *testing.T) {
 	q := quaytest.New(t)
 	q.Define("ships", "Ship", quaytest.Version("v1", true), quaytest.Version("v2", false))
@@ -59,8 +59,8 @@ func TestDefinitionWatches(t *testing.T) {
 	}
 }
 
-// TestDefinitionUnderWay changes the schema of a definition while a create waits for the end of its body: it is judged by the schema
-// that it began with, and the next one by the new.
+// TestDefinitionUnderWay changes the schema of a definition while a create waits for the end of its
+// body: it is judged by the schema that it began with, and the next one by the new.
 func TestDefinitionUnderWay(t *testing.T) {
 	t.Parallel() // it waits
 	q := quaytest.New(t)

@@ -24,8 +24,9 @@ type definitionChurn struct {
 	store     *quaytest.Distant
 }
 
-// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s, or as long as CHURN says,
-// and wants nothing of them left: no goroutines, no memory, no metrics. SEED says what they do.
+// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s,
+// or as long as CHURN says, and wants nothing of them left: no goroutines, no memory, no metrics.
+// SEED says what they do.
 func TestDefinitionsAtRandom(t *testing.T) {
 	seed, length := rand.Uint64(), 8*time.Second
 	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
@@ -147,7 +148,8 @@ func revision(q *quaytest.Quay, plural string) string {
 	return fmt.Sprint(quaytest.Value(tree, "metadata.resourceVersion"))
 }
 
-// settled returns how many goroutines there are beside those of connections, and how much memory is in use.
+// settled returns how many goroutines there are beside those of connections, and how much memory is
+// in use.
 func (c *definitionChurn) settled() (goroutines, heap int) {
 	for _, q := range []*quaytest.Quay{c.near, c.far} {
 		q.Client.CloseIdleConnections()

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// converters are the clients of conversion webhooks. Definitions whose webhook is reached in the same
-// way share a client, as those of one operator usually do. All methods may be called at once.
+// converters are the clients of conversion webhooks. Definitions whose webhook is reached in the
+// same way share a client, as those of one operator usually do. All methods may be called at once.
 type converters struct {
 	resolve callout.Resolver
 	metrics *metrics
@@ -33,14 +33,15 @@ type sharedClient struct {
 	users int
 }
 
-// maxConverted bounds the answer of a webhook, in bytes. It is a batch of objects, which the conversion
-// may have made larger, or a single object of the largest size.
+// maxConverted bounds the answer of a webhook, in bytes. It is a batch of objects, which the
+// conversion may have made larger, or a single object of the largest size.
 const maxConverted = 16 << 20
 
 // open returns the webhook of a definition, nil if it has none, and what releases the webhook.
 func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *extensions.Webhook, release func()) {
 	conv := def.Spec.Conversion
-	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
+	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter ||
+		conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
 		return nil, func() {}
 	}
 	client, release, err := c.client(conv.Webhook.ClientConfig)
@@ -58,7 +59,9 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 }
 
 // client returns the client of a webhook, which stays open until it is released.
-func (c *converters) client(config *apiextensionsv1.WebhookClientConfig) (client *callout.Client, release func(), err error) {
+func (c *converters) client(
+	config *apiextensionsv1.WebhookClientConfig,
+) (client *callout.Client, release func(), err error) {
 	place, err := codec.AppendJSON(nil, config)
 	if err != nil {
 		return nil, nil, err

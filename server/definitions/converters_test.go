@@ -20,7 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// webhook converts barges over TLS: in v1 they have spec.length and the label hull, in v2 spec.size and the label material.
+// webhook converts barges over TLS: in v1 they have spec.length and the label hull, in v2 spec.size
+// and the label material.
 type webhook struct {
 	*httptest.Server
 	port string
@@ -130,8 +131,8 @@ func newBarges(t *testing.T, w *webhook, client string) *quaytest.Quay {
 	return q
 }
 
-// TestConversionWebhook reads and writes objects in a version that they are not stored in. Each state of an object is converted once,
-// those of a list together, whatever forms it is read in.
+// TestConversionWebhook reads and writes objects in a version that they are not stored in. Each
+// state of an object is converted once, those of a list together, whatever forms it is read in.
 func TestConversionWebhook(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -175,8 +176,9 @@ func TestConversionWebhook(t *testing.T) {
 	q.Want(200, "DELETE", bargesV2+"/c", "", map[string]any{"status": "Success"})
 }
 
-// TestConversionBeforeSelection: what clients select by is what they see. A webhook may change labels, and where fields are; what is to
-// be selected is converted first, many objects at once, whether the cache knows them or not.
+// TestConversionBeforeSelection: what clients select by is what they see. A webhook may change
+// labels, and where fields are; what is to be selected is converted first, many objects at once,
+// whether the cache knows them or not.
 func TestConversionBeforeSelection(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -241,7 +243,8 @@ func TestConversionBeforeSelection(t *testing.T) {
 	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
 }
 
-// TestConversionOnce: many readers at once want one call, and the end of the one that asked is not that of the others.
+// TestConversionOnce: many readers at once want one call, and the end of the one that asked is not
+// that of the others.
 func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -292,7 +295,8 @@ func TestConversionOnce(t *testing.T) {
 	}
 }
 
-// TestConversionFails: those who want the other version are told why, in kube-apiserver's words, and nobody else is.
+// TestConversionFails: those who want the other version are told why, in kube-apiserver's words,
+// and nobody else is.
 func TestConversionFails(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -325,7 +329,8 @@ func TestConversionFails(t *testing.T) {
 	q.Want(200, "DELETE", bargesV1+"/a", "", nil)
 }
 
-// TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a definition go with it.
+// TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a
+// definition go with it.
 func TestConversionMetrics(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -357,8 +362,8 @@ func TestConversionMetrics(t *testing.T) {
 	}
 }
 
-// TestConversionService: a webhook behind a service is found by the service, and the certificate is that of its name. One that is
-// not used any more is left.
+// TestConversionService: a webhook behind a service is found by the service, and the certificate is
+// that of its name. One that is not used any more is left.
 func TestConversionService(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, fmt.Sprintf(`"service":{"namespace":"default","name":"converter","path":"/convert","port":%s}`, w.port))
@@ -384,8 +389,8 @@ func TestConversionService(t *testing.T) {
 	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": nil})
 }
 
-// TestStorageVersionChanges: what is stored in an old version is read and written, watches go on, and those in a version that is not
-// served any more end.
+// TestStorageVersionChanges: what is stored in an old version is read and written, watches go on,
+// and those in a version that is not served any more end.
 func TestStorageVersionChanges(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -426,7 +431,8 @@ func TestStorageVersionChanges(t *testing.T) {
 	}
 }
 
-// TestStoredVersionIsGone: what is still stored in a version that was taken out of the definition says so, and nothing else is concerned.
+// TestStoredVersionIsGone: what is still stored in a version that was taken out of the definition
+// says so, and nothing else is concerned.
 func TestStoredVersionIsGone(t *testing.T) {
 	q := quaytest.New(t)
 	q.Define("rafts", "Raft", quaytest.Version("v1", true), quaytest.Version("v2", false))

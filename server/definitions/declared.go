@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// declared is which versions the definitions say are served. A definition that lacks its names, and so
-// defines nothing yet, counts, too: kube-apiserver registers its versions as well. A definition that
-// can no longer be read keeps its versions. The loop writes, anybody reads.
+// declared is which versions the definitions say are served. A definition that lacks its names, and
+// so defines nothing yet, counts, too: kube-apiserver registers its versions as well. A definition
+// that can no longer be read keeps its versions. The loop writes, anybody reads.
 type declared struct {
 	mu      sync.Mutex
 	byName  map[string]declaredVersions

@@ -22,7 +22,7 @@ var customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io"
 
 // Needs is what Definitions are made of.
 type Needs struct {
-	Host generic.Host
+	Host generic.Host // of the server
 	// Home is where the instances of all definitions are stored.
 	Home *backing.Backend
 	// Router and Discovery are those of the delegation chain.
@@ -39,12 +39,12 @@ type Needs struct {
 	Metrics prometheus.Registerer
 }
 
-// Before reports whether a link of the delegation chain before this one serves a group. It is called
-// for requests only: the links before this one are made after it.
+// Before reports whether a link of the delegation chain before this one serves a group. It is
+// called for requests only: the links before this one are made after it.
 type Before func(group string) bool
 
-// Definitions serves definitions and what they define. It is the handler of all requests that no link
-// of the delegation chain before it knows. All methods may be called at once.
+// Definitions serves definitions and what they define. It is the handler of all requests that no
+// link of the delegation chain before it knows. All methods may be called at once.
 type Definitions struct {
 	host       generic.Host
 	home       *backing.Backend
@@ -101,8 +101,9 @@ func (d *Definitions) Start() ([]generic.Hook, error) {
 		_ = d.seen.Wait(ctx, 0) // it fails when the server ends
 		return nil
 	}
+	list := []meta.GroupResource{customResourceDefinitions}
 	return []generic.Hook{
-		{Name: "start-apiextensions-informers", Run: generic.Loads(d.host, []meta.GroupResource{customResourceDefinitions})},
+		{Name: "start-apiextensions-informers", Run: generic.Loads(d.host, list)},
 		{Name: "start-apiextensions-controllers", Run: seen},
 		{Name: "crd-informer-synced", Run: seen},
 	}, nil

@@ -132,8 +132,9 @@ func TestDefinitionChanged(t *testing.T) {
 	}
 }
 
-// TestDefinitionUnreadable has definitions that cannot be read, stored before the start or while the server runs: they stand in
-// nobody's way, and what one defined is not served by its old schema.
+// TestDefinitionUnreadable has definitions that cannot be read, stored before the start or while
+// the server runs: they stand in nobody's way, and what one defined is not served by its old
+// schema.
 func TestDefinitionUnreadable(t *testing.T) {
 	store := quaytest.NewStore(t)
 	broken := func(name, value string) {

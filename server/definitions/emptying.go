@@ -19,9 +19,9 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// A definition that is being deleted first loses its instances, then the finalizer that held it. Every
-// server does this work, and each can go on where another one, or an earlier process of its own, was
-// stopped. The loop begins it (empty); each definition has a goroutine of the host.
+// A definition that is being deleted first loses its instances, then the finalizer that held it.
+// Every server does this work, and each can go on where another one, or an earlier process of its
+// own, was stopped. The loop begins it (empty); each definition has a goroutine of the host.
 
 // emptying is the work on one definition that is being deleted.
 type emptying struct {
@@ -45,7 +45,8 @@ func (l *loop) empty(f *definition) {
 	if begins {
 		f.emptying = &emptying{
 			statuses: l.statuses, home: l.home, name: f.Name, uid: f.UID, resource: f.resource(),
-			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition), overlaps: f.overlaps, fault: f.fault,
+			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition),
+			overlaps:  f.overlaps, fault: f.fault,
 		}
 	}
 	if f.served {
@@ -85,9 +86,11 @@ func (e *emptying) run(ctx context.Context) {
 	})
 }
 
-// status changes the status of the definition, and reports whether it still is the one that is being
-// deleted.
-func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)) bool {
+// status changes the status of the definition, and reports whether it still is the one that is
+// being deleted.
+func (e *emptying) status(
+	ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time),
+) bool {
 	return e.untilDone(ctx, e.name, func() error {
 		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
 			if def.UID != e.uid || !extensions.Emptying(def) {
@@ -124,7 +127,8 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 		namespace, name := instances.NameOf(item)
 		work.Go(func() error {
 			opts := &meta.DeleteOptions{}
-			_, err := instances.Delete(within, &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}, opts)
+			w := &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}
+			_, err := instances.Delete(within, w, opts)
 			if meta.IsNotFound(err) {
 				return nil
 			}
@@ -143,8 +147,9 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// lookForNone returns an error if an instance is stored of a definition that this server cannot serve.
-// Another server may delete the instance, or this server when the definition has been mended.
+// lookForNone returns an error if an instance is stored of a definition that this server cannot
+// serve. Another server may delete the instance, or this server when the definition has been
+// mended.
 func (e *emptying) lookForNone(ctx context.Context) error {
 	prefix := e.host.Table().PrefixOf(e.resource)
 	res, err := e.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1, NoCount: true})

@@ -25,8 +25,9 @@ func established(q *quaytest.Quay, versions ...string) string {
 		{"type":"NamesAccepted","status":"True"},{"type":"Established","status":"True"}],"acceptedNames":{"plural":"ships","kind":"Ship"}},` + text[1:]
 }
 
-// TestDefinitionUndeclared deletes a definition that no server can serve, since it has no versions: while something is stored of it, it
-// stays and says why. When somebody else has deleted that, it goes.
+// TestDefinitionUndeclared deletes a definition that no server can serve, since it has no versions:
+// while something is stored of it, it stays and says why. When somebody else has deleted that, it
+// goes.
 func TestDefinitionUndeclared(t *testing.T) {
 	t.Parallel() // it waits
 	store := quaytest.NewStore(t)
@@ -50,7 +51,8 @@ func TestDefinitionUndeclared(t *testing.T) {
 	q.Gone(quaytest.Definitions + "/ships." + q.Group)
 }
 
-// TestDefinitionMended mends a definition that could not be served while it goes: now its instances can be deleted.
+// TestDefinitionMended mends a definition that could not be served while it goes: now its instances
+// can be deleted.
 func TestDefinitionMended(t *testing.T) {
 	t.Parallel() // it waits
 	store := quaytest.NewStore(t)
@@ -73,7 +75,8 @@ func TestDefinitionMended(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses some writes of definitions with the conflict that a client would be told of.
+// refusing is a store that refuses some writes of definitions with the conflict that a client would
+// be told of.
 type refusing struct {
 	storage.Store
 	left atomic.Int64

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// mortal is a store whose server dies when it has written a number of times what definitions are made of: from then on it writes
-// nothing. The last write may be one that it has not heard of.
+// mortal is a store whose server dies when it has written a number of times what definitions are
+// made of: from then on it writes nothing. The last write may be one that it has not heard of.
 type mortal struct {
 	quaytest.Distant
 	left    atomic.Int64
@@ -53,8 +53,8 @@ func (m *mortal) Delete(ctx context.Context, key string, pre storage.Pre) (rev s
 	return rev, err
 }
 
-// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes. Another one completes what it
-// finds: the definition is established, or gone with its instances.
+// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes.
+// Another one completes what it finds: the definition is established, or gone with its instances.
 func TestDefinitionKilled(t *testing.T) {
 	const writes = 10 // two of the definition, two instances, its deletion and beginning, two more, its end, and nothing
 	for n := range writes + 1 {

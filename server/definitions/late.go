@@ -14,15 +14,15 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Of several servers on one store, one may be asked for a resource whose definition another server has
-// told of, and which it does not know yet. The end of the delegation chain then waits until this
-// server knows what the store knows, and looks once more.
+// Of several servers on one store, one may be asked for a resource whose definition another server
+// has told of, and which it does not know yet. The end of the delegation chain then waits until
+// this server knows what the store knows, and looks once more.
 
 // chainEnd is the end of the delegation chain, behind the server of definitions.
 type chainEnd struct {
 	*Definitions
 	before Before
-	again  *router.Director // of the server of definitions, with none behind it
+	again  *router.Director // of the server of definitions, with the method none behind it
 	ask    *pacedQuestion   // nil: there is no other server
 }
 
@@ -51,8 +51,8 @@ func (e *chainEnd) none(w http.ResponseWriter, r *http.Request) {
 // longestLook is how long a request for an unknown resource waits for what the store knows.
 const longestLook = 3 * time.Second
 
-// defined reports whether the store had a definition of the resource of a request at some time after
-// the call. The resource is served by then, if it is to be served at all.
+// defined reports whether the store had a definition of the resource of a request at some time
+// after the call. The resource is served by then, if it is to be served at all.
 func (e *chainEnd) defined(ctx context.Context, info *request.Info) bool {
 	ctx, cancel := context.WithTimeout(ctx, longestLook)
 	defer cancel()
@@ -70,9 +70,9 @@ func (e *chainEnd) defined(ctx context.Context, info *request.Info) bool {
 	return err == nil && e.seen.Wait(ctx, obj.Rev) == nil
 }
 
-// pacedQuestion asks the store for its current revision: once for all who want to know it at the same
-// time, and never more often than every askEvery. This bounds what requests cost for resources that do
-// not exist.
+// pacedQuestion asks the store for its current revision: once for all who want to know it at the
+// same time, and never more often than every askEvery. This bounds what requests cost for resources
+// that do not exist.
 type pacedQuestion struct {
 	ask  func(ctx context.Context) (storage.Revision, error)
 	host generic.Host

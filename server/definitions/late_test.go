@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// TestDefinitionSecondServer asks another server for a resource as soon as the first has told of it.
+// TestDefinitionSecondServer asks another server for a resource as soon as the first has told of
+// it.
 func TestDefinitionSecondServer(t *testing.T) {
 	t.Parallel() // it waits
 	near, far, there := quaytest.Two(t, 30*time.Millisecond)

@@ -21,9 +21,9 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// The loop follows the definitions. For each new state of a definition it decides what the definition
-// is given (extensions.Judge), serves what it defines (serving.go), has its status written
-// (statuses.go) and its instances deleted (emptying.go). Definitions.Start starts the loop.
+// The loop follows the definitions. For each new state of a definition it decides what the
+// definition is given (extensions.Judge), serves what it defines (serving.go), has its status
+// written (statuses.go) and its instances deleted (emptying.go). Definitions.Start starts the loop.
 
 // loop is the state of the loop. Nobody else reads or writes it.
 type loop struct {
@@ -34,7 +34,9 @@ type loop struct {
 }
 
 func newLoop(d *Definitions, store *registry.Store) *loop {
-	return &loop{Definitions: d, store: store, statuses: newStatuses(d.host, store, d.log), known: map[string]*definition{}}
+	return &loop{
+		Definitions: d, store: store, statuses: newStatuses(d.host, store, d.log), known: map[string]*definition{},
+	}
 }
 
 // run follows the definitions until ctx ends, and then closes the connections to their webhooks.
@@ -46,7 +48,8 @@ func (l *loop) run(ctx context.Context) {
 			return
 		}
 		if !errors.Is(err, storage.Compacted) {
-			l.log.Log(backing.Severity(err), "custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
+			l.log.Log(backing.Severity(err),
+				"custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -60,7 +63,9 @@ func (l *loop) run(ctx context.Context) {
 // changes, until a read fails or ctx ends.
 func (l *loop) follow(ctx context.Context) error {
 	objects := l.store.Objects()
-	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true})
+	w, err := objects.Watch(ctx, cache.WatchOptions{
+		Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -109,8 +114,8 @@ func (l *loop) sweep(ctx context.Context, present map[string]bool) {
 	l.declared.retain(present)
 }
 
-// observe decides about a new state of a definition. If the state cannot be read, the definition keeps
-// the names that it has, and requests for its resource are refused (unread.go).
+// observe decides about a new state of a definition. If the state cannot be read, the definition
+// keeps the names that it has, and requests for its resource are refused (unread.go).
 func (l *loop) observe(ctx context.Context, obj *cache.Object) {
 	name := l.nameOf(obj)
 	known := l.known[name]
@@ -135,7 +140,8 @@ func (l *loop) observe(ctx context.Context, obj *cache.Object) {
 	}
 	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
 	if known != nil {
-		next.served, next.fault, next.overlaps, next.emptying, next.release = known.served, known.fault, known.overlaps, known.emptying, known.release
+		next.served, next.fault, next.overlaps = known.served, known.fault, known.overlaps
+		next.emptying, next.release = known.emptying, known.release
 	}
 	if known != nil && known.Generation == def.Generation {
 		next.source = known.source
@@ -151,8 +157,8 @@ func (l *loop) observe(ctx context.Context, obj *cache.Object) {
 }
 
 // decide judges a definition, serves what it defines, has its status written, and has its instances
-// deleted if the definition is being deleted. known is the state before, nil if there is none; def is
-// the definition without its schemas.
+// deleted if the definition is being deleted. known is the state before, nil if there is none; def
+// is the definition without its schemas.
 func (l *loop) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, l.group(next.Spec.Group), now())
 	l.serve(next, known, def)

@@ -18,16 +18,18 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	labels := []string{"result", "failure_type"}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
 	m := &metrics{
-		definitions: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_crd_conversion_webhook_duration_seconds",
-			Help:    "Time that a conversion of custom resources by their webhook took, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"crd_name", "from_version", "to_version", "succeeded"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_conversion_webhook_duration_seconds",
-			Help:    "Time that a conversion by a webhook took, in seconds.",
-			Buckets: []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}}, labels),
+		definitions: histogram("apiserver_crd_conversion_webhook_duration_seconds",
+			"Time that a conversion of custom resources by their webhook took, in seconds.",
+			prometheus.ExponentialBuckets(0.001, 2, 15), "crd_name", "from_version", "to_version", "succeeded"),
+		seconds: histogram("apiserver_conversion_webhook_duration_seconds",
+			"Time that a conversion by a webhook took, in seconds.",
+			[]float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}, "result", "failure_type"),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
-			Help: "Conversions by webhooks, by result and what has failed."}, labels),
+			Help: "Conversions by webhooks, by result and what has failed."}, []string{"result", "failure_type"}),
 	}
 	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
 }

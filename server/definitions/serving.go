@@ -33,8 +33,8 @@ type definition struct {
 	emptying *emptying // nil: it is not being deleted
 }
 
-// source is where the schemas of a definition are read from when they are needed: the definition in the
-// cache. It is the latest state of the generation that is served.
+// source is where the schemas of a definition are read from when they are needed: the definition in
+// the cache. It is the latest state of the generation that is served.
 type source struct {
 	store *registry.Store
 	obj   atomic.Pointer[cache.Object]
@@ -60,8 +60,8 @@ func (f *definition) resource() meta.GroupResource {
 	return meta.GroupResource{Group: f.Spec.Group, Resource: f.Spec.Names.Plural}
 }
 
-// wrote reports whether a state is the one that this server has written. If so, it becomes the state
-// that was decided from.
+// wrote reports whether a state is the one that this server has written. If so, it becomes the
+// state that was decided from.
 func (f *definition) wrote(rev storage.Revision) bool {
 	if f.written == nil {
 		return false
@@ -79,14 +79,15 @@ func (f *definition) wrote(rev storage.Revision) bool {
 	}
 }
 
-// serve serves what a definition defines, as the definition says now, or ends it if the definition is
-// not to be served.
+// serve serves what a definition defines, as the definition says now, or ends it if the definition
+// is not to be served.
 func (l *loop) serve(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
 		l.end(next)
-	case !next.served || known == nil || extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
+	case !next.served || known == nil ||
+		extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
 		if next.fault = l.install(next, def); next.fault != nil {
 			l.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(next.fault))
@@ -108,7 +109,9 @@ func (l *loop) install(next *definition, def *apiextensionsv1.CustomResourceDefi
 }
 
 // declare adds the resource of a definition, or replaces the resource that is served.
-func (l *loop) declare(next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook) error {
+func (l *loop) declare(
+	next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook,
+) error {
 	if next.overlaps = !next.served && l.host.Table().Find(next.resource()) != nil; next.overlaps {
 		return errors.New("the server has a resource of that name itself")
 	}
@@ -123,7 +126,9 @@ func (l *loop) declare(next *definition, def *apiextensionsv1.CustomResourceDefi
 	if next.served {
 		return l.host.Replace(res)
 	}
-	group := generic.Group{Name: res.GroupResource.Group, Priority: generic.CustomPriority, Resources: []registry.Resource{res}}
+	group := generic.Group{
+		Name: res.GroupResource.Group, Priority: generic.CustomPriority, Resources: []registry.Resource{res},
+	}
 	if err := l.host.Install(l.on, group); err != nil {
 		return err
 	}

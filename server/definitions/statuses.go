@@ -25,8 +25,8 @@ const statusWriters = 8
 // updateAgain is how long after a failure a definition is written again.
 const updateAgain = time.Second
 
-// errOvertaken ends a write whose definition has changed since the write was decided. It is a Status,
-// which a Store returns as it is.
+// errOvertaken ends a write whose definition has changed since the write was decided. It is a
+// Status, which a Store returns as it is.
 var errOvertaken = meta.NewConflict(customResourceDefinitions, "", errors.New("the definition has changed meanwhile"))
 
 // now is the time of a condition.
@@ -44,12 +44,19 @@ func newStatuses(host generic.Host, store *registry.Store, log *zap.Logger) *sta
 	return &statuses{host: host, store: store, log: log, writing: make(chan struct{}, statusWriters)}
 }
 
-// write has the status stored that was decided, unless the definition has changed meanwhile: the loop
-// then gets the new state. The channel gets the revision that this write has made.
+// write has the status stored that was decided, unless the definition has changed meanwhile: the
+// loop then gets the new state. The channel gets the revision that this write has made.
 func (s *statuses) write(f *definition) (written chan storage.Revision) {
 	written = make(chan storage.Revision, 1)
 	name, rev := f.Name, f.rev
 	names, conditions := f.Status.AcceptedNames, f.Status.Conditions
+	decided := func(cur request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
+		if storage.Revision(cur.Revision()) != rev {
+			return errOvertaken
+		}
+		def.Status.AcceptedNames, def.Status.Conditions = names, conditions
+		return nil
+	}
 	s.host.Go(func(ctx context.Context) {
 		select {
 		case s.writing <- struct{}{}:
@@ -58,13 +65,7 @@ func (s *statuses) write(f *definition) (written chan storage.Revision) {
 			return
 		}
 		s.untilDone(ctx, name, func() error {
-			enc, err := s.update(ctx, name, func(cur request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
-				if storage.Revision(cur.Revision()) != rev {
-					return errOvertaken
-				}
-				def.Status.AcceptedNames, def.Status.Conditions = names, conditions
-				return nil
-			})
+			enc, err := s.update(ctx, name, decided)
 			if err == nil {
 				written <- storage.Revision(enc.Revision())
 			}
@@ -102,8 +103,8 @@ func (s *statuses) update(ctx context.Context, name string, apply change) (reque
 	return enc, err
 }
 
-// untilDone tries a write of a definition until it succeeds, and reports whether it has succeeded. It
-// gives up when the definition is gone or has changed, or ctx ends.
+// untilDone tries a write of a definition until it succeeds, and reports whether it has succeeded.
+// It gives up when the definition is gone or has changed, or ctx ends.
 func (s *statuses) untilDone(ctx context.Context, name string, write func() error) bool {
 	for {
 		err := write()

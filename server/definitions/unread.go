@@ -15,8 +15,8 @@ import (
 
 // A definition whose present state cannot be read is there, and so is what it defines. Nobody knows
 // its schemas: requests for the resource are answered with an error that names the definition,
-// whether an earlier state of it is known or not. Namespaces with instances of it are not empty, the
-// instances own and are owned, and the API services of its group stay.
+// whether an earlier state of it is known or not. Namespaces with instances of it are not empty,
+// the instances own and are owned, and the API services of its group stay.
 
 // unread are the definitions that cannot be read. All methods may be called at once.
 type unread struct {
@@ -67,7 +67,9 @@ func (d *Definitions) Unread() []string { return d.unread.names() }
 
 // UnreadIn reports whether a definition of a group cannot be read.
 func (d *Definitions) UnreadIn(group string) bool {
-	return slices.ContainsFunc(d.unread.names(), func(name string) bool { return extensions.DefinedBy(name).Group == group })
+	return slices.ContainsFunc(d.unread.names(), func(name string) bool {
+		return extensions.DefinedBy(name).Group == group
+	})
 }
 
 // Hidden returns what a namespace holds of resources whose definitions cannot be read.
@@ -75,7 +77,8 @@ func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership
 	var list []ownership.Hidden
 	for _, name := range d.unread.names() {
 		gr := extensions.DefinedBy(name)
-		res, err := d.home.Range(ctx, storage.RangeRequest{Prefix: d.host.Table().PrefixOf(gr) + namespace + "/", Limit: 1})
+		prefix := d.host.Table().PrefixOf(gr) + namespace + "/"
+		res, err := d.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1})
 		if err != nil {
 			return nil, err
 		}

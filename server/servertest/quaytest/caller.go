@@ -1,6 +1,6 @@
 // Package quaytest has what tests of a whole server send and expect: requests, whose answers are
-// trees (Caller), definitions of custom resources (Quay), and a store for several servers, which can
-// be slow to tell what has happened (Distant).
+// trees (Caller), definitions of custom resources (Quay), and a store for several servers, which
+// can be slow to tell what has happened (Distant).
 //
 // A server ends with its test. Methods fail the test for what they do not expect; those of a Caller
 // and a Quay may be called at once.

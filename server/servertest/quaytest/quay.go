@@ -98,7 +98,8 @@ func (q *Quay) Change(patch string) {
 	q.Want(200, "PATCH", Definitions+"/ships."+q.Group, patch, nil, "Content-Type", MergePatch)
 }
 
-// Eventually asks for an object until it is as wanted: what changes about a definition counts a moment later.
+// Eventually asks for an object until it is as wanted: what changes about a definition counts a
+// moment later.
 func (q *Quay) Eventually(path string, want map[string]any) {
 	q.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// Distant is a store that several servers are on: none of them closes it. It tells what has happened
-// late, and counts how often it is asked for its revision.
+// Distant is a store that several servers are on: none of them closes it. It tells what has
+// happened late, and counts how often it is asked for its revision.
 type Distant struct {
 	storage.Store
 	Late  time.Duration
@@ -53,7 +53,8 @@ func NewStore(t testing.TB) *Distant {
 	return &Distant{Store: store}
 }
 
-// Two are two servers on one store; the second hears of everything late. there is the second's store.
+// Two are two servers on one store; the second hears of everything late. there is the second's
+// store.
 func Two(t testing.TB, late time.Duration) (near, far *Quay, there *Distant) {
 	store := NewStore(t)
 	there = &Distant{Store: store.Store, Late: late}
