@@ -34,10 +34,12 @@ var allowed = map[string][]string{
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
-		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity"},
+		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity", "server/definitions"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
+	"server/definitions": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
+		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds
 	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",

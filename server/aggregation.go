@@ -77,10 +77,10 @@ type reach struct {
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
-func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *background, log *zap.Logger) *aggregator {
+func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *background, log *zap.Logger) *aggregator {
 	a := &aggregator{
 		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
-		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},
+		reach: reach{resolve: resolve}, seen: generic.NewProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
 		discovery: on.Discovery, work: work, log: a.log, changed: make(chan struct{}),

@@ -26,8 +26,7 @@ func through(t testing.TB) map[string]func() {
 	for name, table := range map[string]*map[meta.GroupVersion]*remote{"alone": nil, "beside": {{Group: "boats.example.com", Version: "v1"}: new(remote)}} {
 		served := 0
 		core := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })
-		on := generic.NewServer("aggregator", &router.Config{}, router.NewDiscovery(codec.NewFactory(scheme.New())), nil)
-		on.Then(core)
+		on := generic.NewServer("aggregator", &router.Config{}, router.NewDiscovery(codec.NewFactory(scheme.New())), core)
 		a := &aggregator{on: on}
 		a.table.Store(table)
 		sends[name] = func() {

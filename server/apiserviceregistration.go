@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/loops/apiservices"
 )
@@ -15,7 +16,7 @@ func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
-	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
+	local := &localVersions{table: s.Table(), definitions: s.definitions}
 	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
@@ -51,10 +52,9 @@ func (s *Server) addAPIServiceRegistration() error {
 // localVersions are the group versions of a table, and those that definitions declare. Those of the
 // aggregator itself are not registered.
 type localVersions struct {
-	table    *generic.Table
-	declared *declared
-	hidden   func(group string) bool
-	stay     map[meta.GroupVersion]bool
+	table       *generic.Table
+	definitions *definitions.Definitions
+	stay        map[meta.GroupVersion]bool
 }
 
 // settle has the versions stay that have more than custom resources.
@@ -72,7 +72,7 @@ func (l *localVersions) settle() {
 // All implements apiservices.LocalVersions.
 func (l *localVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
 	all := map[meta.GroupVersion]apiservices.LocalVersion{}
-	for gv := range l.declared.all() {
+	for gv := range l.definitions.Versions() {
 		all[gv] = apiservices.LocalVersion{GroupPriority: generic.CustomPriority, VersionPriority: generic.CustomVersionPriority}
 	}
 	for _, o := range l.table.Now().Offers {
@@ -89,11 +89,11 @@ func (l *localVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
 
 // Changed implements apiservices.LocalVersions.
 func (l *localVersions) Changed() (own, custom <-chan struct{}) {
-	return l.table.Now().Replaced, l.declared.next()
+	return l.table.Now().Replaced, l.definitions.VersionsChanged()
 }
 
 // Hidden implements apiservices.LocalVersions.
-func (l *localVersions) Hidden(group string) bool { return l.hidden(group) }
+func (l *localVersions) Hidden(group string) bool { return l.definitions.UnreadIn(group) }
 
 // groupPriority brings the place of a group in discovery into the bounds of what can be registered.
 func groupPriority(p int) int32 { return int32(min(max(p, 1), 20000)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
 const apiServicePath = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -29,7 +30,7 @@ func (q *quay) registered() map[string]string {
 		if service := value(s, "spec.service.name"); service != nil {
 			line += fmt.Sprint(" ", service)
 		}
-		list[fmt.Sprint(value(s, "metadata.name"))] = line + " " + conditionOf(s.(map[string]any), "Available")
+		list[fmt.Sprint(value(s, "metadata.name"))] = line + " " + quaytest.ConditionOf(s.(map[string]any), "Available")
 	}
 	return list
 }

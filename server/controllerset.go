@@ -45,7 +45,7 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
-			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
+			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.definitions.Hidden, Removals: e.removals, Log: e.log}
 		},
 	},
 	{

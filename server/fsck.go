@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -44,7 +45,7 @@ const CheckPath = "/debug/unreadable"
 // addCheck serves CheckPath.
 func (s *Server) addCheck() error {
 	return s.Core.Paths.HandleHidden(CheckPath, readOnly(answered(func(w http.ResponseWriter, r *http.Request) error {
-		found, err := check(r.Context(), s.Resources, s.definitions.unread.names())
+		found, err := check(r.Context(), s.Resources, s.definitions.Unread())
 		if err != nil {
 			return meta.NewInternalError(err)
 		}
@@ -76,10 +77,10 @@ func check(ctx context.Context, r *generic.Resources, unread []string) (Checked,
 		}
 	}
 	for _, name := range unread {
-		if r.Table().Find(definedBy(name)) != nil {
+		if r.Table().Find(extensions.DefinedBy(name)) != nil {
 			continue
 		}
-		err := c.look(ctx, r.Backends().Main(), instancesOf(r.Table(), definedBy(name)), func(*storage.Entry) (string, error) {
+		err := c.look(ctx, r.Backends().Main(), r.Table().PrefixOf(extensions.DefinedBy(name)), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {

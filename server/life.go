@@ -27,8 +27,7 @@ type life struct {
 	closeErr error // of closing
 }
 
-func newLife(c ShutdownConfig, h *health) *life {
-	work := newBackground(context.Background())
+func newLife(c ShutdownConfig, h *health, work *background) *life {
 	drain := filters.NewDrain()
 	crowd := &connections.Crowd{}
 	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came

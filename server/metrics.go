@@ -24,7 +24,6 @@ type metrics struct {
 	unreadable *backing.Unreadables
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
-	conversions  *conversionMetrics
 	availability *availabilityMetrics
 	flaws        *flawMetrics
 }
@@ -36,7 +35,6 @@ func (m *metrics) forget(o *generic.Offer, stored bool) {
 		m.unreadable.Forget(o.Name)
 	}
 	m.requests.Forget(o.Name)
-	m.conversions.forget(o.Name)
 	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.Name.Group, "resource": o.Name.Resource})
 	for i := range o.Versions {
 		m.watches.forget(o.Versions[i].WithResource(o.Name.Resource))
@@ -53,7 +51,6 @@ type watchMetrics struct {
 func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
-	conversions, conversionsErr := newConversionMetrics(reg)
 	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
 	requests := filters.NewMetrics(reg)
@@ -66,7 +63,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr}
+	errs := []error{storeErr, unreadableErr, availabilityErr, flawsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -77,7 +74,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 		return o != nil && o.Serves(gvr.GroupVersion(), subresource)
 	}
 	return &metrics{
-		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, conversions: conversions,
+		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated,
 		availability: availability, flaws: flaws,
 	}, errors.Join(errs...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -85,8 +86,8 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 	on := func(s storage.Store) func(*server.Config) {
 		return func(cfg *server.Config) { cfg.Storage = server.StorageConfig{Store: s} }
 	}
-	near := newByRoles(t, on(&distant{Store: shared{store}, late: 10 * time.Millisecond}))
-	far := newByRoles(t, on(&distant{Store: shared{store}, late: 5 * time.Millisecond}))
+	near := newByRoles(t, on(&quaytest.Distant{Store: shared{store}, Late: 10 * time.Millisecond}))
+	far := newByRoles(t, on(&quaytest.Distant{Store: shared{store}, Late: 5 * time.Millisecond}))
 	near.want(201, "", "root", "POST", rolesPath, roleBody("r", readMaps))
 	for i := range 10 {
 		near.want(201, "", "root", "POST", bindsPath, bindBody("b", "Role", "r", "alice"))

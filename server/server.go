@@ -22,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/storage"
@@ -48,7 +49,7 @@ type Server struct {
 
 // links are what the first and the last link of the chain know.
 type links struct {
-	definitions *definitions
+	definitions *definitions.Definitions
 	behind      *aggregator // the servers behind this one
 }
 
@@ -171,7 +172,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
+		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.definitions.Server()}, Metrics: reg,
 		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
@@ -183,7 +184,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), s.follow(d.definitions), s.addManifests(&c.API, d.definitions.Seen()), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -191,22 +192,23 @@ func build(ctx context.Context, c completed) (*Server, error) {
 
 // declaration is what a server serves, before it can be asked for it.
 type declaration struct {
-	scheme           *scheme.Scheme
-	codecs           *codec.Factory
-	core, extensions *generic.Server
-	aggregator       *aggregator
-	definitions      *definitions
-	life             *life
-	access           *access
-	schemas          *router.OpenAPI
-	resources        *generic.Resources
-	addresses        *addresses
+	scheme      *scheme.Scheme
+	codecs      *codec.Factory
+	work        *background
+	core        *generic.Server
+	aggregator  *aggregator
+	definitions *definitions.Definitions
+	life        *life
+	access      *access
+	schemas     *router.OpenAPI
+	resources   *generic.Resources
+	addresses   *addresses
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New(), access: new(access)}
+	d := &declaration{scheme: scheme.New(), work: newBackground(context.Background()), access: new(access)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
 	all := c.groups(surroundings{
@@ -230,9 +232,6 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
-	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
-	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
@@ -241,12 +240,21 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
 		Reviews:    store.Reviewer,
-		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
+		Compatible: minor, Forget: m.forget, Run: d.work.run, Longest: c.Limits.longest(), Log: c.Log,
 	})
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
+	resolve := resolverOf(d.resources.Stores, c.API.Aggregation.ByEndpoints)
+	var err error
+	d.definitions, err = definitions.New(definitions.Needs{
+		Host: d.resources, Home: d.resources.Backends().Main(), Router: cfg, Discovery: discovery, Before: d.serves, Shared: c.Storage.shared(),
+		Resolve: resolve, Flawed: m.flaws.webhooks, Metrics: reg,
+	})
+	if err != nil {
+		return d, err
+	}
+	d.core = generic.NewServer("core", cfg, discovery, d.definitions)
+	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log), d.work)
+	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), resolve, m, d.work, c.Log)
 	d.aggregator.ends = d.life.controllers.ctx
-	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve, m, d.life.work, c.Log)
-	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{d.resources})
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
 	d.schemas.AskRemote = d.aggregator.docs.askV2
@@ -267,7 +275,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		case apiServices.Group:
 			on = d.aggregator.on
 		case customResourceDefinitions.Group:
-			on = d.extensions
+			on = d.definitions.Server()
 		}
 		if err := d.resources.Install(on, groups[i]); err != nil {
 			return d, err
@@ -277,13 +285,24 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	return d, openNodePorts(d.resources, d.addresses.nodePorts)
 }
 
+// serves implements definitions.Before.
+func (d *declaration) serves(group string) bool {
+	return d.core.REST.Serves(group) || group == apiServices.Group
+}
+
 // close ends what a server that is not made has begun.
 func (d *declaration) close() {
 	if d != nil {
 		d.resources.Table().Close()
-		d.life.work.stop()
+		d.work.stop()
 		d.resources.Backends().CloseCaches()
 	}
+}
+
+// follow has definitions followed, and the server wait for those that are stored before it is ready.
+func (s *Server) follow(d *definitions.Definitions) error {
+	hooks, err := d.Start()
+	return errors.Join(err, s.addHooks(hooks...))
 }
 
 // populate gives a server that is complete what runs beside its resources.

@@ -1,4 +1,4 @@
-package server
+package definitions
 
 import (
 	"context"
@@ -19,40 +19,45 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// emptying is a definition that is to go: first its instances are deleted, then it loses the finalizer that held it. Every
-// server does so, and each can go on where another, or an earlier life of itself, was stopped.
+// A definition that is being deleted first loses its instances, then the finalizer that held it.
+// Every server does this work, and each can go on where another one, or an earlier process of its
+// own, was stopped. The loop begins it (empty); each definition has a goroutine of the host.
+
+// emptying is the work on one definition that is being deleted.
 type emptying struct {
-	*definitions
+	*statuses
+	home      *backing.Backend // of the instances
 	name      string
 	uid       meta.UID
 	resource  meta.GroupResource
-	inhabited bool // it has been served, by this or another server: there may be instances
+	inhabited bool // some server has served it: there may be instances
 	overlaps  bool
-	fault     error                          // why it is not served here
-	instances atomic.Pointer[registry.Store] // nil: it is not served here
+	fault     error                          // why this server does not serve it
+	instances atomic.Pointer[registry.Store] // nil: this server does not serve it
 }
 
 // emptyAgain is how long a definition waits whose instances could not be deleted.
 const emptyAgain = 2 * time.Second
 
-// empty has the instances of a definition deleted, through what it is served by at the moment.
-func (d *definitions) empty(f *definition) {
+// empty has the instances of a definition deleted, through the resource as it is served now.
+func (l *loop) empty(f *definition) {
 	begins := f.emptying == nil
 	if begins {
 		f.emptying = &emptying{
-			definitions: d, name: f.Name, uid: f.UID, resource: f.resource(),
-			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition), overlaps: f.overlaps, fault: f.fault,
+			statuses: l.statuses, home: l.home, name: f.Name, uid: f.UID, resource: f.resource(),
+			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition),
+			overlaps:  f.overlaps, fault: f.fault,
 		}
 	}
 	if f.served {
-		f.emptying.instances.Store(d.Store(f.resource()))
+		f.emptying.instances.Store(l.host.Store(f.resource()))
 	}
 	if begins {
-		d.work.run(f.emptying.run)
+		l.host.Go(f.emptying.run)
 	}
 }
 
-// run works until the definition goes, or ctx ends.
+// run works until the definition has lost its finalizer, or is another one, or ctx ends.
 func (e *emptying) run(ctx context.Context) {
 	if !e.status(ctx, extensions.BeginEmptying) {
 		return
@@ -62,13 +67,14 @@ func (e *emptying) run(ctx context.Context) {
 		if err == nil {
 			break
 		}
-		// Where another server was faster, there is nothing left to delete from.
+		// If another server was faster, the definition is gone, and so is what failed here.
 		if !e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 			extensions.FailEmptying(def, err, now)
 		}) {
 			return
 		}
-		e.log.Log(backing.Severity(err), "cannot delete all instances of a custom resource definition yet", zap.String("definition", e.name), zap.Error(err))
+		e.log.Log(backing.Severity(err), "cannot delete all instances of a custom resource definition yet",
+			zap.String("definition", e.name), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return
@@ -80,8 +86,11 @@ func (e *emptying) run(ctx context.Context) {
 	})
 }
 
-// status changes the definition, and reports whether it is still the one that is to go.
-func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time)) bool {
+// status changes the status of the definition, and reports whether it still is the one that is
+// being deleted.
+func (e *emptying) status(
+	ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time),
+) bool {
 	return e.untilDone(ctx, e.name, func() error {
 		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
 			if def.UID != e.uid || !extensions.Emptying(def) {
@@ -94,10 +103,10 @@ func (e *emptying) status(ctx context.Context, change func(def *apiextensionsv1.
 	})
 }
 
-// deleters is how many instances are deleted at a time: their writes share what they wait for.
+// deleters is how many instances are deleted at a time: their writes share the store's commits.
 const deleters = 16
 
-// deleteAll deletes all instances, and returns when none is left: what holds them back is waited for.
+// deleteAll deletes all instances, and returns when none is left. It waits for their finalizers.
 func (e *emptying) deleteAll(ctx context.Context) error {
 	instances := e.instances.Load()
 	if instances == nil {
@@ -118,7 +127,8 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 		namespace, name := instances.NameOf(item)
 		work.Go(func() error {
 			opts := &meta.DeleteOptions{}
-			_, err := instances.Delete(within, &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}, opts)
+			w := &request.Write{Namespace: namespace, Name: name, Options: opts, Admitted: true}
+			_, err := instances.Delete(within, w, opts)
 			if meta.IsNotFound(err) {
 				return nil
 			}
@@ -128,7 +138,7 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	if err := work.Wait(); err != nil {
 		return fmt.Errorf("could not issue all deletes: %w", err)
 	}
-	if len(unread) > 0 { // they would be waited for for ever
+	if len(unread) > 0 { // they never go, so there is nothing to wait for
 		return fmt.Errorf("%d instances cannot be read: %w", len(unread), unread[0])
 	}
 	if err := waitForNone(ctx, instances); err != nil {
@@ -137,10 +147,12 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// lookForNone wants that nothing is stored of a definition that this server cannot serve. What is, another server may delete, or this
-// one when the definition has been mended.
+// lookForNone returns an error if an instance is stored of a definition that this server cannot
+// serve. Another server may delete the instance, or this server when the definition has been
+// mended.
 func (e *emptying) lookForNone(ctx context.Context) error {
-	res, err := e.Backends().Main().Range(ctx, storage.RangeRequest{Prefix: e.Table().Root() + registry.KeyPrefix(e.resource) + "/", Limit: 1, NoCount: true})
+	prefix := e.host.Table().PrefixOf(e.resource)
+	res, err := e.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1, NoCount: true})
 	if err == nil && len(res.Entries) > 0 {
 		err = fmt.Errorf("unable to find a custom resource client for %s: %w", e.resource, e.fault)
 	}
@@ -150,7 +162,7 @@ func (e *emptying) lookForNone(ctx context.Context) error {
 	return nil
 }
 
-// waitForNone returns when there are no instances, which are on their way out.
+// waitForNone returns when there are no instances. All of them are being deleted.
 func waitForNone(ctx context.Context, instances *registry.Store) error {
 	objects := instances.Objects()
 	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix()})

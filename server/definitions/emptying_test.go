@@ -1,4 +1,4 @@
-package server_test
+package definitions_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -18,18 +19,19 @@ const (
 )
 
 // established is a definition of ships as a store has it, with some versions.
-func established(q *quay, versions ...string) string {
-	text := q.definition("ships", "Ship", "", versions...)
+func established(q *quaytest.Quay, versions ...string) string {
+	text := q.Definition("ships", "Ship", "", versions...)
 	return `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","status":{"conditions":[
 		{"type":"NamesAccepted","status":"True"},{"type":"Established","status":"True"}],"acceptedNames":{"plural":"ships","kind":"Ship"}},` + text[1:]
 }
 
-// TestDefinitionUndeclared deletes a definition that no server can serve, since it has no versions: while something is stored of it, it
-// stays and says why. When somebody else has deleted that, it goes.
+// TestDefinitionUndeclared deletes a definition that no server can serve, since it has no versions:
+// while something is stored of it, it stays and says why. When somebody else has deleted that, it
+// goes.
 func TestDefinitionUndeclared(t *testing.T) {
 	t.Parallel() // it waits
-	store := newSharedStore(t)
-	q := &quay{group: "quay.example.com"}
+	store := quaytest.NewStore(t)
+	q := &quaytest.Quay{Group: "quay.example.com"}
 	for key, value := range map[string]string{
 		definitionKeys + "ships.quay.example.com": established(q),
 		shipKey: `{"kind":"Ship","apiVersion":"quay.example.com/v1","metadata":{"name":"a"}}`,
@@ -38,22 +40,23 @@ func TestDefinitionUndeclared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q = newQuay(t, server.Config{Storage: server.StorageConfig{Store: store}})
-	q.want(200, "DELETE", definitions+"/ships."+q.group, "", nil)
+	q = quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	q.Want(200, "DELETE", quaytest.Definitions+"/ships."+q.Group, "", nil)
 	const why = "True InstanceDeletionFailed could not list instances: unable to find a custom resource client for ships.quay.example.com: the kind Ship.quay.example.com has no versions"
-	q.until("ships", "Terminating", why)
-	q.want(200, "GET", definitions+"/ships."+q.group, "", map[string]any{"metadata.finalizers": "[customresourcecleanup.apiextensions.k8s.io]"})
+	q.Until("ships", "Terminating", why)
+	q.Want(200, "GET", quaytest.Definitions+"/ships."+q.Group, "", map[string]any{"metadata.finalizers": "[customresourcecleanup.apiextensions.k8s.io]"})
 	if _, err := store.Delete(t.Context(), shipKey, storage.Pre{}); err != nil {
 		t.Fatal(err)
 	}
-	q.gone(definitions + "/ships." + q.group)
+	q.Gone(quaytest.Definitions + "/ships." + q.Group)
 }
 
-// TestDefinitionMended mends a definition that could not be served while it goes: now its instances can be deleted.
+// TestDefinitionMended mends a definition that could not be served while it goes: now its instances
+// can be deleted.
 func TestDefinitionMended(t *testing.T) {
 	t.Parallel() // it waits
-	store := newSharedStore(t)
-	q := &quay{group: "quay.example.com"}
+	store := quaytest.NewStore(t)
+	q := &quaytest.Quay{Group: "quay.example.com"}
 	for key, value := range map[string]string{
 		definitionKeys + "ships.quay.example.com": established(q),
 		shipKey: `{"kind":"Ship","apiVersion":"quay.example.com/v1","metadata":{"name":"a"}}`,
@@ -62,17 +65,18 @@ func TestDefinitionMended(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q = newQuay(t, server.Config{Storage: server.StorageConfig{Store: store}})
-	q.want(200, "DELETE", definitions+"/ships."+q.group, "", nil)
-	q.until("ships", "Terminating", "True InstanceDeletionFailed")
-	q.change(`{"spec":{"versions":[` + version("v1", true) + `]}}`)
-	q.gone(definitions + "/ships." + q.group)
+	q = quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	q.Want(200, "DELETE", quaytest.Definitions+"/ships."+q.Group, "", nil)
+	q.Until("ships", "Terminating", "True InstanceDeletionFailed")
+	q.Change(`{"spec":{"versions":[` + quaytest.Version("v1", true) + `]}}`)
+	q.Gone(quaytest.Definitions + "/ships." + q.Group)
 	if res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/quay.example.com/"}); err != nil || len(res.Entries) > 0 {
 		t.Errorf("after the definition: got %d instances, %v", len(res.Entries), err)
 	}
 }
 
-// refusing is a store that refuses some writes of definitions with the conflict that a client would be told of.
+// refusing is a store that refuses some writes of definitions with the conflict that a client would
+// be told of.
 type refusing struct {
 	storage.Store
 	left atomic.Int64
@@ -90,13 +94,13 @@ func (r *refusing) Close() error { return nil }
 // TestDefinitionConflict: only the definition's own change ends the work on it, not any conflict.
 func TestDefinitionConflict(t *testing.T) {
 	t.Parallel() // it waits
-	store := &refusing{Store: newSharedStore(t)}
+	store := &refusing{Store: quaytest.NewStore(t)}
 	store.left.Store(1)
-	q := newQuay(t, server.Config{Storage: server.StorageConfig{Store: store}})
-	q.define("ships", "Ship", version("v1", true))
-	q.want(201, "POST", q.path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"a"}}`, nil)
-	q.want(200, "DELETE", definitions+"/ships."+q.group, "", nil)
-	q.gone(definitions + "/ships." + q.group)
+	q := quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	q.Define("ships", "Ship", quaytest.Version("v1", true))
+	q.Want(201, "POST", q.Path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"a"}}`, nil)
+	q.Want(200, "DELETE", quaytest.Definitions+"/ships."+q.Group, "", nil)
+	q.Gone(quaytest.Definitions + "/ships." + q.Group)
 	if store.left.Load() >= 0 {
 		t.Error("no write was refused")
 	}

@@ -1,4 +1,4 @@
-package server_test
+package definitions_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -19,8 +20,8 @@ func betaDefinition(plural, kind, spec string) string {
 const seats = `"validation":{"openAPIV3Schema":{"type":"object","properties":{"seats":{"type":"integer","default":%d}}}}`
 
 // betaQuay is a quay on a store that kube-apiserver has filled.
-func betaQuay(t *testing.T) (*quay, storage.Store) {
-	store := newSharedStore(t)
+func betaQuay(t *testing.T) (*quaytest.Quay, storage.Store) {
+	store := quaytest.NewStore(t)
 	for plural, text := range map[string]string{
 		"ships": betaDefinition("ships", "Ship", `"preserveUnknownFields":false,"versions":[{"name":"v1","served":true,"storage":true},
 			{"name":"v2","served":true,"storage":false}],"subresources":{"status":{}},"additionalPrinterColumns":[{"name":"S","type":"integer","JSONPath":".seats"}],`+
@@ -37,9 +38,9 @@ func betaQuay(t *testing.T) (*quay, storage.Store) {
 			}
 		}
 	}
-	q := newQuay(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	q := quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
 	for _, plural := range []string{"ships", "rafts", "boats"} {
-		q.until(plural, "Established", "True")
+		q.Until(plural, "Established", "True")
 	}
 	return q, store
 }
@@ -48,26 +49,26 @@ func betaQuay(t *testing.T) (*quay, storage.Store) {
 func TestBetaDefinitions(t *testing.T) {
 	t.Parallel() // it waits
 	q, _ := betaQuay(t)
-	q.want(200, "GET", definitions, "", map[string]any{"kind": "CustomResourceDefinitionList", "items.0.apiVersion": nil, "items.2.metadata.name": "ships.quay.example.com",
+	q.Want(200, "GET", quaytest.Definitions, "", map[string]any{"kind": "CustomResourceDefinitionList", "items.0.apiVersion": nil, "items.2.metadata.name": "ships.quay.example.com",
 		"items.2.spec.versions.1.additionalPrinterColumns": "[map[jsonPath:.seats name:S type:integer]]"})
-	q.want(200, "GET", definitions+"/rafts."+q.group, "", map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "spec.preserveUnknownFields": true,
+	q.Want(200, "GET", quaytest.Definitions+"/rafts."+q.Group, "", map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "spec.preserveUnknownFields": true,
 		"spec.version": nil, "spec.versions": "[map[name:v1 served:true storage:true]]", "status.storedVersions": "[v1]"})
-	q.until("rafts", "NonStructuralSchema", "True Violations spec.preserveUnknownFields: Invalid value: true: must be false")
-	q.until("boats", "NonStructuralSchema", "True Violations [spec.preserveUnknownFields: Invalid value: true: must be false, spec.versions[0]")
-	if got := q.condition("ships", "NonStructuralSchema"); got != "" {
+	q.Until("rafts", "NonStructuralSchema", "True Violations spec.preserveUnknownFields: Invalid value: true: must be false")
+	q.Until("boats", "NonStructuralSchema", "True Violations [spec.preserveUnknownFields: Invalid value: true: must be false, spec.versions[0]")
+	if got := q.Condition("ships", "NonStructuralSchema"); got != "" {
 		t.Errorf("ships: got %s", got)
 	}
 
-	q.want(200, "GET", q.path("ships", "v2")+"/a", "", map[string]any{"seats": 2, "oars": nil, "more": nil})
-	q.want(200, "GET", q.path("rafts", "v1")+"/a", "", map[string]any{"oars": 1, "more": "map[x:<nil>]"})
-	q.want(200, "GET", q.path("boats", "v1")+"/a", "", map[string]any{"oars": 1, "more": "map[x:<nil>]"})
-	q.want(201, "POST", q.path("rafts", "v1"), `{"kind":"Raft","apiVersion":"quay.example.com/v1","metadata":{"name":"b"},"any":[1]}`, map[string]any{"any": "[1]"})
+	q.Want(200, "GET", q.Path("ships", "v2")+"/a", "", map[string]any{"seats": 2, "oars": nil, "more": nil})
+	q.Want(200, "GET", q.Path("rafts", "v1")+"/a", "", map[string]any{"oars": 1, "more": "map[x:<nil>]"})
+	q.Want(200, "GET", q.Path("boats", "v1")+"/a", "", map[string]any{"oars": 1, "more": "map[x:<nil>]"})
+	q.Want(201, "POST", q.Path("rafts", "v1"), `{"kind":"Raft","apiVersion":"quay.example.com/v1","metadata":{"name":"b"},"any":[1]}`, map[string]any{"any": "[1]"})
 	const boat = `{"kind":"Boat","apiVersion":"quay.example.com/v1","metadata":{"name":"b"},"any":[1],"oars":%s}`
-	q.want(201, "POST", q.path("boats", "v1")+"?fieldValidation=Strict", fmt.Sprintf(boat, `"xy"`), map[string]any{"any": "[1]"})
-	q.want(422, "POST", q.path("boats", "v1"), fmt.Sprintf(boat, `"y"`), nil)
+	q.Want(201, "POST", q.Path("boats", "v1")+"?fieldValidation=Strict", fmt.Sprintf(boat, `"xy"`), map[string]any{"any": "[1]"})
+	q.Want(422, "POST", q.Path("boats", "v1"), fmt.Sprintf(boat, `"y"`), nil)
 
 	// Nothing is said of what is not structural.
-	_, doc := q.do("GET", "/openapi/v3/apis/"+q.group+"/v1", "")
+	_, doc := q.Do("GET", "/openapi/v3/apis/"+q.Group+"/v1", "")
 	models := doc["components"].(map[string]any)["schemas"].(map[string]any)
 	for kind, described := range map[string]bool{"Ship": true, "Raft": false, "Boat": false} {
 		model := models["com.example.quay.v1."+kind].(map[string]any)
@@ -82,11 +83,11 @@ func TestBetaDefinitions(t *testing.T) {
 func TestBetaDefinitionsShared(t *testing.T) {
 	t.Parallel() // it waits
 	q, store := betaQuay(t)
-	const ships = definitions + "/ships.quay.example.com"
-	_, before := q.do("GET", ships, "")
-	q.change(`{"metadata":{"labels":{"a":"b"}}}`)
-	_, after := q.do("GET", ships, "")
-	if !reflect.DeepEqual(before["spec"], after["spec"]) || value(after, "metadata.labels.a") != "b" {
+	const ships = quaytest.Definitions + "/ships.quay.example.com"
+	_, before := q.Do("GET", ships, "")
+	q.Change(`{"metadata":{"labels":{"a":"b"}}}`)
+	_, after := q.Do("GET", ships, "")
+	if !reflect.DeepEqual(before["spec"], after["spec"]) || quaytest.Value(after, "metadata.labels.a") != "b" {
 		t.Errorf("before a label: got %v, after it: %v", before["spec"], after)
 	}
 	key := definitionKeys + "ships.quay.example.com"
@@ -102,10 +103,10 @@ func TestBetaDefinitionsShared(t *testing.T) {
 	if _, err := store.Put(t.Context(), key, []byte(changed), storage.Pre{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	q.gone(q.path("ships", "v2") + "/a")
-	q.eventually(q.path("ships", "v1")+"/a", map[string]any{"seats": 3})
-	q.want(200, "DELETE", ships, "", nil)
-	q.gone(ships)
+	q.Gone(q.Path("ships", "v2") + "/a")
+	q.Eventually(q.Path("ships", "v1")+"/a", map[string]any{"seats": 3})
+	q.Want(200, "DELETE", ships, "", nil)
+	q.Gone(ships)
 	if res, err := store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/quay.example.com/ships/"}); err != nil || len(res.Entries) > 0 {
 		t.Errorf("after the definition: got %d instances, %v", len(res.Entries), err)
 	}

@@ -1,4 +1,4 @@
-package server_test
+package definitions_test
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// mortal is a store whose server dies when it has written a number of times what definitions are made of: from then on it writes
-// nothing. The last write may be one that it has not heard of.
+// mortal is a store whose server dies when it has written a number of times what definitions are
+// made of: from then on it writes nothing. The last write may be one that it has not heard of.
 type mortal struct {
-	distant
+	quaytest.Distant
 	left    atomic.Int64
 	unheard bool
 }
@@ -52,8 +53,8 @@ func (m *mortal) Delete(ctx context.Context, key string, pre storage.Pre) (rev s
 	return rev, err
 }
 
-// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes. Another one completes what it
-// finds: the definition is established, or gone with its instances.
+// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes.
+// Another one completes what it finds: the definition is established, or gone with its instances.
 func TestDefinitionKilled(t *testing.T) {
 	const writes = 10 // two of the definition, two instances, its deletion and beginning, two more, its end, and nothing
 	for n := range writes + 1 {
@@ -61,10 +62,10 @@ func TestDefinitionKilled(t *testing.T) {
 			t.Parallel()
 			store := memory.New(memory.Config{})
 			defer store.Close()
-			m := &mortal{distant: distant{Store: store}, unheard: n%2 == 0}
+			m := &mortal{Distant: quaytest.Distant{Store: store}, unheard: n%2 == 0}
 			m.left.Store(int64(n))
-			t.Run("first", func(t *testing.T) { newQuay(t, quietly(m)).live(m) })
-			t.Run("second", func(t *testing.T) { newQuay(t, quietly(&distant{Store: store})).completed() })
+			t.Run("first", func(t *testing.T) { live(quaytest.New(t, quietly(m)), m) })
+			t.Run("second", func(t *testing.T) { completed(quaytest.New(t, quietly(&quaytest.Distant{Store: store}))) })
 		})
 	}
 }
@@ -74,36 +75,36 @@ func quietly(store storage.Store) server.Config {
 	return server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}}
 }
 
-const shipsName = definitions + "/ships.quay.example.com"
+const shipsName = quaytest.Definitions + "/ships.quay.example.com"
 
 // live takes a definition through its life, which may end early.
-func (q *quay) live(m *mortal) {
+func live(q *quaytest.Quay, m *mortal) {
 	wait := func(what string, done func() bool) {
 		for end := time.Now().Add(20 * time.Second); !m.dead() && !done(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				q.t.Fatal(what)
+				q.T.Fatal(what)
 			}
 		}
 	}
-	q.raw("POST", definitions, q.definition("ships", "Ship", "", version("v1", true)))
-	wait("the definition is not established", func() bool { return strings.HasPrefix(q.condition("ships", "Established"), "True") })
+	q.Raw("POST", quaytest.Definitions, q.Definition("ships", "Ship", "", quaytest.Version("v1", true)))
+	wait("the definition is not established", func() bool { return strings.HasPrefix(q.Condition("ships", "Established"), "True") })
 	for i := range 2 {
-		q.raw("POST", q.path("ships", "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"s%d"}}`, i))
+		q.Raw("POST", q.Path("ships", "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"s%d"}}`, i))
 	}
-	q.raw("DELETE", shipsName, "")
-	wait("the definition does not go", func() bool { code, _ := q.raw("GET", shipsName, ""); return code == 404 })
+	q.Raw("DELETE", shipsName, "")
+	wait("the definition does not go", func() bool { code, _ := q.Raw("GET", shipsName, ""); return code == 404 })
 }
 
 // completed waits until the definition is what it is going to be.
-func (q *quay) completed() {
-	code, tree := q.do("GET", shipsName, "")
-	if code == 200 && value(tree, "metadata.deletionTimestamp") == nil {
-		q.until("ships", "Established", "True")
-		q.want(200, "GET", q.path("ships", "v1"), "", nil)
-		q.want(200, "DELETE", shipsName, "", nil)
+func completed(q *quaytest.Quay) {
+	code, tree := q.Do("GET", shipsName, "")
+	if code == 200 && quaytest.Value(tree, "metadata.deletionTimestamp") == nil {
+		q.Until("ships", "Established", "True")
+		q.Want(200, "GET", q.Path("ships", "v1"), "", nil)
+		q.Want(200, "DELETE", shipsName, "", nil)
 	}
-	q.gone(shipsName)
-	q.gone(q.path("ships", "v1"))
-	q.define("ships", "Ship", version("v1", true))
-	q.want(200, "GET", q.path("ships", "v1"), "", map[string]any{"items": "[]"})
+	q.Gone(shipsName)
+	q.Gone(q.Path("ships", "v1"))
+	q.Define("ships", "Ship", quaytest.Version("v1", true))
+	q.Want(200, "GET", q.Path("ships", "v1"), "", map[string]any{"items": "[]"})
 }

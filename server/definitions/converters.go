@@ -1,4 +1,4 @@
-package server
+package definitions
 
 import (
 	"bytes"
@@ -12,29 +12,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// converters are the clients for conversion webhooks. Definitions whose webhook is reached in the same way share one, as all those
-// of an operator do.
+// converters are the clients of conversion webhooks. Definitions whose webhook is reached in the
+// same way share a client, as those of one operator usually do. All methods may be called at once.
 type converters struct {
 	resolve callout.Resolver
-	metrics *conversionMetrics
+	metrics *metrics
 	flawed  func(callout.Flaw)
 
 	mu    sync.Mutex
 	known map[string]*sharedClient // by how the webhook is reached
 }
 
+func newConverters(resolve callout.Resolver, flawed func(callout.Flaw), m *metrics) *converters {
+	return &converters{resolve: resolve, flawed: flawed, metrics: m, known: map[string]*sharedClient{}}
+}
+
+// sharedClient is a client and how many definitions use it.
 type sharedClient struct {
 	*callout.Client
 	users int
 }
 
-// maxConverted bounds the answer of a webhook, in bytes: a batch of objects, which may have grown, or one as large as there are.
+// maxConverted bounds the answer of a webhook, in bytes. It is a batch of objects, which the
+// conversion may have made larger, or a single object of the largest size.
 const maxConverted = 16 << 20
 
-// open returns the webhook of a definition, and what closes it; nil for a definition without.
+// open returns the webhook of a definition, nil if it has none, and what releases the webhook.
 func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *extensions.Webhook, release func()) {
 	conv := def.Spec.Conversion
-	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
+	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter ||
+		conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
 		return nil, func() {}
 	}
 	client, release, err := c.client(conv.Webhook.ClientConfig)
@@ -51,8 +58,10 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 	return &extensions.Webhook{Ask: ask, Observe: c.metrics.of(def.Name)}, release
 }
 
-// client returns the client for a webhook, until it is released.
-func (c *converters) client(config *apiextensionsv1.WebhookClientConfig) (client *callout.Client, release func(), err error) {
+// client returns the client of a webhook, which stays open until it is released.
+func (c *converters) client(
+	config *apiextensionsv1.WebhookClientConfig,
+) (client *callout.Client, release func(), err error) {
 	place, err := codec.AppendJSON(nil, config)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +92,7 @@ func (c *converters) client(config *apiextensionsv1.WebhookClientConfig) (client
 	}), nil
 }
 
-// target says where a webhook is.
+// target is where a webhook is, and whom to trust for it.
 func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
 	var t callout.Target
 	if len(bytes.TrimSpace(config.CABundle)) > 0 {
@@ -104,7 +113,7 @@ func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
 	return t
 }
 
-// close closes what is left.
+// close closes the clients that have not been released.
 func (c *converters) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-package server_test
+package definitions_test
 
 import (
 	"fmt"
@@ -14,17 +14,19 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
 // definitionChurn is what clients do with definitions of their own, on two servers of one store.
 type definitionChurn struct {
 	*testing.T
-	near, far *quay
-	store     *distant
+	near, far *quaytest.Quay
+	store     *quaytest.Distant
 }
 
-// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s, or as long as CHURN says,
-// and wants nothing of them left: no goroutines, no memory, no metrics. SEED says what they do.
+// TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s,
+// or as long as CHURN says, and wants nothing of them left: no goroutines, no memory, no metrics.
+// SEED says what they do.
 func TestDefinitionsAtRandom(t *testing.T) {
 	seed, length := rand.Uint64(), 8*time.Second
 	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
@@ -35,7 +37,7 @@ func TestDefinitionsAtRandom(t *testing.T) {
 	}
 	t.Logf("SEED=%d", seed)
 	c := &definitionChurn{T: t}
-	c.near, c.far, c.store = twoQuays(t, 0)
+	c.near, c.far, c.store = quaytest.Two(t, 0)
 	c.run(seed, time.Now()) // the first time makes what stays
 	goroutines, heap := c.settled()
 	c.run(seed, time.Now().Add(length))
@@ -66,15 +68,15 @@ func (c *definitionChurn) run(seed uint64, until time.Time) {
 		})
 	}
 	wg.Wait()
-	for _, q := range []*quay{c.near, c.far} {
+	for _, q := range []*quaytest.Quay{c.near, c.far} {
 		for _, path := range []string{"/apis", "/metrics"} {
-			q.settles(path)
+			settles(q, path)
 		}
 	}
 }
 
 // either returns both servers, in any order.
-func (c *definitionChurn) either(r *rand.Rand) (one, other *quay) {
+func (c *definitionChurn) either(r *rand.Rand) (one, other *quaytest.Quay) {
 	if r.IntN(2) == 0 {
 		return c.near, c.far
 	}
@@ -84,46 +86,46 @@ func (c *definitionChurn) either(r *rand.Rand) (one, other *quay) {
 // life takes a definition from its creation to its end.
 func (c *definitionChurn) life(r *rand.Rand, plural, kind string) {
 	one, other := c.either(r)
-	one.define(plural, kind, version("v1", true))
-	other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"first"}}`, kind), nil)
+	one.Define(plural, kind, quaytest.Version("v1", true))
+	other.Want(201, "POST", other.Path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"first"}}`, kind), nil)
 	for i := range 2 + r.IntN(4) {
 		one, other = c.either(r)
 		switch r.IntN(6) {
 		case 0:
-			other.want(201, "POST", other.path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"s%d"}}`, kind, i), nil)
+			other.Want(201, "POST", other.Path(plural, "v1"), fmt.Sprintf(`{"apiVersion":"quay.example.com/v1","kind":%q,"metadata":{"name":"s%d"}}`, kind, i), nil)
 		case 1:
-			c.change(r, one, plural, version("v1", true)+","+version("v2", false))
-			one.served(plural, "v2")
-			other.served(plural, "v2")
+			c.change(r, one, plural, quaytest.Version("v1", true)+","+quaytest.Version("v2", false))
+			served(one, plural, "v2")
+			served(other, plural, "v2")
 		case 2:
-			c.change(r, one, plural, version("v1", true))
+			c.change(r, one, plural, quaytest.Version("v1", true))
 		case 3:
 			c.watch(other, plural)
 		case 4:
-			other.listed(plural, "v1") // which it is, like its document, as soon as it is served, and not before
-			other.want(200, "GET", "/openapi/v3/apis/"+other.group+"/v1", "", nil)
+			listed(other, plural, "v1") // which it is, like its document, as soon as it is served, and not before
+			other.Want(200, "GET", "/openapi/v3/apis/"+other.Group+"/v1", "", nil)
 		case 5:
-			one.want(200, "PUT", one.path(plural, "v1")+"/first", fmt.Sprintf(
-				`{"apiVersion":"%s/v1","kind":%q,"metadata":{"name":"first","resourceVersion":%q},"n":%d}`, one.group, kind, one.revision(plural), i), nil)
+			one.Want(200, "PUT", one.Path(plural, "v1")+"/first", fmt.Sprintf(
+				`{"apiVersion":"%s/v1","kind":%q,"metadata":{"name":"first","resourceVersion":%q},"n":%d}`, one.Group, kind, revision(one, plural), i), nil)
 		}
 	}
 	one, other = c.either(r)
-	one.want(200, "DELETE", definitions+"/"+plural+"."+one.group, "", nil)
-	one.gone(definitions + "/" + plural + "." + one.group)
-	one.gone(one.path(plural, "v1"))
-	other.gone(other.path(plural, "v1"))
+	one.Want(200, "DELETE", quaytest.Definitions+"/"+plural+"."+one.Group, "", nil)
+	one.Gone(quaytest.Definitions + "/" + plural + "." + one.Group)
+	one.Gone(one.Path(plural, "v1"))
+	other.Gone(other.Path(plural, "v1"))
 }
 
 // change gives a definition other versions and another short name.
-func (c *definitionChurn) change(r *rand.Rand, q *quay, plural, versions string) {
-	q.want(200, "PATCH", definitions+"/"+plural+"."+q.group,
+func (c *definitionChurn) change(r *rand.Rand, q *quaytest.Quay, plural, versions string) {
+	q.Want(200, "PATCH", quaytest.Definitions+"/"+plural+"."+q.Group,
 		fmt.Sprintf(`{"spec":{"names":{"shortNames":["x%d%s"]},"versions":[%s]}}`, r.IntN(2), plural, versions), nil,
 		"Content-Type", "application/merge-patch+json")
 }
 
 // watch begins a watch and ends it after the first event.
-func (c *definitionChurn) watch(q *quay, plural string) {
-	r, err := http.NewRequestWithContext(c.Context(), "GET", q.URL+q.path(plural, "v1")+"?watch=1", nil)
+func (c *definitionChurn) watch(q *quaytest.Quay, plural string) {
+	r, err := http.NewRequestWithContext(c.Context(), "GET", q.URL+q.Path(plural, "v1")+"?watch=1", nil)
 	if err != nil {
 		c.Error(err)
 		return
@@ -140,19 +142,20 @@ func (c *definitionChurn) watch(q *quay, plural string) {
 }
 
 // revision returns that of the first instance.
-func (q *quay) revision(plural string) string {
-	q.t.Helper()
-	_, tree := q.do("GET", q.path(plural, "v1")+"/first", "")
-	return fmt.Sprint(value(tree, "metadata.resourceVersion"))
+func revision(q *quaytest.Quay, plural string) string {
+	q.T.Helper()
+	_, tree := q.Do("GET", q.Path(plural, "v1")+"/first", "")
+	return fmt.Sprint(quaytest.Value(tree, "metadata.resourceVersion"))
 }
 
-// settled returns how many goroutines there are beside those of connections, and how much memory is in use.
+// settled returns how many goroutines there are beside those of connections, and how much memory is
+// in use.
 func (c *definitionChurn) settled() (goroutines, heap int) {
-	for _, q := range []*quay{c.near, c.far} {
+	for _, q := range []*quaytest.Quay{c.near, c.far} {
 		q.Client.CloseIdleConnections()
-		_, data := q.raw("GET", "/metrics", "")
+		_, data := q.Raw("GET", "/metrics", "")
 		for line := range strings.Lines(string(data)) {
-			if strings.Contains(line, q.group) {
+			if strings.Contains(line, q.Group) {
 				c.Errorf("of the group that is gone: %s", line)
 			}
 		}
@@ -170,7 +173,7 @@ func (c *definitionChurn) settled() (goroutines, heap int) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	heap = int(m.HeapAlloc)
-	for _, q := range []*quay{c.near, c.far} { // nor what watches can still be told of, which is bounded
+	for _, q := range []*quaytest.Quay{c.near, c.far} { // nor what watches can still be told of, which is bounded
 		stats := q.Server.Server.Store(meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}).Objects().Stats()
 		heap -= int(stats.WindowBytes + stats.HistoryBytes)
 	}

@@ -1,4 +1,4 @@
-package server
+package definitions
 
 import (
 	"maps"
@@ -9,10 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// declared is which versions the definitions say are served. A definition that has not got its
-// names, and so defines nothing yet, counts, too: kube-apiserver registers the versions of that as
-// well. One that can no longer be read has those that it had. The loop that follows the definitions
-// writes it, anybody reads it.
+// declared is which versions the definitions say are served. A definition that lacks its names, and
+// so defines nothing yet, counts, too: kube-apiserver registers its versions as well. A definition
+// that can no longer be read keeps its versions. The loop writes, anybody reads.
 type declared struct {
 	mu      sync.Mutex
 	byName  map[string]declaredVersions
@@ -95,3 +94,10 @@ func (d *declared) next() <-chan struct{} {
 	defer d.mu.Unlock()
 	return d.changed
 }
+
+// Versions returns the versions that the definitions say are served, also those of definitions that
+// are not served for want of their names.
+func (d *Definitions) Versions() map[meta.GroupVersion]bool { return d.declared.all() }
+
+// VersionsChanged returns a channel that is closed when Versions next returns something else.
+func (d *Definitions) VersionsChanged() <-chan struct{} { return d.declared.next() }
