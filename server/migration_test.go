@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 // TestMigrationSecondServer migrates while another server of the store has not heard of the new storage version, and goes on writing in
@@ -35,7 +35,7 @@ func TestMigrationSecondServer(t *testing.T) {
 	})
 	<-begun
 	near.change(`{"spec":{"versions":[` + version("v1", false) + "," + version("v2", true) + `]}}`)
-	done, err := server.Migration{Kubeconfig: near.Server.Kubeconfig, Resource: "ships.quay.example.com"}.Run(t.Context())
+	done, err := upkeep.Migration{Kubeconfig: near.Server.Kubeconfig, Resource: "ships.quay.example.com"}.Run(t.Context())
 	if err != nil || fmt.Sprint(done.StoredVersions) != "[v2]" {
 		t.Fatalf("got %v, %v, want all stored as v2", done, err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
-	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 // Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
@@ -288,14 +288,10 @@ func (d *declaration) close() {
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
-	if c.Storage.CompactionInterval > 0 {
-		for _, b := range s.Backends() {
-			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-				s.Log().Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
-			}}
-			s.Go(compactor.Run)
-		}
-	}
+	stored := upkeep.New(upkeep.Needs{
+		Host: s.Resources, Backends: s.Backends(), Unread: s.definitions.unread.names, CompactionInterval: c.Storage.CompactionInterval,
+	})
+	stored.Start()
 	if e := s.Backends().Main().Encryption(); e.Follows() {
 		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
@@ -334,7 +330,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck(), s.addDefragment()); err != nil {
+	if err := errors.Join(s.addDebug(&c.Serving.Debug), stored.Install(s.Core.Paths)); err != nil {
 		return err
 	}
 	if c.Setup != nil {

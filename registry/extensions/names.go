@@ -7,7 +7,15 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
+
+// Defined returns the resource that the definition with a name defines: the name of a definition is
+// always the plural name of the resource, a dot, and the group.
+func Defined(name string) meta.GroupResource {
+	plural, group, _ := strings.Cut(name, ".")
+	return meta.GroupResource{Group: group, Resource: plural}
+}
 
 // namesInUse says of the names that a definition wants whether the definitions of its group have been given them. Two resources
 // of a group share none.
