@@ -25,12 +25,9 @@ func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupV
 	return gvk.GroupVersion().WithResource(o.Name.Resource), o.Serves(gvk.GroupVersion(), "scale"), true
 }
 
-// addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
-// store run in one of them at a time.
+// addControllers adds a post-start hook for the selected controllers. If servers share a store, the
+// controllers run in one of the servers at a time.
 func (s *Server) addControllers(selection []string, shared bool) error {
-	if err := s.addSystemObjects(); err != nil {
-		return err
-	}
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {

@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
@@ -183,7 +184,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -307,13 +308,18 @@ func (s *Server) populate(c completed) error {
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
 	}
-	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
+	made, err := bootstrap.New(bootstrap.Needs{
+		Host: s.Resources, Client: s.client, Run: s.life.controllers.run, Ready: s.life.ready, Defined: s.definitions.seen,
+		Manifests: c.API.Manifests, Objects: c.API.Objects, FlowStatus: !c.API.Without.PriorityAndFairness,
+	})
+	if err != nil {
 		return err
 	}
-	if !c.API.Without.PriorityAndFairness {
-		if err := s.addFlowStatus(); err != nil {
-			return err
-		}
+	if err := s.addHooks(made.Hooks()...); err != nil {
+		return err
+	}
+	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
+		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 )
 
 // errNoDatabase is the error of a store without a database to defragment.
-var errNoDatabase = errors.New("there is no embedded store: what is stored in etcd is defragmented by `etcdctl defrag`, " +
-	"and other stores have no database file")
+var errNoDatabase = errors.New("there is no embedded store: what is stored in etcd is defragmented by " +
+	"`etcdctl defrag`, and other stores have no database file")
 
 // defragment answers a request for filters.DefragmentPath, when the database is defragmented.
 func (u *Upkeep) defragment(w http.ResponseWriter, r *http.Request) (done storage.Defragmented, err error) {

@@ -168,7 +168,8 @@ func (m *migration) noResource() error {
 
 // version returns a version in which the objects can be addressed: the one that they are stored in,
 // if it is served.
-func (m *migration) version(ctx context.Context, group string, def *apiextensionsv1.CustomResourceDefinition) (string, error) {
+func (m *migration) version(ctx context.Context, group string,
+	def *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	switch {
 	case def != nil:
 		best := ""

@@ -58,7 +58,9 @@ type Upkeep struct {
 
 // New makes the Upkeep of a server. It does nothing before Start and Install.
 func New(n Needs) *Upkeep {
-	return &Upkeep{host: n.Host, table: n.Host.Table(), backends: n.Backends, unread: n.Unread, interval: n.CompactionInterval}
+	return &Upkeep{
+		host: n.Host, table: n.Host.Table(), backends: n.Backends, unread: n.Unread, interval: n.CompactionInterval,
+	}
 }
 
 // Start has every store compacted at intervals, if it is to be, until the host ends. It is called
