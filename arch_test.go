@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/upkeep", "server/bootstrap"},
+		"server/upkeep", "server/bootstrap", "server/holdings"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
@@ -52,9 +52,10 @@ var allowed = map[string][]string{
 	"server/upkeep":          {"scheme", "storage", "router/callout", "router", "filters", "registry", "server/client", "server/backing", "server/generic"},
 	"server/bootstrap": {"scheme", "registry", "router/request", "filters", "server/client", "server/controller", "server/flows", "server/generic",
 		"storage"},
-	"server/flows": {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
-	"cmd":          {"scheme", "scheme/configfile", "server", "server/identity", "server/upkeep", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":   {"scheme", "server", "server/client", "registry"},                                        // like any user of the library, it declares resources and plugins
+	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"},      // what two of the loops see of the stores
+	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
+	"cmd":             {"scheme", "scheme/configfile", "server", "server/identity", "server/upkeep", "storage"}, // of which it stands in for etcd
+	"cmd/wardle":      {"scheme", "server", "server/client", "registry"},                                        // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

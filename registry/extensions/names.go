@@ -10,9 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Defined returns the resource that the definition with a name defines: the name of a definition is
-// always the plural name of the resource, a dot, and the group.
-func Defined(name string) meta.GroupResource {
+// DefinedBy returns the resource that a definition defines, by the name of the definition.
+func DefinedBy(name string) meta.GroupResource {
 	plural, group, _ := strings.Cut(name, ".")
 	return meta.GroupResource{Group: group, Resource: plural}
 }

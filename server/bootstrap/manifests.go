@@ -120,7 +120,7 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	if err != nil {
 		return err
 	}
-	served := m.serves(extensions.Defined(o.Name))
+	served := m.serves(extensions.DefinedBy(o.Name))
 	all := client.For[*apiextensionsv1.CustomResourceDefinition](m.needs.Client,
 		o.Kind.GroupVersion().WithResource(definitions.Resource))
 	for e, err := range all.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name}) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
@@ -76,12 +75,11 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 		}
 	}
 	for _, name := range unread {
-		gr := extensions.Defined(name)
+		gr := extensions.DefinedBy(name)
 		if table.Find(gr) != nil {
 			continue
 		}
-		prefix := table.Root() + registry.KeyPrefix(gr) + "/"
-		err := c.look(ctx, main, prefix, func(*storage.Entry) (string, error) {
+		err := c.look(ctx, main, table.PrefixOf(gr), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {
