@@ -49,9 +49,10 @@ var allowed = map[string][]string{
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/reload":          {"scheme/configfile"},
-	"server/upkeep":          {"scheme", "storage", "router/callout", "router", "filters", "registry", "server/client", "server/backing", "server/generic"},
-	"server/bootstrap": {"scheme", "registry", "router/request", "filters", "server/client", "server/controller", "server/flows", "server/generic",
-		"storage"},
+	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
+		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
+	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",
+		"server/client", "server/controller", "server/flows", "server/generic"},
 	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"},      // what two of the loops see of the stores
 	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
 	"cmd":             {"scheme", "scheme/configfile", "server", "server/identity", "server/upkeep", "storage"}, // of which it stands in for etcd

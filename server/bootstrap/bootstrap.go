@@ -64,12 +64,15 @@ type Bootstrap struct {
 
 // New makes a Bootstrap. It reads all manifests, and returns an error if it cannot read one.
 func New(n Needs) (*Bootstrap, error) {
-	b := &Bootstrap{needs: n}
 	objects, err := readManifests(n.Manifests, n.Objects)
-	if err == nil && len(objects) > 0 {
+	if err != nil {
+		return nil, err
+	}
+	b := &Bootstrap{needs: n}
+	if n.Manifests != "" || len(objects) > 0 {
 		b.manifests = newManifests(b, objects)
 	}
-	return b, err
+	return b, nil
 }
 
 // Hooks returns the work to do when the server listens: that of the manifests first, if there are any,
