@@ -33,8 +33,9 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
-		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity", "server/definitions"},
+		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
+		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
+		"server/definitions", "server/upkeep", "server/bootstrap", "server/holdings"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
@@ -50,9 +51,14 @@ var allowed = map[string][]string{
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/reload":          {"scheme/configfile"},
-	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},            // controllers, too
-	"cmd":                    {"scheme", "scheme/configfile", "server", "server/identity", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":             {"scheme", "server", "server/client", "registry"},                       // like any user of the library, it declares resources and plugins
+	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
+		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
+	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",
+		"server/client", "server/controller", "server/flows", "server/generic"},
+	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"},      // what two of the loops see of the stores
+	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
+	"cmd":             {"scheme", "scheme/configfile", "server", "server/identity", "server/upkeep", "storage"}, // of which it stands in for etcd
+	"cmd/wardle":      {"scheme", "server", "server/client", "registry"},                                        // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
@@ -63,7 +64,7 @@ func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []strin
 	}
 	namespace := o.Namespace
 	if offer.Store.Resource().Namespaced {
-		setDefault(&namespace, defaultNamespace)
+		setDefault(&namespace, bootstrap.DefaultNamespace)
 	}
 	enc, err := offer.View.Create(ctx, &request.Write{
 		Namespace: namespace, Version: o.Kind.Version, DryRun: true, Admitted: true, Options: &meta.CreateOptions{},

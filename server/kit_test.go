@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"io"
@@ -9,10 +10,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -107,4 +111,18 @@ func pool(tb testing.TB, pem []byte) *x509.CertPool {
 		tb.Fatal("no certificate")
 	}
 	return p
+}
+
+// appears waits until a change makes an object what ok wants, and returns the object.
+func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
+		if err == nil && ev.Type != client.Deleted && ok(ev.Object) {
+			return ev.Object
+		}
+	}
+	t.Fatalf("%s is not what it is waited for", name)
+	return found
 }

@@ -19,7 +19,7 @@ func (s *Server) addKubernetesService(c completed) error {
 	if s.Store(services) == nil || s.Store(endpoints) == nil || c.Serving.SecurePort == NoPort {
 		return nil
 	}
-	b := &bootstrap{server: s, work: newBackground(s.life.controllers.ctx)}
+	b := &kubernetesService{server: s, work: newBackground(s.life.controllers.ctx)}
 	ranges, err := c.API.Services.ranges()
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (s *Server) addKubernetesService(c completed) error {
 	return s.AddPreShutdownHook(Hook{Name: "stop-kubernetes-service-controller", Run: b.stop})
 }
 
-// bootstrap keeps the service "kubernetes" as long as a server runs.
-type bootstrap struct {
+// kubernetesService keeps the service "kubernetes" as long as a server runs.
+type kubernetesService struct {
 	server  *Server
 	service *serviceloops.KubernetesService
 	servers *apiServers // nil: this server is not among the endpoints
@@ -48,7 +48,7 @@ type bootstrap struct {
 }
 
 // advertise has the server be among the endpoints, if it has an address for that.
-func (b *bootstrap) advertise(c completed) error {
+func (b *kubernetesService) advertise(c completed) error {
 	s := b.server
 	ip, err := c.Serving.advertised()
 	if err == nil && ip.Is4() != b.service.ClusterIP.Is4() {
@@ -72,7 +72,7 @@ func (b *bootstrap) advertise(c completed) error {
 const readyTime = 5 * time.Second
 
 // start brings the service to where it should be, and goes on with that in the background.
-func (b *bootstrap) start(ctx context.Context, s *Server) error {
+func (b *kubernetesService) start(ctx context.Context, s *Server) error {
 	b.service.Port = int32(s.Address().(*net.TCPAddr).Port)
 	b.begin(ctx)
 	b.work.run(b.service.Run)
@@ -87,7 +87,7 @@ func (b *bootstrap) start(ctx context.Context, s *Server) error {
 }
 
 // begin tries until the service is as it should be, or its time is up. What it needs comes soon: other hooks make it.
-func (b *bootstrap) begin(ctx context.Context) {
+func (b *kubernetesService) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -104,7 +104,7 @@ func (b *bootstrap) begin(ctx context.Context) {
 	}
 }
 
-func (b *bootstrap) once(ctx context.Context) error {
+func (b *kubernetesService) once(ctx context.Context) error {
 	if b.servers != nil {
 		if err := b.servers.renew(ctx); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (b *bootstrap) once(ctx context.Context) error {
 const stopTime = 5 * time.Second
 
 // stop takes the server off the endpoints, where others see that.
-func (b *bootstrap) stop(ctx context.Context, _ *Server) error {
+func (b *kubernetesService) stop(ctx context.Context, _ *Server) error {
 	b.work.stop()
 	if b.servers == nil || b.servers.records == nil {
 		return nil

@@ -20,12 +20,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
-	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 // Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
@@ -184,7 +185,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), s.follow(d.definitions), s.addManifests(&c.API, d.definitions.Seen()), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), s.follow(d.definitions), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -307,14 +308,10 @@ func (s *Server) follow(d *definitions.Definitions) error {
 
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
-	if c.Storage.CompactionInterval > 0 {
-		for _, b := range s.Backends() {
-			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-				s.Log().Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
-			}}
-			s.Go(compactor.Run)
-		}
-	}
+	stored := upkeep.New(upkeep.Needs{
+		Host: s.Resources, Backends: s.Backends(), Unread: s.definitions.Unread, CompactionInterval: c.Storage.CompactionInterval,
+	})
+	stored.Start()
 	if e := s.Backends().Main().Encryption(); e.Follows() {
 		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
@@ -330,13 +327,18 @@ func (s *Server) populate(c completed) error {
 	if err := s.addServiceAddresses(&c); err != nil {
 		return err
 	}
-	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
+	made, err := bootstrap.New(bootstrap.Needs{
+		Host: s.Resources, Client: s.client, Run: s.life.controllers.run, Ready: s.life.ready, Defined: s.definitions.Seen(),
+		Manifests: c.API.Manifests, Objects: c.API.Objects, FlowStatus: !c.API.Without.PriorityAndFairness,
+	})
+	if err != nil {
 		return err
 	}
-	if !c.API.Without.PriorityAndFairness {
-		if err := s.addFlowStatus(); err != nil {
-			return err
-		}
+	if err := s.addHooks(made.Hooks()...); err != nil {
+		return err
+	}
+	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
+		return err
 	}
 	if err := s.addKubernetesService(c); err != nil {
 		return err
@@ -353,7 +355,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck(), s.addDefragment()); err != nil {
+	if err := errors.Join(s.addDebug(&c.Serving.Debug), stored.Install(s.Core.Paths)); err != nil {
 		return err
 	}
 	if c.Setup != nil {

@@ -1,10 +1,8 @@
-package server_test
+package bootstrap_test
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
@@ -13,20 +11,6 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
 )
-
-// appears waits until a change makes an object what ok wants, and returns the object.
-func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
-		if err == nil && ev.Type != client.Deleted && ok(ev.Object) {
-			return ev.Object
-		}
-	}
-	t.Fatalf("%s is not what it is waited for", name)
-	return found
-}
 
 // TestStandingObjects are there, and come again.
 func TestStandingObjects(t *testing.T) {
@@ -77,8 +61,8 @@ func TestFlowsAtStart(t *testing.T) {
 // their status alone.
 func TestNoFlowStatus(t *testing.T) {
 	s := servertest.Start(t, server.Config{API: server.APIConfig{Without: server.WithoutConfig{PriorityAndFairness: true}}})
-	_, body := ask(t, s, "/readyz?verbose", nil, "Authorization", "Bearer "+s.Token)
-	if !strings.Contains(body, "priority-and-fairness-config-producer") || strings.Contains(body, "priority-and-fairness-config-consumer") {
+	_, body := (&running{s, t}).raw("GET", "/readyz?verbose", "")
+	if !strings.Contains(string(body), "priority-and-fairness-config-producer") || strings.Contains(string(body), "priority-and-fairness-config-consumer") {
 		t.Errorf("got %s", body)
 	}
 }
@@ -86,7 +70,7 @@ func TestNoFlowStatus(t *testing.T) {
 // TestNoFlows: a server without the group starts, and makes nothing.
 func TestNoFlows(t *testing.T) {
 	s := servertest.Start(t, server.Config{API: server.APIConfig{Runtime: map[string]string{"flowcontrol.apiserver.k8s.io/v1": "false"}}})
-	if code, body := ask(t, s, "/readyz?verbose", nil, "Authorization", "Bearer "+s.Token); code != 200 || strings.Contains(body, "priority-and-fairness") {
+	if code, body := (&running{s, t}).raw("GET", "/readyz?verbose", ""); code != 200 || strings.Contains(string(body), "priority-and-fairness") {
 		t.Errorf("got %d %s", code, body)
 	}
 }

@@ -1,4 +1,4 @@
-package server_test
+package bootstrap_test
 
 import (
 	"context"
@@ -57,14 +57,14 @@ func TestManifests(t *testing.T) {
 		"b.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"data":{"a":"b"}}`,
 		"c.yml":  shipDefinition + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: harbor}\n",
 	})
-	config := server.Config{API: server.APIConfig{Manifests: dir}, Storage: server.StorageConfig{Store: newSharedStore(t)}}
+	config := server.Config{API: server.APIConfig{Manifests: dir}, Storage: server.StorageConfig{Store: newShared(t)}}
 	paths := []string{
 		"/apis/quay.example.com/v1/namespaces/default/ships/one", "/apis/quay.example.com/v1/namespaces/harbor/ships/two",
 		"/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/harbor", definitions + "/ships.quay.example.com",
 	}
 	// versions are those of all objects, by a server that says that it is ready.
 	versions := func(t *testing.T) string {
-		h := &harbor{servertest.Start(t, config), t}
+		h := &running{servertest.Start(t, config), t}
 		if code, body := h.raw("GET", "/readyz/poststarthook/apply-manifests", ""); code != 200 {
 			t.Errorf("readiness: got %d %s", code, body)
 		}
@@ -89,9 +89,9 @@ func TestManifests(t *testing.T) {
 		t.Errorf("another start: got the versions %s, want as before: %s", after, before)
 	}
 	// Of what the files say, the next start has it again; the rest is left alone.
-	h := &harbor{servertest.Start(t, server.Config{Storage: config.Storage}), t}
+	h := &running{servertest.Start(t, server.Config{Storage: config.Storage}), t}
 	h.want(200, "PATCH", paths[0], `{"metadata":{"labels":{"a":"b"}},"spec":{"sails":7}}`, nil, "Content-Type", "application/merge-patch+json")
-	h = &harbor{servertest.Start(t, config), t}
+	h = &running{servertest.Start(t, config), t}
 	h.want(200, "GET", paths[0], "", map[string]any{"spec.sails": 1, "metadata.labels": "map[a:b]"})
 }
 
@@ -141,10 +141,10 @@ func TestBadManifests(t *testing.T) {
 // TestDefinitionsOnly has a server for resources of one's own do what such a server is for.
 func TestDefinitionsOnly(t *testing.T) {
 	dir := manifestFiles(t, map[string]string{"a.yaml": shipDefinition + "---\n" + ship("", "one", 1)})
-	h := &harbor{servertest.Start(t, server.Config{API: server.APIConfig{Manifests: dir, Profile: server.ProfileCRDOnly}}), t}
+	h := &running{servertest.Start(t, server.Config{API: server.APIConfig{Manifests: dir, Profile: server.ProfileCRDOnly}}), t}
 	h.want(200, "GET", "/apis/quay.example.com/v1/namespaces/default/ships/one", "", map[string]any{"spec.sails": 1})
 	h.want(200, "DELETE", definitions+"/ships.quay.example.com", "", nil)
-	(&quay{h, ""}).gone(definitions + "/ships.quay.example.com")
+	h.gone(definitions + "/ships.quay.example.com")
 	if code, _ := h.raw("GET", "/apis/apps/v1", ""); code != 404 {
 		t.Errorf("apps: got %d, want 404", code)
 	}

@@ -1,4 +1,4 @@
-package server
+package upkeep
 
 import (
 	"context"
@@ -21,12 +21,15 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Migration stores all objects of a resource of a server again, so that all are in the version that is stored now. Then the definition
-// of a custom resource says so, and versions that nothing is stored in any more can be taken out of it.
+// Migration stores all objects of a resource again, so that all are in the version that is stored
+// now. Then it has the definition of a custom resource say so, and the versions that nothing is
+// stored in any more can be taken out of the definition. Command migrate runs it, as a client of a
+// server: see Run.
 //
-// Each object is patched with nothing. The server writes nothing if there is nothing to store anew, so a migration can be run again at
-// any time. One that was cut short goes on from the last object that it told of. Other servers of the same store need not be asked:
-// they follow the definition at about the same time, and have a while for that.
+// Each object is patched with an empty patch. The server writes an object only if that changes what
+// is stored, so a migration can be run again at any time. A migration that was cut short can go on
+// after the last object that it reported (see After). Other servers of the same store are not
+// asked: they follow the definition at about the same time, and the migration waits for that.
 //
 // An object that cannot be read is left as it is, and the others are stored again. The definition
 // does not change then, because nobody knows in which version the object is stored.
@@ -35,36 +38,37 @@ type Migration struct {
 	Kubeconfig string
 	// Resource is a plural name and a group, such as widgets.example.com, or deployments.apps, or configmaps.
 	Resource string
-	// After is an object, as Progress.Last has it; those up to it are left alone.
+	// After is an object, as Progress.Last has it; the objects up to it are left alone. Empty: none.
 	After string
-	// Progress is told after each page of objects.
+	// Progress is called after each page of objects; nil: nobody is told.
 	Progress func(Progress)
-	// Unreadable is told of each object that cannot be read, with its name as Progress.Last has it, and
-	// the reason.
+	// Unreadable is called for each object that cannot be read, with its name as Progress.Last has it,
+	// and the reason; nil: nobody is told.
 	Unreadable func(name, why string)
 }
 
 // Progress is how far a Migration has come.
 type Progress struct {
-	Objects int // looked at
-	Stored  int // of these, again
+	Objects int // that were looked at
+	Stored  int // those among Objects that were stored again
 	// Unreadable is how many objects cannot be read. They are not among Objects.
 	Unreadable int
-	Last       string // namespace and name of the last, with a slash between them, or just the name
+	// Last is the last object that was looked at: namespace/name, or the name alone.
+	Last string
 }
 
-// Migrated is what came of a Migration.
+// Migrated is the result of a Migration.
 type Migrated struct {
 	Progress
-	// StoredVersions are those that the definition has now; none of a resource without one, or with
-	// objects that cannot be read.
+	// StoredVersions are the stored versions that the definition has now. There are none if the
+	// resource has no definition or some objects cannot be read.
 	StoredVersions []string
 }
 
-// migrators is how many objects are patched at a time.
+// migrators is how many objects are patched at once.
 const migrators = 8
 
-// Run migrates. It is an error if the definition changes meanwhile.
+// Run migrates until all is done or ctx ends. It is an error if the definition changes meanwhile.
 func (m Migration) Run(ctx context.Context) (Migrated, error) {
 	c, closeClient, err := m.client()
 	if err != nil {
@@ -72,11 +76,13 @@ func (m Migration) Run(ctx context.Context) (Migrated, error) {
 	}
 	defer closeClient()
 	definitions := apiextensionsv1.GroupVersion.WithResource("customresourcedefinitions")
-	r := &migration{Migration: m, client: c, definitions: client.For[*apiextensionsv1.CustomResourceDefinition](c, definitions)}
+	r := &migration{
+		Migration: m, client: c, definitions: client.For[*apiextensionsv1.CustomResourceDefinition](c, definitions),
+	}
 	return r.run(ctx)
 }
 
-// client returns a client for the server, and what closes it.
+// client returns a client of the server, and a function that closes it.
 func (m Migration) client() (*client.Client, func(), error) {
 	target, err := callout.ReadKubeconfig(m.Kubeconfig)
 	if err != nil {
@@ -91,7 +97,9 @@ func (m Migration) client() (*client.Client, func(), error) {
 	if err := s.Complete(); err != nil {
 		return nil, nil, err
 	}
-	c, err := client.New(client.Config{URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate"})
+	c, err := client.New(client.Config{
+		URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate",
+	})
 	return c, way.Close, err
 }
 
@@ -139,7 +147,8 @@ func (m *migration) run(ctx context.Context) (Migrated, error) {
 	return Migrated{m.done, stored}, err
 }
 
-// definition is that of the resource, nil if the server has it by itself, or not at all.
+// definition returns the definition of the resource. It is nil if the resource is built in, or if
+// there is no such resource.
 func (m *migration) definition(ctx context.Context, group string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if group == "" {
 		return nil, nil
@@ -151,12 +160,16 @@ func (m *migration) definition(ctx context.Context, group string) (*apiextension
 	return def, err
 }
 
+// noResource is the error of a name that is no resource.
 func (m *migration) noResource() error {
-	return fmt.Errorf("the server has no resource %s: give its plural name and its group, such as deployments.apps", m.Resource)
+	return fmt.Errorf("the server has no resource %s: give its plural name and its group, such as deployments.apps",
+		m.Resource)
 }
 
-// version is one in which the objects can be addressed: the one they are stored in, if it is served.
-func (m *migration) version(ctx context.Context, group string, def *apiextensionsv1.CustomResourceDefinition) (string, error) {
+// version returns a version in which the objects can be addressed: the one that they are stored in,
+// if it is served.
+func (m *migration) version(ctx context.Context, group string,
+	def *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	switch {
 	case def != nil:
 		best := ""
@@ -179,23 +192,28 @@ func (m *migration) version(ctx context.Context, group string, def *apiextension
 	return preferred, err
 }
 
-// lookAgain is how long after a look whether the server has seen a change of the definition it is asked again.
-const lookAgain = 50 * time.Millisecond
+// A server follows a definition with a delay. lookAgain is the pause between two looks whether the
+// server has seen a change; longestLag is after how long the migration gives up.
+const (
+	lookAgain  = 50 * time.Millisecond
+	longestLag = 30 * time.Second
+)
 
-// longestLag is how long that is done.
-const longestLag = 30 * time.Second
-
-// othersFollow is how long other servers of the same store have to follow the definition after the one that is asked: many times what
-// they take. One that did not would store an object in the old version when the migration has gone past it.
+// othersFollow is how long the migration waits for other servers of the same store to follow the
+// definition, after the one that is asked: many times what they take. A server that did not follow
+// in that time would store an object in the old version when the migration has gone past it.
 const othersFollow = time.Second
 
-// waitUntilStored returns when objects are stored in the version that the definition says, which servers follow with a delay.
-func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource, def *apiextensionsv1.CustomResourceDefinition) error {
+// waitUntilStored returns when objects are stored in the version that the definition says.
+func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource,
+	def *apiextensionsv1.CustomResourceDefinition) error {
 	looking, cancel := context.WithTimeout(ctx, longestLag)
 	defer cancel()
 	want := "" // discovery says nothing of a version that is not served
-	if stored := storageVersion(def); slices.ContainsFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored && v.Served }) {
-		want = router.StorageHash(meta.GroupVersionKind{Group: gvr.Group, Version: stored, Kind: def.Status.AcceptedNames.Kind})
+	if stored := storageVersion(def); stored.Served {
+		want = router.StorageHash(meta.GroupVersionKind{
+			Group: gvr.Group, Version: stored.Name, Kind: def.Status.AcceptedNames.Kind,
+		})
 	}
 	for {
 		found, err := m.client.APIResource(looking, gvr)
@@ -215,7 +233,7 @@ func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionRe
 	return pause(ctx, othersFollow)
 }
 
-// pause waits, unless ctx ends.
+// pause waits for d. If ctx ends before that, it returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -225,27 +243,28 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// storageVersion is the version in which the objects of a definition are stored.
-func storageVersion(def *apiextensionsv1.CustomResourceDefinition) string {
+// storageVersion returns the version in which the objects of a definition are stored.
+func storageVersion(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
 	for _, v := range def.Spec.Versions {
 		if v.Storage {
-			return v.Name
+			return v
 		}
 	}
-	return "" // which no definition has
+	return apiextensionsv1.CustomResourceDefinitionVersion{} // no definition is without one
 }
 
 // pageSize is how many objects are listed at a time.
 const pageSize = 500
 
-// objects stores all objects again, page by page. A page with an object that cannot be read is
-// listed in smaller pages, until that object is alone on one.
+// objects stores all objects again, page by page. If an object on a page cannot be read, the pages
+// are made smaller, until that object is alone on one and can be skipped.
 func (m *migration) objects(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata]) error {
 	opts, searching := meta.ListOptions{Limit: pageSize}, false
 	for {
 		page, err := all.List(ctx, opts)
 		switch {
-		case meta.IsResourceExpired(err) && meta.StatusOf(err).Continue != "": // the state that was listed is gone; the present one does as well
+		case meta.IsResourceExpired(err) && meta.StatusOf(err).Continue != "":
+			// The state that was listed is gone. The list goes on in the present state.
 			opts.Continue = meta.StatusOf(err).Continue
 			continue
 		case meta.IsUnreadable(err) && opts.Limit > 1:
@@ -272,7 +291,8 @@ func (m *migration) objects(ctx context.Context, all client.Resource[*meta.Parti
 	}
 }
 
-// skip tells of the one object that a list could not read, and returns where the list goes on after it.
+// skip reports the one object that a list could not read, and returns the token to continue the list
+// after it.
 func (m *migration) skip(err error) (next string, _ error) {
 	key, why := meta.UnreadableKey(err)
 	parts := strings.Split(key, "/")
@@ -288,6 +308,7 @@ func (m *migration) skip(err error) (next string, _ error) {
 	return cache.EncodeContinue(0, name), nil
 }
 
+// unreadable reports an object that cannot be read.
 func (m *migration) unreadable(name, why string) {
 	m.done.Unreadable++
 	if m.Unreadable != nil {
@@ -295,7 +316,7 @@ func (m *migration) unreadable(name, why string) {
 	}
 }
 
-// place is how Progress names an object; objects are listed in the order of their places.
+// place returns the name of an object as in Progress.Last. Objects are listed in the order of these.
 func place(o *meta.PartialObjectMetadata) string {
 	if o.Namespace == "" {
 		return o.Name
@@ -303,11 +324,12 @@ func place(o *meta.PartialObjectMetadata) string {
 	return o.Namespace + "/" + o.Name
 }
 
-// page stores the objects of a page again. All of those that Progress has told of are.
-func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata], items []*meta.PartialObjectMetadata) error {
+// page stores the objects of a page again. It reports progress only if that succeeded for all.
+func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
+	items []*meta.PartialObjectMetadata) error {
 	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return place(o) <= m.After })
 	var wg sync.WaitGroup
-	var mu sync.Mutex // of stored, unread and failed, and of what is told
+	var mu sync.Mutex // guards stored, unread and failed, and calls of m.unreadable
 	stored, unread, failed := 0, 0, error(nil)
 	next := make(chan *meta.PartialObjectMetadata)
 	for range min(migrators, len(items)) {
@@ -345,9 +367,11 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 	return nil
 }
 
-// storeAgain reports whether the server has stored an object anew since it was listed. It says nothing of the state in which it was
-// listed: what somebody else has made of it meanwhile may be in the old version, too.
-func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata], o *meta.PartialObjectMetadata) (bool, error) {
+// storeAgain has the server store an object again, and reports whether it has been stored anew since
+// it was listed. The patch names no revision: if somebody else has changed the object meanwhile,
+// that state may be in the old version, too.
+func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
+	o *meta.PartialObjectMetadata) (bool, error) {
 	for {
 		after, err := all.In(o.Namespace).Patch(ctx, o.Name, client.MergePatch, []byte("{}"), meta.PatchOptions{})
 		switch {
@@ -359,12 +383,14 @@ func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMeta
 	}
 }
 
-// errDefinitionChanged ends a migration of which nobody knows what it has come to.
+// errDefinitionChanged ends a migration during which the definition has changed: nobody knows in
+// which version the objects are stored now.
 var errDefinitionChanged = errors.New("the definition has changed meanwhile: migrate again")
 
-// shrink has the definition say that nothing is stored in other versions, unless it has changed since def was read.
+// shrink removes all versions but the stored one from the stored versions in the status of the
+// definition, unless its spec has changed since def was read.
 func (m *migration) shrink(ctx context.Context, def *apiextensionsv1.CustomResourceDefinition) ([]string, error) {
-	versions := []string{storageVersion(def)}
+	versions := []string{storageVersion(def).Name}
 	for {
 		now, err := m.definitions.Get(ctx, def.Name, meta.GetOptions{})
 		if err != nil {

@@ -1,12 +1,12 @@
-package server
+package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,43 +16,38 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
-	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
+
+// Manifests are objects that are to be there before the server is ready. The hook apply-manifests
+// applies them at each start as a client would, with force: the object has what its manifest says, and
+// loses what the manifest said at an earlier start and does not say now. What others have set stays.
+// If all of it is so already, nothing is written.
 
 // manifestManager owns the fields that manifests set.
 const manifestManager = "coracle-manifests"
 
-// manifests are objects that are to be there before the server is ready. They are applied like a client's, with force: what they say
-// of an object holds whenever a server starts, and what they say no more goes. If all of it is so, nothing is written; several
-// servers may do it at the same time.
+// manifests are all manifests of a server, in the order in which they are applied.
 type manifests struct {
-	*Server
-	defined                      *generic.Progress
+	*Bootstrap
 	defining, namespaces, others []manifest.Object
 }
 
-// defaultNamespace is where objects belong that name none.
-const defaultNamespace = "default"
-
-// addManifests has the objects in a folder, and those that are given, applied. What cannot be read is found here, what is refused ends
-// the server. defined is how far definitions are followed.
-func (s *Server) addManifests(c *APIConfig, defined *generic.Progress) error {
-	if c.Manifests == "" && len(c.Objects) == 0 {
-		return nil
-	}
-	var objects []manifest.Object
-	if c.Manifests != "" {
-		var err error
-		if objects, err = manifest.ReadPath(c.Manifests); err != nil {
-			return fmt.Errorf("server: manifests: %w", err)
+// readManifests returns the manifests at a path, if it is not "", and then more.
+func readManifests(path string, more []manifest.Object) (objects []manifest.Object, err error) {
+	if path != "" {
+		if objects, err = manifest.ReadPath(path); err != nil {
+			return nil, fmt.Errorf("server: manifests: %w", err)
 		}
 	}
-	objects = append(objects, c.Objects...)
-	m := &manifests{Server: s, defined: defined}
+	return append(objects, more...), nil
+}
+
+func newManifests(b *Bootstrap, objects []manifest.Object) *manifests {
+	m := &manifests{Bootstrap: b}
 	for _, o := range objects {
 		switch o.Kind.GroupKind() {
-		case meta.GroupKind{Group: customResourceDefinitions.Group, Kind: "CustomResourceDefinition"}:
+		case meta.GroupKind{Group: definitions.Group, Kind: "CustomResourceDefinition"}:
 			m.defining = append(m.defining, o)
 		case meta.GroupKind{Kind: "Namespace"}:
 			m.namespaces = append(m.namespaces, o)
@@ -60,12 +55,15 @@ func (s *Server) addManifests(c *APIConfig, defined *generic.Progress) error {
 			m.others = append(m.others, o)
 		}
 	}
-	return s.AddPostStartHook(Hook{Name: "apply-manifests", Run: func(ctx context.Context, _ *Server) error {
-		if err := m.run(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
-		return nil
-	}})
+	return m
+}
+
+// hook applies all manifests. A manifest that is refused is an error, the end of ctx is not.
+func (m *manifests) hook(ctx context.Context) error {
+	if err := m.run(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // run applies definitions, then namespaces, then all others in the order in which they were read.
@@ -73,8 +71,8 @@ func (m *manifests) run(ctx context.Context) error {
 	if err := m.define(ctx); err != nil {
 		return err
 	}
-	if m.Store(namespaces) != nil {
-		if err := m.retry(ctx, "the system's namespaces", func() error { return addSystemNamespaces(ctx, m.Server) }); err != nil {
+	if m.serves(namespaces) {
+		if err := m.retry(ctx, "the system's namespaces", func() error { return m.addNamespaces(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -86,9 +84,10 @@ func (m *manifests) run(ctx context.Context) error {
 	return nil
 }
 
-// define applies the definitions and waits until what they define is served. What earlier definitions define is served, too.
+// define applies the definitions and waits until what they define is served, and what the definitions
+// in the store define.
 func (m *manifests) define(ctx context.Context) error {
-	if m.Store(customResourceDefinitions) == nil && len(m.defining) == 0 {
+	if !m.serves(definitions) && len(m.defining) == 0 {
 		return nil
 	}
 	revisions := make([]string, len(m.defining))
@@ -104,26 +103,29 @@ func (m *manifests) define(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.defined.Wait(ctx, 0)
+	return m.needs.Defined.Wait(ctx, 0)
 }
 
-// established waits until a definition, which was applied as of a revision, is established. If its names belong to others that is an
-// error, and so it is if nobody can trust its converter.
+// definitions is the resource of the definitions of custom resources.
+var definitions = meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"}
+
+// established waits until a definition is established that was applied as of a revision. It is an error
+// if the names of the definition belong to another one, or if its conversion webhook has no
+// certificate authority that could be trusted.
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
-		err = m.defined.Wait(ctx, storage.Revision(rev))
+		err = m.needs.Defined.Wait(ctx, storage.Revision(rev))
 	}
 	if err != nil {
 		return err
 	}
-	resource, group, _ := strings.Cut(o.Name, ".")
-	served := m.Store(meta.GroupResource{Group: group, Resource: resource}) != nil
-	events := client.For[*apiextensionsv1.CustomResourceDefinition](m.client, o.Kind.GroupVersion().WithResource(customResourceDefinitions.Resource)).
-		Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
-	for e, err := range events {
+	served := m.serves(extensions.DefinedBy(o.Name))
+	all := client.For[*apiextensionsv1.CustomResourceDefinition](m.needs.Client,
+		o.Kind.GroupVersion().WithResource(definitions.Resource))
+	for e, err := range all.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name}) {
 		if err != nil {
-			m.Log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+			m.log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
 			continue
 		}
 		if e.Type == client.Unread {
@@ -136,13 +138,15 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 		case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
 			return fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
 		case extensions.Distrusted(e.Object):
-			return fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates", o.Place(), o.Name)
+			return fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates",
+				o.Place(), o.Name)
 		}
 	}
 	return ctx.Err()
 }
 
-// apply applies an object as its file says, and again for as long as it is not to blame for what fails.
+// apply applies an object as its manifest says. It tries again for as long as another attempt may
+// succeed: see retry.
 func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *meta.PartialObjectMetadata, err error) {
 	objects, err := m.resource(o)
 	if err == nil {
@@ -159,25 +163,25 @@ func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *met
 	return applied, nil
 }
 
-// resource is where an object belongs. Without a namespace it is that which kubectl takes.
+// resource returns the resource of an object, in the namespace of the object or the default one.
 func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.PartialObjectMetadata], err error) {
-	offer := m.Table().Now().Kinds[o.Kind.GroupKind()]
+	offer := m.needs.Host.Table().Now().Kinds[o.Kind.GroupKind()]
 	switch {
 	case offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), ""):
 		return objects, fmt.Errorf("no matches for kind %q in version %q", o.Kind.Kind, o.Kind.GroupVersion())
 	case o.Name == "":
 		return objects, errors.New("metadata.name is not set")
 	}
-	objects = client.For[*meta.PartialObjectMetadata](m.client, o.Kind.GroupVersion().WithResource(offer.Name.Resource))
+	objects = client.For[*meta.PartialObjectMetadata](m.needs.Client,
+		o.Kind.GroupVersion().WithResource(offer.Name.Resource))
 	if offer.Store.Resource().Namespaced {
-		namespace := o.Namespace
-		setDefault(&namespace, defaultNamespace)
-		objects = objects.In(namespace)
+		objects = objects.In(cmp.Or(o.Namespace, DefaultNamespace))
 	}
 	return objects, nil
 }
 
-// retry calls f until it succeeds, or fails for a reason that time does not cure.
+// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that will be the
+// same at the next try: any below 500 but a conflict and too many requests.
 func (m *manifests) retry(ctx context.Context, what string, f func() error) error {
 	for {
 		err := f()
@@ -185,7 +189,7 @@ func (m *manifests) retry(ctx context.Context, what string, f func() error) erro
 		if err == nil || status.Code < 500 && !meta.IsTooManyRequests(err) && !meta.IsConflict(err) {
 			return err
 		}
-		m.Log().Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
+		m.log().Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return err

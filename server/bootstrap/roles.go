@@ -1,4 +1,4 @@
-package server
+package bootstrap
 
 import (
 	"context"
@@ -16,19 +16,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addBootstrapRoles makes the roles and bindings that every cluster has, and gives back to those that are there what they lack of
-// theirs: what administrators have added stays, and what they have marked to be left alone is. The server writes them itself, past the
-// filters: there are many, and it is not ready before.
-func addBootstrapRoles(ctx context.Context, s *Server) error {
+// The roles and bindings that every cluster has are those of registry/rbac. The hook
+// rbac/bootstrap-roles makes them at each start, and mends those that are there: it adds the rules,
+// subjects, labels and annotations that an object lacks, and keeps what administrators have added. A
+// binding to another role is made anew. It leaves alone what is annotated so (rbac.AutoUpdate).
+//
+// The objects are written to the stores, past the filters and admission: there are many, and the server
+// is not ready before.
+
+// The resources of roles and bindings.
+var (
+	roles               = rbacv1.GroupVersion.WithResource("roles")
+	clusterRoles        = rbacv1.GroupVersion.WithResource("clusterroles")
+	roleBindings        = rbacv1.GroupVersion.WithResource("rolebindings")
+	clusterRoleBindings = rbacv1.GroupVersion.WithResource("clusterrolebindings")
+)
+
+// addRoles makes or mends all roles and bindings.
+func (b *Bootstrap) addRoles(ctx context.Context) error {
 	p := rbac.Bootstrap()
 	errs := make([]error, 4)
 	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = ensureAll(ctx, s, clusterRoleResource, p.ClusterRoles, mendClusterRole) })
+	wg.Go(func() { errs[0] = ensureAll(ctx, b, clusterRoles, p.ClusterRoles, mendClusterRole) })
 	wg.Go(func() {
-		errs[1] = ensureAll(ctx, s, clusterRoleBindingResource, p.ClusterRoleBindings, mendClusterRoleBinding)
+		errs[1] = ensureAll(ctx, b, clusterRoleBindings, p.ClusterRoleBindings, mendClusterRoleBinding)
 	})
-	wg.Go(func() { errs[2] = ensureAll(ctx, s, roleResource, p.Roles, mendRole) })
-	wg.Go(func() { errs[3] = ensureAll(ctx, s, roleBindingResource, p.RoleBindings, mendRoleBinding) })
+	wg.Go(func() { errs[2] = ensureAll(ctx, b, roles, p.Roles, mendRole) })
+	wg.Go(func() { errs[3] = ensureAll(ctx, b, roleBindings, p.RoleBindings, mendRoleBinding) })
 	wg.Wait()
 	return errors.Join(errs...)
 }
@@ -37,16 +51,22 @@ func addBootstrapRoles(ctx context.Context, s *Server) error {
 type ensuring[T meta.Object] struct {
 	store *registry.Store
 	view  registry.View[T]
-	// mend gives an object that is there what it lacks. anew: it cannot be mended, and has to be made anew.
-	mend func(ctx context.Context, have, want T) (changed, anew bool, err error)
+	mend  mender[T]
 }
 
-// maxEnsuring is how many objects of a resource are written at once: those that come together share a write to the disk.
+// mender adds to have what want has and have lacks, labels and annotations apart, and reports whether
+// that has changed it. anew says that have cannot be mended and must be made anew.
+type mender[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
+
+// maxEnsuring is how many objects of a resource are written at once. Writes at the same time share a
+// write to the disk.
 const maxEnsuring = 16
 
-// ensureAll makes or mends the objects of a resource, which the server may lack.
-func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVersionResource, wanted []T, mend func(context.Context, T, T) (bool, bool, error)) error {
-	e := ensuring[T]{store: s.Store(gvr.GroupResource()), mend: mend}
+// ensureAll makes or mends the objects of a resource. If the server does not have the resource, it does
+// nothing.
+func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupVersionResource, wanted []T,
+	mend mender[T]) error {
+	e := ensuring[T]{store: b.needs.Host.Store(gvr.GroupResource()), mend: mend}
 	if e.store == nil {
 		return nil
 	}
@@ -61,9 +81,9 @@ func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVers
 		wg.Go(func() {
 			defer func() { <-room }()
 			err := e.ensure(ctx, want)
-			if meta.IsInternalError(err) { // it is there, and cannot be read: nobody is served by waiting for that
-				m := want.GetObjectMeta()
-				s.Log().Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource), zap.String("name", m.Name), zap.Error(err))
+			if meta.IsInternalError(err) { // it exists but cannot be read, and waiting does not mend that
+				b.log().Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource),
+					zap.String("name", want.GetObjectMeta().Name), zap.Error(err))
 				return
 			}
 			errs[i] = err
@@ -73,7 +93,8 @@ func ensureAll[T meta.Object](ctx context.Context, s *Server, gvr meta.GroupVers
 	return errors.Join(errs...)
 }
 
-// ensure makes one object, or mends it. One that others write at the same time is for the next try.
+// ensure makes one object, or mends it. If somebody else writes it at the same time, that is an error,
+// and the next try looks at what is there then.
 func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	wm := want.GetObjectMeta()
 	have, err := e.view.Get(ctx, wm.Namespace, wm.Name)
@@ -88,8 +109,8 @@ func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	case err != nil:
 		return err
 	case anew:
-		uid := have.GetObjectMeta().UID
-		if err := e.view.Delete(ctx, wm.Namespace, wm.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &uid}}); err != nil {
+		this := &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &have.GetObjectMeta().UID}}
+		if err := e.view.Delete(ctx, wm.Namespace, wm.Name, false, this); err != nil {
 			return err
 		}
 		return e.create(ctx, want)
@@ -99,7 +120,7 @@ func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	return nil
 }
 
-// change gives have what it lacks, unless it is to be left alone.
+// change mends have, with its labels and annotations, unless it is annotated to be left alone.
 func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew bool, err error) {
 	m := have.GetObjectMeta()
 	if m.Annotations[rbac.AutoUpdate] == "false" {
@@ -111,8 +132,9 @@ func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew b
 
 func (e *ensuring[T]) create(ctx context.Context, want T) error {
 	_, err := e.store.Create(ctx, &request.Write{
-		Namespace: want.GetObjectMeta().Namespace, Manager: registry.ServerManager, Options: &meta.CreateOptions{}, Admitted: true,
-		Change: func(context.Context, request.Current) (meta.Typed, error) { return want, nil },
+		Namespace: want.GetObjectMeta().Namespace, Manager: registry.ServerManager, Options: &meta.CreateOptions{},
+		Admitted: true,
+		Change:   func(context.Context, request.Current) (meta.Typed, error) { return want, nil },
 	})
 	if meta.IsAlreadyExists(err) { // another server was faster
 		return nil
@@ -123,7 +145,8 @@ func (e *ensuring[T]) create(ctx context.Context, want T) error {
 func (e *ensuring[T]) update(ctx context.Context, want T) error {
 	m := want.GetObjectMeta()
 	_, _, err := e.store.Update(ctx, &request.Write{
-		Namespace: m.Namespace, Name: m.Name, Manager: registry.ServerManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Namespace: m.Namespace, Name: m.Name, Manager: registry.ServerManager, Options: &meta.UpdateOptions{},
+		Admitted: true,
 		Change: func(ctx context.Context, cur request.Current) (meta.Typed, error) {
 			have, err := cur.Object()
 			if err == nil {
