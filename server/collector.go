@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/loops/ownership"
@@ -102,13 +103,13 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 // there are none.
 type kept struct {
 	table  *generic.Table
-	behind *neighbours // nil: those with a store alone
+	behind *aggregator.Aggregator // nil: those with a store alone
 }
 
 // Changed implements ownership.Resources.
 func (k kept) Changed() (stored, elsewhere <-chan struct{}) {
 	if k.behind != nil {
-		elsewhere = k.behind.inNamespaces().Changed
+		elsewhere = k.behind.InNamespaces().Changed
 	}
 	return k.table.Now().Replaced, elsewhere
 }
@@ -118,7 +119,7 @@ func (k kept) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVersion) 
 	if k.behind == nil {
 		return nil, nil
 	}
-	unknown, _ = k.behind.preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
+	unknown, _ = k.behind.Preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		for _, verb := range []string{"get", "list", "watch", "delete"} {
 			if r.ResponseKind == nil || !slices.Contains(r.Verbs, verb) {
 				return false
@@ -145,7 +146,7 @@ func (k kept) remotePlace(key string) (ownership.Place, bool) {
 	if k.behind == nil || len(parts) < 3 {
 		return ownership.Place{}, false
 	}
-	gvr, kind, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
+	gvr, kind, namespaced, ok := k.behind.Resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	})
 	place := ownership.Place{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
@@ -160,7 +161,7 @@ func (k kept) remoteHome(gv meta.GroupVersion, kind string) (ownership.Home, boo
 	if k.behind == nil {
 		return ownership.Home{}, false
 	}
-	gvr, _, namespaced, ok := k.behind.resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
+	gvr, _, namespaced, ok := k.behind.Resource(func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind
 	})
 	return homeBehind(gvr, namespaced), ok

@@ -141,7 +141,7 @@ func (s *Server) contents() []meta.GroupVersionResource {
 			continue
 		}
 		for _, o := range now.Of(e) {
-			if i := slices.IndexFunc(o.Versions, func(v router.GroupVersion) bool { return s.behind.other(v.GroupVersion) == nil }); i >= 0 { // under some name there is one
+			if i := slices.IndexFunc(o.Versions, func(v router.GroupVersion) bool { return !s.behind.HandsOn(v.GroupVersion) }); i >= 0 { // under some name there is one
 				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
 				break
 			}

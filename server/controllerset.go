@@ -45,13 +45,13 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
-			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
+			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.InNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
 		},
 	},
 	{
 		name: garbageCollector, short: "garbagecollector",
 		make: func(e controllerEnv) runner {
-			return &ownership.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind.docs}, Log: e.log}
+			return &ownership.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind}, Log: e.log}
 		},
 	},
 	{

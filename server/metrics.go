@@ -24,9 +24,8 @@ type metrics struct {
 	unreadable *backing.Unreadables
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
-	conversions  *conversionMetrics
-	availability *availabilityMetrics
-	flaws        *flawMetrics
+	conversions *conversionMetrics
+	flaws       *flawMetrics
 }
 
 // forget deletes what was counted of a resource under one of its names; stored says that nothing is
@@ -54,7 +53,6 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
 	conversions, conversionsErr := newConversionMetrics(reg)
-	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
 	requests := filters.NewMetrics(reg)
 	labels := []string{"group", "version", "resource"}
@@ -66,7 +64,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, conversionsErr, availabilityErr, flawsErr}
+	errs := []error{storeErr, unreadableErr, conversionsErr, flawsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -78,7 +76,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	return &metrics{
 		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, conversions: conversions,
-		availability: availability, flaws: flaws,
+		flaws: flaws,
 	}, errors.Join(errs...)
 }
 

@@ -15,10 +15,12 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
@@ -49,7 +51,7 @@ type Server struct {
 // links are what the first and the last link of the chain know.
 type links struct {
 	definitions *definitions
-	behind      *aggregator // the servers behind this one
+	behind      *aggregator.Aggregator // and the servers behind this one
 }
 
 // addresses are what services are given, and who else gives it.
@@ -146,8 +148,19 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.access.roles = roles
 	}
 	gate := newGate(c.Limits, reg)
-	d.aggregator.certificate, d.aggregator.gate = who.Proxy, gate
-	handler := filters.Chain(d.aggregator, filters.Config{
+	behind, err := aggregator.New(aggregator.Needs{
+		Config: c.API.Aggregation, Host: d.resources, On: d.aggregator, Resolve: d.resolve,
+		Certificate: who.Proxy, Gate: gate, Flawed: metrics.flaws.behind, Metrics: reg,
+		Ends: d.life.controllers.ctx, Loop: d.life.controllers.run,
+	})
+	if err == nil {
+		err = d.installPaths(c, newOpenAPI(&c, d, behind, d.life.crowd.Burst), reg)
+	}
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	handler := filters.Chain(behind, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  connections.Acquaint(authenticator),
 		Authorizer:     authorizers,
@@ -163,7 +176,6 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Server:         "Coracle/" + Version,
 		Settings:       c.Serving.HTTP.Settings,
 	}.Steps()...)
-	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
@@ -171,8 +183,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
-		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
+		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator, Core: d.core, Extensions: d.extensions}, Metrics: reg,
+		Resources: d.resources, links: links{d.definitions, behind}, addresses: d.addresses,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
@@ -183,7 +195,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	behind.Start()
+	if err := errors.Join(s.addHooks(behind.Hooks(client)...), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -193,12 +206,12 @@ func build(ctx context.Context, c completed) (*Server, error) {
 type declaration struct {
 	scheme           *scheme.Scheme
 	codecs           *codec.Factory
+	aggregator       *generic.Server // where APIServices are
 	core, extensions *generic.Server
-	aggregator       *aggregator
+	resolve          callout.Resolver // finds services, for calls to servers behind and webhooks
 	definitions      *definitions
 	life             *life
 	access           *access
-	schemas          *router.OpenAPI
 	resources        *generic.Resources
 	addresses        *addresses
 }
@@ -232,6 +245,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
 	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
+	d.aggregator = generic.NewServer("aggregator", cfg, discovery, d.core)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
@@ -243,17 +257,11 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Reviews:    store.Reviewer,
 		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
 	})
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
-	d.aggregator.ends = d.life.controllers.ctx
-	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve, m, d.life.work, c.Log)
+	d.resolve = resolverOf(d.resources.Stores, c.API.Aggregation.ByEndpoints)
+	d.definitions = newDefinitions(d.resources, d.extensions, d.resolve, m, d.life.work, c.Log)
 	d.definitions.endChain(d.core, c.Storage.shared())
 	reg.MustRegister(&cacheCollector{d.resources})
-	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
-	d.schemas.AskRemote = d.aggregator.docs.askV2
-	version := VersionInfo(c.API.Version)
-	version.MinCompatibilityMinor = strconv.Itoa(minor)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
-	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
+	if err := errors.Join(pluginsErr, timesErr, d.life.health.install()); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
@@ -265,7 +273,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		on := d.core
 		switch groups[i].Name {
 		case apiServices.Group:
-			on = d.aggregator.on
+			on = d.aggregator
 		case customResourceDefinitions.Group:
 			on = d.extensions
 		}
@@ -275,6 +283,14 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	}
 	warnOfNamespaces(groups, t, c.Log)
 	return d, openNodePorts(d.resources, d.addresses.nodePorts)
+}
+
+// installPaths serves the paths that are no resources, once schemas can be made of what is served.
+func (d *declaration) installPaths(c completed, schemas *router.OpenAPI, reg *prometheus.Registry) error {
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
+	version := VersionInfo(c.API.Version)
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	return installPaths(d.core, schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version)
 }
 
 // close ends what a server that is not made has begun.
@@ -325,7 +341,14 @@ func (s *Server) populate(c completed) error {
 	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
 		return err
 	}
-	if err := s.addAPIServiceRegistration(); err != nil {
+	registration := &aggregator.Registration{
+		Host: s.Resources, Client: s.client, Yields: s.addresses.peers.foreign.Load, Ready: s.Ready(),
+		Definitions: aggregator.Definitions{
+			All: s.definitions.declared.all, Changed: s.definitions.declared.next, Hidden: s.definitions.unread.inGroup,
+		},
+		Loop: s.life.controllers.run, Log: s.loopLog("apiservice-registration"),
+	}
+	if err := s.addHooks(registration.Hooks()...); err != nil {
 		return err
 	}
 	if err := s.addIssuerPaths(c); err != nil {
