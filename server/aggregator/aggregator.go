@@ -59,7 +59,7 @@ type Needs struct {
 	Resolve callout.Resolver
 	// Certificate returns the certificate that servers behind are shown now, nil for none.
 	Certificate func() *tls.Certificate
-	// Gate is the gate of this server. Each server behind gets a gate of its own with the same bounds.
+	// Gate is the gate of this server. Each route to a server behind has one apart from it.
 	Gate filters.Gate
 	// Flawed is told of each request to a server behind whose certificate has a flaw.
 	Flawed  func(callout.Flaw)

@@ -16,7 +16,8 @@ var boats = []string{`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery
 		{"version":"v1","freshness":"Current","resources":[{"resource":"boats","scope":"Namespaced","singularResource":"boat",
 			"verbs":["get","list"],"responseKind":{"group":"","version":"","kind":"Boat"},
 			"subresources":[{"subresource":"status","verbs":["get"]}]}]},
-		{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"","verbs":["get"]}]}
+		{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"",
+			"verbs":["get"]}]}
 	]}]}`,
 	`{"paths":{"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=ABC"},
 	"apis/boats.example.com":{"serverRelativeURL":"http://elsewhere/?hash=D%22"},
@@ -26,7 +27,8 @@ var boats = []string{`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery
 // FuzzDescription: whatever a server behind says of itself, what is shown of it is well-formed.
 func FuzzDescription(f *testing.F) {
 	for _, seed := range append([]string{"{}", "", "null", `{"items":[{"versions":[{"resources":[{}]}]}]}`,
-		`{"resources":[{"name":"a/b","verbs":null},{"name":"a","namespaced":true}]}`, `{"resources":[{"name":"/"},{"name":""}]}`}, boats...) {
+		`{"resources":[{"name":"a/b","verbs":null},{"name":"a","namespaced":true}]}`,
+		`{"resources":[{"name":"/"},{"name":""}]}`}, boats...) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

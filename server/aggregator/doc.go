@@ -13,8 +13,8 @@
 //     custom resources included.
 //   - A server behind learns the user of a request from this server alone, and receives no
 //     credential that is valid here.
-//   - Requests to a server behind have seats of their own. A server that hangs takes none from
-//     requests to this server, or to another one behind.
+//   - Requests for the group version of an APIService have seats of their own. A server behind that
+//     hangs takes none from requests to this server, or for another APIService.
 //   - What a server behind says of itself is bounded in bytes and in time. If it says nothing, its
 //     group versions are shown as stale.
 //   - While no APIService names a service, no goroutine works but the one that follows APIServices.

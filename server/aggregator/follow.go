@@ -29,8 +29,8 @@ func (a *Aggregator) Start() {
 }
 
 // Hooks returns the hooks after which the server knows the APIServices that are stored, and what
-// the servers behind serve. c is a client of the server itself; it is used from the hooks on. There
-// are none if the host has no such resource.
+// the servers behind serve; none if the host has no APIServices. c is a client of the server
+// itself. It is not used before the hooks run.
 func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 	if a.host.Store(apiServices) == nil {
 		return nil

@@ -60,7 +60,8 @@ func behind(t *testing.T, h http.HandlerFunc) (*reach, *apiregistrationv1.APISer
 func TestHandOn(t *testing.T) {
 	const path = "/apis/boats.example.com/v1/boats"
 	way, service := behind(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.Method, " ", r.URL, " for ", r.Header["X-Remote-User"], r.Header["X-Remote-Group"], r.Header["Authorization"])
+		h := r.Header
+		fmt.Fprint(w, r.Method, " ", r.URL, " for ", h["X-Remote-User"], h["X-Remote-Group"], h["Authorization"])
 	})
 	r := way.newRemote(service, nil)
 	defer r.close()
@@ -103,8 +104,8 @@ func TestRouteStays(t *testing.T) {
 	}
 }
 
-// TestDescribe reads what a server behind says, keeps what did not change, and shows as stale what it
-// does not say any more.
+// TestDescribe reads what a server behind says, keeps what did not change, and shows as stale what
+// it does not say any more.
 func TestDescribe(t *testing.T) {
 	fails, asked := false, []string{}
 	way, service := behind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -155,7 +156,9 @@ func TestVersionOf(t *testing.T) {
 }
 
 func TestEscapeKey(t *testing.T) {
-	for key, want := range map[string]string{"plain-Key.1": "plain-Key.1", "example.com/knots": "example.com%2Fknots", "ä%": "%C3%A4%25"} {
+	for key, want := range map[string]string{
+		"plain-Key.1": "plain-Key.1", "example.com/knots": "example.com%2Fknots", "ä%": "%C3%A4%25",
+	} {
 		if got := escapeKey(key); got != want {
 			t.Errorf("escapeKey(%q): got %q, want %q", key, got, want)
 		}
