@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/storage"
@@ -70,7 +71,7 @@ type APIConfig struct {
 	// Services is what services are given.
 	Services ServicesConfig
 	// Aggregation is how other API servers are reached, behind this one.
-	Aggregation AggregationConfig
+	Aggregation aggregator.Config
 	// Without is what to leave out of the API.
 	Without WithoutConfig
 	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which

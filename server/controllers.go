@@ -11,8 +11,6 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/holdings"
@@ -133,21 +131,6 @@ func selected(list []string, name string) bool {
 // clients.
 func (s *Server) holdings() *holdings.Holdings {
 	return holdings.New(holdings.Needs{
-		Table: s.Table(), Backends: s.Backends(), Behind: others{s.behind}, Ready: s.life.ready,
+		Table: s.Table(), Backends: s.Backends(), Behind: s.behind, Ready: s.life.ready,
 	})
-}
-
-// others implements holdings.Behind.
-type others struct{ *aggregator }
-
-func (o others) HandsOn(gv meta.GroupVersion) bool { return o.other(gv) != nil }
-
-func (o others) Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
-	unknown []meta.GroupVersion, changed <-chan struct{}) {
-	return o.docs.preferred(take)
-}
-
-func (o others) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
-	gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {
-	return o.docs.resource(asked)
 }

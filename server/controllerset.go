@@ -48,7 +48,7 @@ var controllerSet = []controllerEntry{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
 			return &ownership.Namespace{
-				Client: e.client, Contents: e.held.Contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.held.Holds,
+				Client: e.client, Contents: e.held.Contents, Elsewhere: e.behind.InNamespaces, Holds: e.held.Holds,
 				Hidden: e.definitions.Hidden, Removals: e.held.Removals, Log: e.log,
 			}
 		},

@@ -47,7 +47,9 @@ func (s *Server) AddPostStartHook(h Hook) error {
 func (s *Server) addHooks(list ...generic.Hook) error {
 	var errs []error
 	for _, h := range list {
-		errs = append(errs, s.AddPostStartHook(Hook{Name: h.Name, Run: hostless(h.Run)}))
+		errs = append(errs, s.AddPostStartHook(Hook{
+			Name: h.Name, Run: hostless(h.Run), completes: healthCheck{h.Completes.Name, h.Completes.Run},
+		}))
 	}
 	return errors.Join(errs...)
 }

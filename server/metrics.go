@@ -24,8 +24,7 @@ type metrics struct {
 	unreadable *backing.Unreadables
 	deprecated *prometheus.GaugeVec // what is deprecated and has been asked for
 
-	availability *availabilityMetrics
-	flaws        *flawMetrics
+	flaws *flawMetrics
 }
 
 // forget deletes what was counted of a resource under one of its names; stored says that nothing is
@@ -51,7 +50,6 @@ type watchMetrics struct {
 func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
-	availability, availabilityErr := newAvailabilityMetrics(reg)
 	flaws, flawsErr := newFlawMetrics(reg)
 	requests := filters.NewMetrics(reg)
 	labels := []string{"group", "version", "resource"}
@@ -63,7 +61,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	deprecated := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 		Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"})
-	errs := []error{storeErr, unreadableErr, availabilityErr, flawsErr}
+	errs := []error{storeErr, unreadableErr, flawsErr}
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), watches.open, watches.events, deprecated,
 	} {
@@ -74,8 +72,7 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 		return o != nil && o.Serves(gvr.GroupVersion(), subresource)
 	}
 	return &metrics{
-		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated,
-		availability: availability, flaws: flaws,
+		requests: requests, watches: watches, store: store, unreadable: unreadable, deprecated: deprecated, flaws: flaws,
 	}, errors.Join(errs...)
 }
 

@@ -7,19 +7,22 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
 	"github.com/coracle-project/coracle/scheme/typeinfo"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// newOpenAPI describes all that the servers of the chain serve.
-func newOpenAPI(core *generic.Server, s *scheme.Scheme, codecs *codec.Factory, c *completed) *router.OpenAPI {
-	kinds := sync.OnceValue(s.ModelKinds)
+// newOpenAPI describes all that the servers of the chain serve, and what behind says of the servers
+// behind this one. It calls made after each document that it has made.
+func newOpenAPI(c *completed, d *declaration, behind *aggregator.Aggregator, made func()) *router.OpenAPI {
+	kinds := sync.OnceValue(d.scheme.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
-	return router.NewOpenAPI(info, codecs, core.Discovery, describedPaths(c)...)
+	schemas := router.NewOpenAPI(info, d.codecs, d.core.Discovery, describedPaths(c)...)
+	schemas.AskRemote, schemas.Made = behind.AskV2, made
+	return schemas
 }
 
 // describedPaths are the documents of the paths that are served besides groups and their resources,

@@ -15,10 +15,12 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/client"
@@ -51,7 +53,7 @@ type Server struct {
 // links are what the first and the last link of the chain know.
 type links struct {
 	definitions *definitions.Definitions
-	behind      *aggregator // the servers behind this one
+	behind      *aggregator.Aggregator // the servers behind this one
 }
 
 // addresses are what services are given, and who else gives it.
@@ -148,8 +150,19 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.access.roles = roles
 	}
 	gate := newGate(c.Limits, reg)
-	d.aggregator.certificate, d.aggregator.gate = who.Proxy, gate
-	handler := filters.Chain(d.aggregator, filters.Config{
+	behind, err := aggregator.New(aggregator.Needs{
+		Config: c.API.Aggregation, Host: d.resources, On: d.aggregator, Resolve: d.resolve,
+		Certificate: who.Proxy, Gate: gate, Flawed: metrics.flaws.behind, Metrics: reg,
+		Ends: d.life.controllers.ctx, Loop: d.life.controllers.run,
+	})
+	if err == nil {
+		err = d.installPaths(c, newOpenAPI(&c, d, behind, d.life.crowd.Burst), reg)
+	}
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	handler := filters.Chain(behind, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  connections.Acquaint(authenticator),
 		Authorizer:     authorizers,
@@ -165,7 +178,6 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Server:         "Coracle/" + Version,
 		Settings:       c.Serving.HTTP.Settings,
 	}.Steps()...)
-	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
 	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
@@ -173,8 +185,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.definitions.Server()}, Metrics: reg,
-		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
+		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator, Core: d.core, Extensions: d.definitions.Server()}, Metrics: reg,
+		Resources: d.resources, links: links{d.definitions, behind}, addresses: d.addresses,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
@@ -185,7 +197,8 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), s.follow(d.definitions), authorizers.start(s)); err != nil {
+	behind.Start()
+	if err := errors.Join(s.addHooks(behind.Hooks(client)...), s.follow(d.definitions), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -197,11 +210,11 @@ type declaration struct {
 	codecs      *codec.Factory
 	work        *background
 	core        *generic.Server
-	aggregator  *aggregator
+	aggregator  *generic.Server  // where APIServices are
+	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
 	definitions *definitions.Definitions
 	life        *life
 	access      *access
-	schemas     *router.OpenAPI
 	resources   *generic.Resources
 	addresses   *addresses
 }
@@ -243,26 +256,20 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Reviews:    store.Reviewer,
 		Compatible: minor, Forget: m.forget, Run: d.work.run, Longest: c.Limits.longest(), Log: c.Log,
 	})
-	resolve := resolverOf(d.resources.Stores, c.API.Aggregation.ByEndpoints)
+	d.resolve = resolverOf(d.resources.Stores, c.API.Aggregation.ByEndpoints)
 	var err error
 	d.definitions, err = definitions.New(definitions.Needs{
 		Host: d.resources, Home: d.resources.Backends().Main(), Router: cfg, Discovery: discovery, Before: d.serves, Shared: c.Storage.shared(),
-		Resolve: resolve, Flawed: m.flaws.webhooks, Metrics: reg,
+		Resolve: d.resolve, Flawed: m.flaws.webhooks, Metrics: reg,
 	})
 	if err != nil {
 		return d, err
 	}
 	d.core = generic.NewServer("core", cfg, discovery, d.definitions)
+	d.aggregator = generic.NewServer("aggregator", cfg, discovery, d.core)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log), d.work)
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), resolve, m, d.work, c.Log)
-	d.aggregator.ends = d.life.controllers.ctx
 	reg.MustRegister(&cacheCollector{d.resources})
-	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
-	d.schemas.AskRemote = d.aggregator.docs.askV2
-	version := VersionInfo(c.API.Version)
-	version.MinCompatibilityMinor = strconv.Itoa(minor)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
-	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
+	if err := errors.Join(pluginsErr, timesErr, d.life.health.install()); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
@@ -274,7 +281,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		on := d.core
 		switch groups[i].Name {
 		case apiServices.Group:
-			on = d.aggregator.on
+			on = d.aggregator
 		case customResourceDefinitions.Group:
 			on = d.definitions.Server()
 		}
@@ -289,6 +296,14 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 // serves implements definitions.Before.
 func (d *declaration) serves(group string) bool {
 	return d.core.REST.Serves(group) || group == apiServices.Group
+}
+
+// installPaths serves the paths that are no resources, once schemas can be made of what is served.
+func (d *declaration) installPaths(c completed, schemas *router.OpenAPI, reg *prometheus.Registry) error {
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
+	version := VersionInfo(c.API.Version)
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	return installPaths(d.core, schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version)
 }
 
 // close ends what a server that is not made has begun.
@@ -346,7 +361,14 @@ func (s *Server) populate(c completed) error {
 	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
 		return err
 	}
-	if err := s.addAPIServiceRegistration(); err != nil {
+	registration := &aggregator.Registration{
+		Host: s.Resources, Client: s.client, Yields: s.addresses.peers.foreign.Load, Ready: s.Ready(),
+		Definitions: aggregator.Definitions{
+			All: s.definitions.Versions, Changed: s.definitions.VersionsChanged, Hidden: s.definitions.UnreadIn,
+		},
+		Loop: s.life.controllers.run, Log: s.loopLog("apiservice-registration"),
+	}
+	if err := s.addHooks(registration.Hooks()...); err != nil {
 		return err
 	}
 	if err := s.addIssuerPaths(c); err != nil {

@@ -1,4 +1,4 @@
-package server
+package aggregator
 
 import (
 	"net/http"
@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// through returns functions that send requests for the core's resources through an aggregator: with no other server behind it, and with one.
+// through returns functions that send requests for resources of the core through an Aggregator: one
+// with no server behind it, and one with one.
 func through(t testing.TB) map[string]func() {
 	r := httptest.NewRequest("GET", "/apis/apps/v1/namespaces/default/deployments/d", nil)
 	info := new(request.Info)
@@ -23,11 +24,13 @@ func through(t testing.TB) map[string]func() {
 	r = r.WithContext(request.NewContext(r.Context(), info))
 	w := httptest.NewRecorder()
 	sends := map[string]func(){}
-	for name, table := range map[string]*map[meta.GroupVersion]*remote{"alone": nil, "beside": {{Group: "boats.example.com", Version: "v1"}: new(remote)}} {
+	for name, table := range map[string]*map[meta.GroupVersion]*remote{
+		"alone": nil, "beside": {{Group: "boats.example.com", Version: "v1"}: new(remote)},
+	} {
 		served := 0
 		core := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })
 		on := generic.NewServer("aggregator", &router.Config{}, router.NewDiscovery(codec.NewFactory(scheme.New())), core)
-		a := &aggregator{on: on}
+		a := &Aggregator{on: on}
 		a.table.Store(table)
 		sends[name] = func() {
 			before := served

@@ -1,4 +1,4 @@
-package server
+package aggregator
 
 import (
 	"context"
@@ -20,30 +20,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What a server behind this one may take to describe itself, and how much it may say: it is somebody else's program.
+// This file asks one server behind to describe itself, and reads the answers: aggregated discovery,
+// or the resource list of each version, and the index of OpenAPI v3. A neighbour calls describe.
+
+// Bounds on the time that a server behind may take, and on the size of its answers: it is somebody
+// else's program.
 const (
-	describeTime = 5 * time.Second // each question
-	maxDiscovery = 4 << 20         // in bytes
-	maxIndex     = 1 << 20
-	maxHash      = 256
+	describeTime = 5 * time.Second // for discovery, and for the index
+	maxDiscovery = 4 << 20         // bytes
+	maxIndex     = 1 << 20         // bytes
+	maxHash      = 256             // bytes
 )
 
 // description is what a server says that it serves.
 type description struct {
 	versions map[meta.GroupVersion]versionSaid
-	etag     string            // of all together, if it says that
+	etag     string            // of aggregated discovery; "" if there is none
 	schemas  map[string]string // hashes of its documents of OpenAPI v3, by path
-	noV3     bool              // it knows no version 3
+	noV3     bool              // it has no OpenAPI v3
 }
 
-// versionSaid is what a server says of a group version: the document that it was in, by its hash, and the resources.
+// versionSaid is what a server says of a group version: the resources, and the hash of the document
+// that they were read from.
 type versionSaid struct {
 	hash      [sha256.Size]byte
 	resources []apidiscoveryv2.APIResourceDiscovery
 	stale     bool
 }
 
-// answer is what a server has said.
+// answer is the answer to a question.
 type answer struct {
 	code   int
 	header http.Header
@@ -51,7 +56,9 @@ type answer struct {
 }
 
 // question asks for a path on behalf of a user. An answer may have up to limit bytes.
-func (r *remote) question(ctx context.Context, user *request.User, path string, limit int, header http.Header) (*answer, error) {
+func (r *remote) question(
+	ctx context.Context, user *request.User, path string, limit int, header http.Header,
+) (*answer, error) {
 	resp, err := r.get(ctx, user, path, header)
 	if err != nil {
 		return nil, err
@@ -67,9 +74,12 @@ func (r *remote) question(ctx context.Context, user *request.User, path string, 
 	return &answer{resp.StatusCode, resp.Header, body}, nil
 }
 
-// describe asks the server that has remotes what it serves. What did not change is that of before. With an error, some of it is stale.
+// describe asks the server that has remotes what it serves. What did not change is taken from
+// before. If there is an error, a part of the description is stale or is that of before.
 func describe(ctx context.Context, remotes []*remote, before *description) (description, error) {
-	now := description{versions: map[meta.GroupVersion]versionSaid{}, schemas: before.schemas, noV3: before.noV3}
+	now := description{
+		versions: map[meta.GroupVersion]versionSaid{}, schemas: before.schemas, noV3: before.noV3,
+	}
 	err := now.discover(ctx, remotes, before)
 	if err != nil {
 		for _, r := range remotes {
@@ -92,7 +102,8 @@ const (
 	aggregatedForms = aggregatedForm + ",application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 )
 
-// discover asks for the resources of all group versions at once, or, of a server that does not know that, one by one.
+// discover asks for the resources of all group versions at once, or one version after the other if
+// the server does not know aggregated discovery.
 func (d *description) discover(ctx context.Context, remotes []*remote, before *description) error {
 	ctx, cancel := context.WithTimeout(ctx, describeTime)
 	defer cancel()
@@ -122,13 +133,13 @@ func (d *description) discover(ctx context.Context, remotes []*remote, before *d
 	}
 	all := d.versions
 	d.versions = map[meta.GroupVersion]versionSaid{}
-	for _, r := range remotes { // what it does not name has no resources
+	for _, r := range remotes { // a version that the server does not name has no resources
 		d.versions[r.version()] = all[r.version()]
 	}
 	return nil
 }
 
-// knows reports whether something is known of all remotes.
+// knows reports whether d has the versions of all remotes.
 func (d *description) knows(remotes []*remote) bool {
 	return !slices.ContainsFunc(remotes, func(r *remote) bool {
 		_, ok := d.versions[r.version()]
@@ -136,7 +147,7 @@ func (d *description) knows(remotes []*remote) bool {
 	})
 }
 
-// isAggregated reports whether a media type is that of aggregated discovery, in one of the versions that were asked for.
+// isAggregated reports whether a media type is one of aggregatedForms.
 func isAggregated(contentType string) bool {
 	typ, params, err := mime.ParseMediaType(contentType)
 	return err == nil && typ == codec.JSONType && params["g"] == apidiscoveryv2.GroupVersion.Group &&
@@ -165,7 +176,8 @@ func (d *description) readAll(body []byte, before *description) error {
 	return nil
 }
 
-// withKinds gives resources without a kind an empty one: some clients look at it without asking.
+// withKinds gives resources without a kind an empty one, because some clients read the kind without
+// looking whether there is one.
 func withKinds(resources []apidiscoveryv2.APIResourceDiscovery) []apidiscoveryv2.APIResourceDiscovery {
 	for i := range resources {
 		r := &resources[i]
@@ -209,7 +221,8 @@ func (d *description) readOne(ctx context.Context, r *remote, before *descriptio
 	return nil
 }
 
-// fromList puts subresources into their resources. One whose resource is not in the list gets one without a kind.
+// fromList makes the resources of aggregated discovery of a resource list: subresources move into
+// their resources. If the list lacks the resource of a subresource, one without a kind is made.
 func fromList(list []meta.APIResource) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	var resources []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}
@@ -283,7 +296,8 @@ func (d *description) index(ctx context.Context, r *remote) error {
 	return fmt.Errorf("/openapi/v3: status %d", got.code)
 }
 
-// readIndex returns the hashes of the documents of an index of OpenAPI v3, by path. Where those are is not for the server to say.
+// readIndex returns the hashes of the documents of an index of OpenAPI v3, by path. The rest of
+// their addresses is not used: this server shows the documents at addresses of its own.
 func readIndex(body []byte) (map[string]string, error) {
 	errIndex := errors.New("/openapi/v3: the answer is no index")
 	members := func(r jsontext.Raw, key string) jsontext.Raw {
@@ -310,7 +324,8 @@ func readIndex(body []byte) (map[string]string, error) {
 	return schemas, nil
 }
 
-// hashOf is the hash in the address of a document, "" if there is none that could stand in an address of this server.
+// hashOf returns the hash in the address of a document, "" if there is none that may stand in an
+// address of this server.
 func hashOf(address string) string {
 	to, err := url.Parse(address)
 	if err != nil {

@@ -1,4 +1,4 @@
-package server
+package aggregator
 
 import (
 	"context"
@@ -23,17 +23,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// discoveryTime bounds how long what a server behind has to say about a group version may take:
-// everybody asks for it.
+// This file hands one request to a server behind, and the answer to the client. ServeHTTP of a
+// remote comes here after the request has a seat (filters.Apart).
+
+// discoveryTime bounds how long a server behind may take for the discovery document of a group
+// version, which every client asks for.
 const discoveryTime = 5 * time.Second
 
-// lasts reports whether a request may take as long as both ends like.
+// lasts reports whether a request has no time limit: both ends decide when it ends.
 func lasts(r *http.Request) bool {
 	return callout.Upgrades(r.Header) || filters.LongRunning(request.From(r.Context()))
 }
 
-// handOn hands a request on to the server behind, on behalf of its user, and the answer back. Both stream. What comes back is the other
-// server's, but for what is said in its place if it cannot be reached.
+// handOn hands a request to the server behind, on behalf of its user, and the answer back. Both
+// bodies stream. The answer is that of the other server, unless it cannot be reached.
 func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	info := request.From(req.Context())
 	refuse := func(why string, code int) {
@@ -53,29 +56,33 @@ func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 		refuse("missing user", http.StatusInternalServerError)
 		return
 	}
-	host, err := r.resolve(req.Context())
+	host, err := r.address(req.Context())
 	if err != nil {
-		r.log.Warn("the service of an API service cannot be resolved", zap.String("name", r.service.Name), zap.Error(err))
+		r.log.Warn("the service of an API service cannot be resolved",
+			zap.String("name", r.service.Name), zap.Error(err))
 		refuse("service unavailable", http.StatusServiceUnavailable)
 		return
 	}
-	h := &handover{remote: r, info: info, host: host, writer: w, in: req, upgrades: callout.Upgrades(req.Header)}
+	h := &handover{
+		remote: r, info: info, host: host, writer: w, in: req, upgrades: callout.Upgrades(req.Header),
+	}
 	h.serve(c)
 }
 
-// handover is one request on its way to the server behind.
+// handover is one request on its way to a server behind.
 type handover struct {
 	*remote
 	info     *request.Info
 	host     string
-	writer   http.ResponseWriter // of the answer's header
+	writer   http.ResponseWriter // has the header of the answer
 	in       *http.Request
 	upgrades bool
 }
 
 func (h *handover) serve(to *connection) {
 	relay := callout.Relay{
-		To: to, Rewrite: h.rewrite, Answered: h.answered, Failed: h.failed, Lasts: filters.LongRunning(h.info), Ends: h.ends,
+		To: to, Rewrite: h.rewrite, Answered: h.answered, Failed: h.failed,
+		Lasts: filters.LongRunning(h.info), Ends: h.ends,
 	}
 	w, in := h.writer, h.in
 	switch {
@@ -93,10 +100,11 @@ func (h *handover) serve(to *connection) {
 	relay.Serve(w, in)
 }
 
-// rewrite makes the request that the other server gets. What concerns one connection alone has been taken off already.
+// rewrite makes the request that the server behind gets. The Relay has taken off the headers that
+// concern one connection alone.
 func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	out, header := p.Out, p.Out.Header
-	// The path is the one that was decided about, whatever its escapes were.
+	// The path is the decoded one, about which the filters decided, whatever its escapes were.
 	out.URL = &url.URL{Scheme: "https", Host: h.host, Path: h.in.URL.Path, RawQuery: h.in.URL.Query().Encode()}
 	out.Host, out.Trailer = h.host, nil
 	for name := range header {
@@ -104,12 +112,12 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 			delete(header, name)
 		}
 	}
-	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // they are for this server
+	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // are for this server
 		delete(header, name)
 	}
 	speakFor(header, h.info.User, !h.NoUIDs)
 	header.Set("Audit-Id", h.info.AuditID)
-	if hops := h.in.Header["Forwarded"]; hops != nil { // of those in front of this server
+	if hops := h.in.Header["Forwarded"]; hops != nil { // of proxies in front of this server
 		header["Forwarded"] = hops
 	}
 	from := h.in.Header["X-Forwarded-For"]
@@ -128,7 +136,8 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	header.Set("X-Forwarded-Proto", "https")
 }
 
-// speakFor says whose request it is, and that nobody else has said anything about that.
+// speakFor sets the headers that name the user of a request, and deletes those that the client sent
+// to name one.
 func speakFor(header http.Header, u *request.User, uid bool) {
 	names := &authn.StandardHeaders
 	for name := range header {
@@ -150,7 +159,8 @@ func speakFor(header http.Header, u *request.User, uid bool) {
 	}
 }
 
-// escapeKey makes a key part of the name of a header, in which a percent sign begins the code of a byte that cannot stand there.
+// escapeKey makes a key usable in the name of a header: a byte that cannot stand there becomes a
+// percent sign and its two hexadecimal digits.
 func escapeKey(key string) string {
 	var b strings.Builder
 	for i := range len(key) {
@@ -165,12 +175,12 @@ func escapeKey(key string) string {
 	return b.String()
 }
 
-// answered looks at the head of an answer, which is about to be sent.
+// answered changes the head of an answer before it is sent to the client.
 func (h *handover) answered(resp *http.Response) error {
 	code, location := resp.StatusCode, resp.Header.Get("Location")
 	to, err := url.Parse(location)
 	switch {
-	case h.upgrades: // it is refused
+	case h.upgrades: // the switch of protocols is refused
 	case err != nil:
 		return callout.HeadError{Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
@@ -187,11 +197,12 @@ func (h *handover) answered(resp *http.Response) error {
 		resp.Header.Set("Location", to.String())
 	}
 	for name := range resp.Header {
-		if strings.HasPrefix(name, "Access-Control-Allow-") { // pages may do here what this server lets them
+		if strings.HasPrefix(name, "Access-Control-Allow-") { // this server says what pages may do
 			delete(resp.Header, name)
 		}
 	}
-	// It is the one that stands there; of the others one is enough.
+	// This server has set Audit-Id to the same value. Of the others the client gets one value each,
+	// that of the server behind if there is one.
 	resp.Header.Del("Audit-Id")
 	for _, name := range [...]string{"Cache-Control", "Server"} {
 		if resp.Header[name] != nil {
@@ -201,7 +212,8 @@ func (h *handover) answered(resp *http.Response) error {
 	return nil
 }
 
-// failed answers when the server behind has not. If the request has ended, nobody waits for that, or its end is the answer.
+// failed answers in place of a server behind that has not answered. It writes nothing if the
+// request has ended: then the client is gone, or the timeout answers.
 func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	if h.in.Context().Err() != nil {
 		return

@@ -1,4 +1,4 @@
-package server
+package aggregator
 
 import (
 	"cmp"
@@ -21,56 +21,61 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// Servers behind this one are asked what they serve, each by a goroutine of its own: when an APIService of it changes, and from time to
-// time. What they say is shown in discovery, and their documents in the index of OpenAPI v3. Of one that does not answer it is known
-// that its group versions exist; they are stale. What OpenAPI v2 has of them is asked for when somebody asks for that
-// (aggregationopenapi.go).
+// This file asks servers behind what they serve. Each has a goroutine, which asks when an
+// APIService of the server changes, and every askAgain (describe.go). The answers are shown in
+// discovery, and the documents in the index of OpenAPI v3. The group versions of a server that does
+// not answer are shown, too, as stale. The loop calls set (follow.go); controllers read the answers
+// through InNamespaces, Preferred and Resource. OpenAPI v2 is asked for on demand (swaggers.go).
 
 const (
-	// askAgain is after which time a server is asked again. One that has not answered is asked sooner, first after askSoon.
+	// askAgain is the time between two questions to a server. If it did not answer, it is asked
+	// sooner: after askSoon, and then after pauses that double.
 	askAgain = time.Minute
 	askSoon  = 500 * time.Millisecond
 )
 
-// neighbours are the servers behind this one, as they describe themselves.
+// neighbours are the servers behind, as they describe themselves.
 type neighbours struct {
 	discovery *router.Discovery
-	work      *background
+	run       func(work func(context.Context))
 	log       *zap.Logger
-	handler   func(meta.GroupVersion) http.Handler // of what a server has to answer itself; equal for equal versions
+	// handler answers what only the server behind can answer. It is equal for equal versions.
+	handler func(meta.GroupVersion) http.Handler
 
 	mu       sync.Mutex // guards the servers, and all that they have said
 	known    map[site]*neighbour
-	versions []*router.RemoteVersion // what discovery shows of all, by group and version
-	changed  chan struct{}           // closed when it shows something else
+	versions []*router.RemoteVersion // what discovery shows; replaced, never changed
+	changed  chan struct{}           // closed when versions is replaced
 }
 
-// site is where a server is, and why it is trusted. What is the same for two APIServices is one server.
+// site is where a server is, and why it is trusted. Two APIServices with equal sites name one
+// server.
 type site struct {
 	service  callout.Service
 	caBundle string
 	insecure bool
 }
 
-// neighbour is a server behind this one.
+// neighbour is one server behind.
 type neighbour struct {
 	*neighbours
-	remotes []*remote       // by name, and at least one
-	ctx     context.Context // until there are none
+	remotes []*remote       // by name of the APIService; at least one
+	ctx     context.Context // ends when there are no remotes any more
 	end     context.CancelFunc
-	changed chan struct{} // has something in it when remotes changes
-	asked   chan struct{} // closed when it has been asked once
+	changed chan struct{} // has room for one token, put there when remotes changes
+	asked   chan struct{} // closed when the server has been asked once
 	said    description
 	shown   map[string]*router.RemoteVersion // by name of the APIService
 	v2      swaggers
 }
 
-// set says which group versions other servers have, by name of the APIService.
-func (n *neighbours) set(remotes map[string]*remote) {
+// set says which group versions servers behind have, by name of the APIService. The work that
+// begins for a new server ends with ctx.
+func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	at := map[site][]*remote{}
 	for _, name := range jsontext.Keys(remotes) {
 		r := remotes[name]
-		if r.version() == legacy { // all below /api, of which discovery says nothing else
+		if r.version() == legacy { // discovery shows only this server's own version of the core group
 			continue
 		}
 		where := site{*r.target.Service, string(r.target.CABundle), r.target.Insecure}
@@ -88,7 +93,7 @@ func (n *neighbours) set(remotes map[string]*remote) {
 		server := n.known[where]
 		switch {
 		case server == nil:
-			n.add(where, remotes)
+			n.add(ctx, where, remotes)
 		case !slices.Equal(server.remotes, remotes):
 			server.remotes = remotes
 			select {
@@ -100,16 +105,18 @@ func (n *neighbours) set(remotes map[string]*remote) {
 	n.show()
 }
 
-func (n *neighbours) add(where site, remotes []*remote) {
+// add begins to ask a new server. The caller holds mu.
+func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 	server := &neighbour{
-		neighbours: n, remotes: remotes, changed: make(chan struct{}, 1), asked: make(chan struct{}), shown: map[string]*router.RemoteVersion{},
+		neighbours: n, remotes: remotes, changed: make(chan struct{}, 1), asked: make(chan struct{}),
+		shown: map[string]*router.RemoteVersion{},
 	}
-	server.ctx, server.end = context.WithCancel(n.work.ctx)
+	server.ctx, server.end = context.WithCancel(ctx)
 	if n.known == nil {
 		n.known = map[site]*neighbour{}
 	}
 	n.known[where] = server
-	n.work.run(func(context.Context) { server.run() })
+	n.run(func(context.Context) { server.keepAsking() })
 }
 
 // wait returns when all servers have been asked once, or with the end of ctx.
@@ -129,8 +136,8 @@ func (n *neighbours) wait(ctx context.Context) {
 	}
 }
 
-// run asks the server until its context ends.
-func (s *neighbour) run() {
+// keepAsking asks the server until its context ends.
+func (s *neighbour) keepAsking() {
 	defer s.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -152,7 +159,8 @@ func (s *neighbour) run() {
 			continue
 		}
 		if !silent {
-			s.log.Warn("a server behind this one does not say what it serves; it will be asked again", zap.Error(err))
+			s.log.Warn("a server behind this one does not say what it serves; it will be asked again",
+				zap.Error(err))
 		}
 		silent = true
 		timer.Reset(pause)
@@ -160,7 +168,7 @@ func (s *neighbour) run() {
 	}
 }
 
-// ask asks the server once, and shows what it says.
+// ask asks the server once, and shows the answer.
 func (s *neighbour) ask() error {
 	s.mu.Lock()
 	remotes, before := s.remotes, s.said
@@ -168,7 +176,7 @@ func (s *neighbour) ask() error {
 	said, err := describe(s.ctx, remotes, &before)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil { // it is not the server's any more
+	if s.ctx.Err() != nil { // the server has no group version here any more
 		return s.ctx.Err()
 	}
 	s.said = said
@@ -181,7 +189,8 @@ func (s *neighbour) ask() error {
 	return err
 }
 
-// show puts what all servers have said into discovery. The caller holds mu.
+// show puts what all servers have said into discovery, if it differs from what is there. The caller
+// holds mu.
 func (n *neighbours) show() {
 	var versions []*router.RemoteVersion
 	for _, server := range n.known {
@@ -201,7 +210,8 @@ func (n *neighbours) show() {
 		priorities[v.Group] = max(priorities[v.Group], v.GroupPriority)
 	}
 	slices.SortFunc(versions, func(a, b *router.RemoteVersion) int { // as kube-aggregator merges documents
-		return cmp.Or(cmp.Compare(priorities[b.Group], priorities[a.Group]), strings.Compare(a.Version+"."+a.Group, b.Version+"."+b.Group))
+		return cmp.Or(cmp.Compare(priorities[b.Group], priorities[a.Group]),
+			strings.Compare(a.Version+"."+a.Group, b.Version+"."+b.Group))
 	})
 	if slices.Equal(versions, n.versions) {
 		return
@@ -212,14 +222,15 @@ func (n *neighbours) show() {
 	n.changed = make(chan struct{})
 }
 
-// version is what discovery shows of a group version. The caller holds mu.
+// version returns what discovery shows of a group version. The caller holds mu.
 func (s *neighbour) version(r *remote) *router.RemoteVersion {
 	gv := r.version()
 	said, known := s.said.versions[gv]
 	next := &router.RemoteVersion{
-		GroupVersion: gv, GroupPriority: int(r.service.Spec.GroupPriorityMinimum), VersionPriority: int(r.service.Spec.VersionPriority),
-		Resources: said.resources, Stale: !known || said.stale, Handler: s.handler(gv),
-		V2: s.v2.parts[gv], NoV3: s.said.noV3,
+		GroupVersion: gv, Resources: said.resources, Stale: !known || said.stale, Handler: s.handler(gv),
+		GroupPriority:   int(r.service.Spec.GroupPriorityMinimum),
+		VersionPriority: int(r.service.Spec.VersionPriority),
+		V2:              s.v2.parts[gv], NoV3: s.said.noV3,
 	}
 	for _, path := range []string{"apis/" + gv.String(), "apis/" + gv.Group} {
 		if hash, ok := s.said.schemas[path]; ok {
@@ -229,27 +240,32 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 	return next
 }
 
-// inNamespaces returns what other servers keep in namespaces.
-func (n *neighbours) inNamespaces() (all ownership.Elsewhere) {
-	all.Unknown, all.Changed = n.preferred(func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
+// InNamespaces returns the resources that servers behind keep in namespaces and can delete, as the
+// servers have described them so far.
+func (a *Aggregator) InNamespaces() (all ownership.Elsewhere) {
+	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		ok := r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete")
 		if ok {
 			all.Resources = append(all.Resources, gvr)
 		}
 		return ok
-	})
+	}
+	all.Unknown, all.Changed = a.Preferred(take)
 	return all
 }
 
-// preferred calls take for the resources of other servers, the preferred version of each first,
-// until take has returned true for one of its versions. It returns the versions of which nobody
-// knows what they have, and what is closed when any of it changes.
-func (n *neighbours) preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
-	unknown []meta.GroupVersion, changed <-chan struct{}) {
-	n.mu.Lock()
-	versions, changed := slices.Clone(n.versions), n.changed
-	n.mu.Unlock()
-	slices.SortStableFunc(versions, func(a, b *router.RemoteVersion) int { return cmp.Compare(b.VersionPriority, a.VersionPriority) })
+// Preferred calls take for each resource of servers behind: in the version with the highest
+// priority first, and then in the others until take returns true. It returns the group versions
+// whose resources are not known because their server does not describe them, and a channel that is
+// closed when any of this changes. take must not change what it is given.
+func (a *Aggregator) Preferred(
+	take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool,
+) (unknown []meta.GroupVersion, changed <-chan struct{}) {
+	versions, changed := a.docs.now()
+	versions = slices.Clone(versions)
+	slices.SortStableFunc(versions, func(a, b *router.RemoteVersion) int {
+		return cmp.Compare(b.VersionPriority, a.VersionPriority)
+	})
 	taken := map[meta.GroupResource]bool{}
 	for _, v := range versions {
 		if v.Stale {
@@ -267,13 +283,13 @@ func (n *neighbours) preferred(take func(meta.GroupVersionResource, *apidiscover
 	return unknown, changed
 }
 
-// resource returns the first resource of other servers that is asked for and whose objects can be
-// read, and their kind.
-func (n *neighbours) resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
-	gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {
-	n.mu.Lock()
-	versions := n.versions // replaced, never changed
-	n.mu.Unlock()
+// Resource returns the first resource of servers behind for which asked returns true and whose
+// objects can be read, the kind of these and whether they are in namespaces. ok is false if there
+// is none. asked must not change what it is given.
+func (a *Aggregator) Resource(
+	asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool,
+) (gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {
+	versions, _ := a.docs.now()
 	for _, v := range versions {
 		for i := range v.Resources {
 			r := &v.Resources[i]
@@ -285,14 +301,25 @@ func (n *neighbours) resource(asked func(*router.RemoteVersion, *apidiscoveryv2.
 	return gvr, "", false, false
 }
 
+// now returns what discovery shows of servers behind, and a channel that is closed when it shows
+// something else.
+func (n *neighbours) now() (versions []*router.RemoteVersion, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.versions, n.changed
+}
+
 // sameVersion reports whether two say the same.
 func sameVersion(a, b *router.RemoteVersion) bool {
-	return a.GroupVersion == b.GroupVersion && a.GroupPriority == b.GroupPriority && a.VersionPriority == b.VersionPriority &&
-		a.Stale == b.Stale && a.Handler == b.Handler && slices.Equal(a.Schemas, b.Schemas) && a.V2 == b.V2 && a.NoV3 == b.NoV3 &&
+	return a.GroupVersion == b.GroupVersion &&
+		a.GroupPriority == b.GroupPriority && a.VersionPriority == b.VersionPriority &&
+		a.Stale == b.Stale && a.Handler == b.Handler &&
+		slices.Equal(a.Schemas, b.Schemas) && a.V2 == b.V2 && a.NoV3 == b.NoV3 &&
 		len(a.Resources) == len(b.Resources) && (len(a.Resources) == 0 || &a.Resources[0] == &b.Resources[0])
 }
 
-// As whom this server asks for discovery, for the list of the resources of one version, and for OpenAPI.
+// The users as which this server asks for discovery, for the list of the resources of one version,
+// and for OpenAPI.
 var (
 	discoveryUser = request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}}
 	resourcesUser = request.User{Name: "system:kube-aggregator"}

@@ -1,4 +1,4 @@
-package server
+package aggregator
 
 import (
 	"context"
@@ -16,29 +16,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// Documents of OpenAPI v2 are large, and asked for by few clients. So those of other servers are asked for when somebody wants what they
-// are merged into, or, of servers that know no version 3, what is made of them in its place; and no more often than once a minute. That
-// request waits for them, but not for long: what a server has not said by then is what it said last.
+// This file asks servers behind for their documents of OpenAPI v2. They are large, and few clients
+// ask for them. So a server is asked only when a client wants the merged document, or, if the
+// server has no OpenAPI v3, the document that is made in its place; and at most once per askAgain.
+// The request of the client waits for at most swaggerWait; after that it gets what the server said
+// last.
 
 const (
 	maxSwagger  = 8 << 20 // in bytes
 	swaggerTime = 30 * time.Second
-	// swaggerWait is how long a request waits for servers behind this one.
+	// swaggerWait is how long a request waits for servers behind.
 	swaggerWait = 3 * time.Second
 )
 
-// swaggers are the parts of a server's document of OpenAPI v2. What is in it is guarded by the mu of neighbours.
+// swaggers are the parts of a server's document of OpenAPI v2. The mu of neighbours guards them.
 type swaggers struct {
-	remotes []*remote     // for which it was asked
-	at      time.Time     // when it was asked last
-	running chan struct{} // closed when it is there; nil: nobody asks
-	late    bool          // nobody waits any more
+	remotes []*remote     // for which the server was asked
+	at      time.Time     // when the server was asked last
+	running chan struct{} // closed when the answer is there; nil while the server is not asked
+	late    bool          // a request has waited in vain, and none waits any more
 	etag    string
 	hash    [sha256.Size]byte
 	parts   map[meta.GroupVersion]*router.RemoteV2
 }
 
-// askV2 has the servers asked that know no OpenAPI v3, or all, if it is time, and waits for what they say.
+// AskV2 asks servers behind for their documents of OpenAPI v2, if it is time to, and waits for the
+// answers, but not for long. It asks all of them, or with noV3 only those that have no OpenAPI v3.
+// Discovery then shows what they have answered. It is an OpenAPI.AskRemote.
+func (a *Aggregator) AskV2(ctx context.Context, noV3 bool) { a.docs.askV2(ctx, noV3) }
+
 func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.mu.Lock()
 	var late []*neighbour
@@ -51,7 +57,8 @@ func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.await(ctx, late)
 }
 
-// await returns when servers have said what they have to, or time is up. Nobody else waits for one that was too late.
+// await returns when all servers have answered, or after swaggerWait. No other request waits for a
+// server that was too late.
 func (n *neighbours) await(ctx context.Context, late []*neighbour) {
 	if len(late) == 0 {
 		return
@@ -75,26 +82,29 @@ func (n *neighbours) await(ctx context.Context, late []*neighbour) {
 	}
 }
 
-// refresh has the server asked for its document if it is time, and reports whether to wait for that. The caller holds mu.
+// refresh begins to ask the server for its document if it is time to, and reports whether to wait
+// for the answer. The caller holds mu.
 func (s *neighbour) refresh() bool {
 	v2 := &s.v2
 	if v2.running != nil {
 		return !v2.late
 	}
 	at := slices.IndexFunc(s.remotes, func(r *remote) bool { return r.available })
-	if at < 0 || s.ctx.Err() != nil || time.Since(v2.at) < askAgain && slices.Equal(v2.remotes, s.remotes) {
+	recent := time.Since(v2.at) < askAgain && slices.Equal(v2.remotes, s.remotes)
+	if at < 0 || s.ctx.Err() != nil || recent {
 		return false
 	}
 	running, remotes := make(chan struct{}), s.remotes
 	v2.running, v2.late, v2.at = running, false, time.Now()
-	s.work.run(func(context.Context) {
+	s.run(func(context.Context) {
 		defer close(running)
 		s.readV2(remotes, remotes[at])
 	})
 	return true
 }
 
-// readV2 asks the server for its document, and shows what it says of its group versions. What it said before stays if it fails.
+// readV2 asks the server for its document, and shows the parts about its group versions. If that
+// fails, the parts of before stay.
 func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	ctx, cancel := context.WithTimeout(s.ctx, swaggerTime)
 	defer cancel()
@@ -104,7 +114,8 @@ func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	next := before
 	err := next.ask(ctx, remotes, r)
 	if err != nil && s.ctx.Err() == nil {
-		s.log.Warn("the OpenAPI v2 document of a server behind this one cannot be merged", zap.String("name", r.service.Name), zap.Error(err))
+		s.log.Warn("the OpenAPI v2 document of a server behind this one cannot be merged",
+			zap.String("name", r.service.Name), zap.Error(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +127,7 @@ func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	}
 }
 
-// ask asks for the document.
+// ask asks for the document through r, and keeps the parts about the group versions of remotes.
 func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error {
 	same := len(v2.parts) > 0 && !slices.ContainsFunc(remotes, func(r *remote) bool {
 		_, known := v2.parts[r.version()]
@@ -132,7 +143,7 @@ func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error
 		return err
 	case got.code == http.StatusNotModified && header.Get("If-None-Match") != "":
 		return nil
-	case got.code == http.StatusNotFound: // it has none
+	case got.code == http.StatusNotFound: // the server has no such document
 		v2.etag, v2.parts = "", nil
 		return nil
 	case got.code != http.StatusOK:
