@@ -33,8 +33,10 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
+		"server/addresses", "server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity"},
+	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
+		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},

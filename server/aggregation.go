@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
@@ -80,7 +81,7 @@ type reach struct {
 func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *background, log *zap.Logger) *aggregator {
 	a := &aggregator{
 		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
-		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},
+		reach: reach{resolve: addresses.NewResolver(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},
 	}
 	a.docs = &neighbours{
 		discovery: on.Discovery, work: work, log: a.log, changed: make(chan struct{}),

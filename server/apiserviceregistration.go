@@ -10,13 +10,16 @@ import (
 	"github.com/coracle-project/coracle/server/loops/apiservices"
 )
 
+// readyTime is how long readiness waits for what may never be as it should.
+const readyTime = 5 * time.Second
+
 // addAPIServiceRegistration adds the hook that registers the group versions that this server has itself, if there are APIServices.
 func (s *Server) addAPIServiceRegistration() error {
 	if s.Store(apiServices) == nil {
 		return nil
 	}
 	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
-	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
+	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.Peers().Foreign, Log: s.loopLog("apiservice-registration")}
 	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) {

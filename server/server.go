@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
@@ -38,7 +39,7 @@ type Server struct {
 
 	*generic.Resources
 	links
-	addresses *addresses
+	addresses *addresses.Addresses
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity.Identity
@@ -50,12 +51,6 @@ type Server struct {
 type links struct {
 	definitions *definitions
 	behind      *aggregator // the servers behind this one
-}
-
-// addresses are what services are given, and who else gives it.
-type addresses struct {
-	nodePorts *ports.Allocator
-	peers     *peers // the other servers on the store
 }
 
 // Chain is the delegation chain: what one link does not know is the next one's.
@@ -103,14 +98,15 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
+	self := c.Serving.self()
 	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
 	var opening sync.WaitGroup
 	var who *identity.Identity
 	var storeErr, identityErr error
 	opening.Go(func() { storeErr = store.Open(ctx) })
 	opening.Go(func() { encryption.Ask(ctx) })
-	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(reg)) })
-	d, declareErr := declare(c, table, metrics, store, reg)
+	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(self, reg)) })
+	d, declareErr := declare(c, self, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
@@ -170,18 +166,20 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	places, err := addresses.New(c.API.Services, addresses.Needs{
+		Resources: d.resources, NodePorts: d.nodePorts, Self: self, Peers: d.peers, Client: client, Loops: d.life.controllers.Work,
+		Shared: c.Storage.shared(), Lease: !c.API.Without.IdentityLease, RequestTimeout: c.Limits.RequestTimeout,
+	})
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
-		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
+		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: places,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
-	}
-	d.core.Discovery.Address = func() string {
-		if c.Serving.SecurePort == NoPort {
-			return ""
-		}
-		return s.external(&c.Serving)
 	}
 	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -200,17 +198,18 @@ type declaration struct {
 	access           *access
 	schemas          *router.OpenAPI
 	resources        *generic.Resources
-	addresses        *addresses
+	nodePorts        *ports.Allocator
+	peers            *addresses.Peers
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
-func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
+func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New(), access: new(access)}
-	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
-	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
+	span, _ := c.API.Services.NodePorts() // checked when the configuration was completed
+	d.nodePorts, d.peers = ports.New(span), new(addresses.Peers)
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.addresses.peers,
+		stores: generic.StoresOf(t), nodePorts: d.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.peers,
 	})
 	for i := range all {
 		all[i].Register(d.scheme)
@@ -230,6 +229,9 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
+	if self.Secure {
+		discovery.Address = self.External
+	}
 	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
 	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
@@ -274,7 +276,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		}
 	}
 	warnOfNamespaces(groups, t, c.Log)
-	return d, openNodePorts(d.resources, d.addresses.nodePorts)
+	return d, addresses.OpenNodePorts(d.resources, d.nodePorts)
 }
 
 // close ends what a server that is not made has begun.
@@ -308,7 +310,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
 		return err
 	}
-	if err := s.addServiceAddresses(&c); err != nil {
+	if err := s.addHooks(s.addresses.ServiceHooks()...); err != nil {
 		return err
 	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
@@ -319,10 +321,7 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
-	if err := s.addKubernetesService(c); err != nil {
-		return err
-	}
-	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
+	if err := errors.Join(s.addHooks(s.addresses.ServerHooks()...), s.addPreShutdownHooks(s.addresses.PreShutdownHooks()...)); err != nil {
 		return err
 	}
 	if err := s.addAPIServiceRegistration(); err != nil {

@@ -1,4 +1,4 @@
-package server_test
+package addresses_test
 
 import (
 	"fmt"

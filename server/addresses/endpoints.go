@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"context"
@@ -18,15 +18,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps the slices of each service that it has
-// been asked for, and reads no more than what has changed since.
+// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps
+// the slices of each service that it was asked for, and reads no more than what has changed since.
 type endpointResolver struct {
-	Stores
+	registry.Stores
 	mu    sync.Mutex
 	known map[callout.Service]*serviceEndpoints // by namespace and name
 }
 
-// maxEndpoints is of how many services slices are kept.
+// maxEndpoints is the number of services whose slices are kept.
 const maxEndpoints = 256
 
 // serviceEndpoints are the endpoint slices of a service.
@@ -41,7 +41,8 @@ type slicesRead struct {
 	slices map[string]*discoveryv1.EndpointSlice
 }
 
-// resolve finds the address of some endpoint of a service that is ready, of the service's first family if there are such.
+// resolve finds the address of an endpoint that is ready, of the service's first family if it has
+// such endpoints.
 func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (string, error) {
 	svc, number, err := serviceOf(ctx, r.Stores, to)
 	if err != nil {
@@ -92,8 +93,8 @@ func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
 	return e
 }
 
-// read returns the slices by name, as this server knows them, and with what was written through it. They are not to be changed. One that
-// cannot be read has no endpoints.
+// read returns the slices by name, as this server knows them, with what was written through it. The
+// caller does not change them. A slice that cannot be read has no endpoints.
 func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map[string]*discoveryv1.EndpointSlice, error) {
 	if store == nil {
 		return nil, nil
@@ -129,7 +130,7 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // of several who read at once, any: what it lacks is read with the next look
+	e.now.Store(next) // of several who read at once, any: what it lacks is read at the next look
 	return next.slices, nil
 }
 
