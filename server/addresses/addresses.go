@@ -2,6 +2,7 @@ package addresses
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
@@ -45,7 +46,7 @@ type Needs struct {
 	Shared bool
 	// Lease says that the server is to keep a Lease while others may work on the store.
 	Lease bool
-	// RequestTimeout is the longest time of a write: an address may be without its service that long.
+	// RequestTimeout is the longest time of a write: an address may be without its service as long.
 	RequestTimeout time.Duration
 }
 
@@ -78,18 +79,25 @@ func New(c Config, needs Needs) (*Addresses, error) {
 	}
 	if find(serviceCIDRs) != nil && find(ipAddresses) != nil {
 		a.repairs = append(a.repairs, newAddressRepair(&needs, ranges))
-		const name = "kubernetes-service-cidr-controller"
-		log := needs.loopLog(name)
-		a.ranges = &serviceloops.DefaultServiceCIDR{
-			Client: needs.Client, Name: core.DefaultServiceCIDR, Log: log, Events: controller.NewRecorder(needs.Client, name, log),
-		}
-		for _, r := range ranges {
-			a.ranges.CIDRs = append(a.ranges.CIDRs, r.String())
-		}
+		a.ranges = newDefaultRanges(&needs, ranges)
 	}
 	a.repairs = append(a.repairs, newNodePortRepair(&needs))
 	a.service, err = newKubernetesService(&c, &needs, ranges[0])
 	return a, err
+}
+
+// newDefaultRanges returns the loop that keeps the ServiceCIDR of the configured ranges.
+func newDefaultRanges(needs *Needs, ranges []netip.Prefix) *serviceloops.DefaultServiceCIDR {
+	const name = "kubernetes-service-cidr-controller"
+	log := needs.loopLog(name)
+	d := &serviceloops.DefaultServiceCIDR{
+		Client: needs.Client, Name: core.DefaultServiceCIDR, Log: log,
+		Events: controller.NewRecorder(needs.Client, name, log),
+	}
+	for _, r := range ranges {
+		d.CIDRs = append(d.CIDRs, r.String())
+	}
+	return d
 }
 
 // Self is where this server is.
@@ -107,13 +115,16 @@ func (a *Addresses) ServiceHooks() []generic.Hook {
 	}
 	hooks := []generic.Hook{{Name: "start-service-ip-repair-controllers", Run: a.startRepairs}}
 	if a.ranges != nil {
-		hooks = append(hooks, generic.Hook{Name: "start-kubernetes-service-cidr-controller", Run: func(ctx context.Context) error {
-			a.ranges.Ensure(ctx)
-			a.needs.Loops.Run(a.ranges.Run)
-			return nil
-		}})
+		hooks = append(hooks, generic.Hook{Name: "start-kubernetes-service-cidr-controller", Run: a.startRanges})
 	}
 	return hooks
+}
+
+// startRanges makes the ServiceCIDR, and keeps it in the background.
+func (a *Addresses) startRanges(ctx context.Context) error {
+	a.ranges.Ensure(ctx)
+	a.needs.Loops.Run(a.ranges.Run)
+	return nil
 }
 
 // ServerHooks are the post-start hooks by which this server says where it is, and that it lives.

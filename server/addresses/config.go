@@ -65,7 +65,8 @@ func (c *Config) NodePorts() (ports.Span, error) {
 		return ports.Span{}, fmt.Errorf("service node port range: %w", err)
 	}
 	if span.Contains(0) { // a service whose node port is 0 has none
-		return ports.Span{}, fmt.Errorf("service node port range: %v must be between 1 and 65535, inclusive: 0 is no node port", span)
+		return ports.Span{}, fmt.Errorf("service node port range: "+
+			"%v must be between 1 and 65535, inclusive: 0 is no node port", span)
 	}
 	return span, nil
 }
@@ -91,7 +92,8 @@ func (c *Config) Ranges() ([]netip.Prefix, error) {
 		list = append(list, p.Masked())
 	}
 	if len(list) == 2 && list[0].Addr().Is4() == list[1].Addr().Is4() {
-		return nil, errors.New("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")
+		return nil, errors.New("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] " +
+			"must be of different IP family")
 	}
 	return list, nil
 }

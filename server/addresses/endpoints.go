@@ -35,10 +35,13 @@ type serviceEndpoints struct {
 	now                atomic.Pointer[slicesRead]
 }
 
-// slicesRead are slices by name, as of a place in the history of all. It does not change.
+// slicesByName are endpoint slices of one service.
+type slicesByName map[string]*discoveryv1.EndpointSlice
+
+// slicesRead are slices as of a place in the history of all slices. It does not change.
 type slicesRead struct {
 	place  registry.Place
-	slices map[string]*discoveryv1.EndpointSlice
+	slices slicesByName
 }
 
 // resolve finds the address of an endpoint that is ready, of the service's first family if it has
@@ -95,7 +98,7 @@ func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
 
 // read returns the slices by name, as this server knows them, with what was written through it. The
 // caller does not change them. A slice that cannot be read has no endpoints.
-func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map[string]*discoveryv1.EndpointSlice, error) {
+func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (slicesByName, error) {
 	if store == nil {
 		return nil, nil
 	}
@@ -110,7 +113,7 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map
 	if err != nil {
 		return nil, err
 	}
-	next := &slicesRead{place: place, slices: map[string]*discoveryv1.EndpointSlice{}}
+	next := &slicesRead{place: place, slices: slicesByName{}}
 	if !whole {
 		maps.Copy(next.slices, was.slices)
 	}
@@ -126,7 +129,8 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if slice, ok := obj.(*discoveryv1.EndpointSlice); ok && err == nil && slice.Labels[discoveryv1.LabelServiceName] == e.service {
+		slice, ok := obj.(*discoveryv1.EndpointSlice)
+		if ok && err == nil && slice.Labels[discoveryv1.LabelServiceName] == e.service {
 			next.slices[ch.Name] = slice
 		}
 	}

@@ -31,7 +31,8 @@ type inProcess struct {
 	tb testing.TB
 }
 
-// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace "ns".
+// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace
+// "ns".
 func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	tb.Helper()
 	cfg := server.Config{
@@ -95,7 +96,8 @@ func cluster(t testing.TB, ranges ...string) *inProcess {
 	return newInProcess(t, func(c *server.Config) { c.API.Services.ClusterIPRanges = ranges })
 }
 
-// service sends a write of a service and returns it, or the message of the error with its code in front.
+// service sends a write of a service and returns it, or the message of the error with its code in
+// front.
 func (p *inProcess) service(method, target, body string) (*corev1.Service, string) {
 	p.tb.Helper()
 	code, answer := p.do(method, target, body)
@@ -109,7 +111,8 @@ func (p *inProcess) service(method, target, body string) (*corev1.Service, strin
 	return svc, ""
 }
 
-// create makes a service with a spec, which has a port if it has none, and returns its addresses.
+// createService makes a service with a spec, which gets a port if it has none. It returns the
+// service's addresses.
 func (p *inProcess) createService(name, spec string) []string {
 	p.tb.Helper()
 	svc, failed := p.service("POST", servicesPath, serviceJSON(name, spec))
@@ -119,6 +122,7 @@ func (p *inProcess) createService(name, spec string) []string {
 	return svc.Spec.ClusterIPs
 }
 
+// serviceJSON is a service with a spec, and a port if that has none.
 func serviceJSON(name, spec string) string {
 	if !strings.Contains(spec, `"ports"`) {
 		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "}"), ",") + `,"ports":[{"port":80}]}`
@@ -290,7 +294,8 @@ func (r *runningServer) published() string {
 	return b.String()
 }
 
-// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's own.
+// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's
+// own.
 func (r *runningServer) wantPublished(port int, addresses ...string) {
 	r.t.Helper()
 	if port == 0 {

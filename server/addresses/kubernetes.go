@@ -50,7 +50,8 @@ func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 		err = errOtherFamily
 	}
 	if err != nil {
-		r.Log().Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address", zap.Error(err))
+		r.Log().Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address",
+			zap.Error(err))
 		return nil
 	}
 	k.servers = &apiServers{self: ip.String(), leases: r.Backends().Main().Registry.Leases, log: k.loop.Log}

@@ -73,7 +73,8 @@ func TestKubernetesService(t *testing.T) {
 	}
 }
 
-// All servers on a store are behind the service: until they stop, or their records end after they were killed.
+// All servers on a store are behind the service: until they stop, or their records end after they
+// were killed.
 func TestServersBehindTheService(t *testing.T) {
 	store := newSharedStore(t)
 	a := runOn(t, store, "198.51.100.2")
@@ -144,7 +145,8 @@ func TestNoKubernetesService(t *testing.T) {
 	}
 }
 
-// Records that are no resource are encrypted and measured under the names that kube-apiserver gives them.
+// Records that are no resource are encrypted and measured under the names that kube-apiserver gives
+// them.
 func TestRecordsAreKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
@@ -177,7 +179,8 @@ func TestRecordsAreKnown(t *testing.T) {
 	}
 }
 
-// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to each other for a while.
+// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to
+// each other for a while.
 func TestServersWithOneAddress(t *testing.T) {
 	store := newSharedStore(t)
 	runOn(t, store, "198.51.100.1")
@@ -205,7 +208,8 @@ func TestServersWithOneAddress(t *testing.T) {
 	}
 }
 
-// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can be left to others.
+// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can
+// be left to others.
 func TestKubernetesNodePort(t *testing.T) {
 	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
 		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true

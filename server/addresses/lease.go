@@ -58,9 +58,10 @@ func newIdentityLease(needs *Needs) *identityLease {
 		return nil
 	}
 	host, _ := os.Hostname() // without one the address tells servers apart
+	all := client.For[*coordinationv1.Lease](needs.Client, coordinationv1.GroupVersion.WithResource(leases.Resource))
 	return &identityLease{
-		leases: client.For[*coordinationv1.Lease](needs.Client, coordinationv1.GroupVersion.WithResource(leases.Resource)).In("kube-system"),
-		host:   host, self: needs.Self, peers: needs.Peers, log: needs.loopLog("identity-lease"), work: needs.Loops.Part(),
+		leases: all.In("kube-system"), host: host, self: needs.Self, peers: needs.Peers,
+		log: needs.loopLog("identity-lease"), work: needs.Loops.Part(),
 	}
 }
 
@@ -160,8 +161,9 @@ func (l *identityLease) look(ctx context.Context) error {
 			age = time.Since(lease.Spec.RenewTime.Time)
 		}
 		if expired(lease, age) {
-			opts := meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}}
-			if err := l.leases.Delete(ctx, lease.Name, opts); err != nil && !meta.IsNotFound(err) && !meta.IsConflict(err) {
+			same := &meta.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
+			err := l.leases.Delete(ctx, lease.Name, meta.DeleteOptions{Preconditions: same})
+			if err != nil && !meta.IsNotFound(err) && !meta.IsConflict(err) {
 				return err
 			}
 			continue

@@ -54,7 +54,8 @@ const leakRounds = 3
 func newNodePortRepair(needs *Needs) *repair {
 	const name = "portallocator-repair-controller"
 	log := needs.loopLog(name)
-	r := &portRepair{client: needs.Client, ports: needs.NodePorts, events: controller.NewRecorder(needs.Client, name, log), log: log}
+	events := controller.NewRecorder(needs.Client, name, log)
+	r := &portRepair{client: needs.Client, ports: needs.NodePorts, events: events, log: log}
 	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }
 
@@ -85,8 +86,8 @@ type portFinding struct {
 // maxOvertaken is how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares, and makes the record if there is none, or one of another range. One goroutine calls
-// it at a time.
+// pass compares, and makes the record if there is none, or one of another range. One goroutine
+// calls it at a time.
 func (r *portRepair) pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
@@ -133,8 +134,9 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 		missing: map[portHolder]*corev1.Service{}, leaks: map[int]int{},
 	}
 	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
+	exposed := meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}
 	hidden := false
-	for svc, err := range services.All(meta.WithUnread(ctx), meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
+	for svc, err := range services.All(meta.WithUnread(ctx), exposed) {
 		if meta.IsUnreadable(err) {
 			hidden = true
 			continue
@@ -251,13 +253,14 @@ func (r *portRepair) report(ctx context.Context, round *portRound) {
 		r.log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
 			zap.String("reason", f.reason), zap.String("finding", f.about))
 		about := corev1.ObjectReference{
-			Kind: "Service", APIVersion: corev1.GroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
-			ResourceVersion: svc.ResourceVersion,
+			Kind: "Service", APIVersion: corev1.GroupVersion.String(),
+			Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
 		}
 		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
-		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released", zap.Int("ports", len(round.leaks)))
+		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released",
+			zap.Int("ports", len(round.leaks)))
 	}
 	if len(round.released) > 0 {
 		r.log.Warn("released node ports that nobody had", zap.Ints("ports", round.released))

@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record made.
+// portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record
+// made.
 type portServer struct {
 	*server.Server
 	t        *testing.T

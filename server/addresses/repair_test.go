@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look again.
+// repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look
+// again.
 func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young bool) {
 	p.tb.Helper()
 	r := core.NewAddressRepair(core.Config{Stores: p.Server}, grace, func(_ context.Context, e core.RepairEvent) {
@@ -106,8 +107,8 @@ func TestAddressOutOfRange(t *testing.T) {
 	}
 }
 
-// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an IPAddress that somebody deletes comes back,
-// and people are told.
+// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an IPAddress
+// that somebody deletes comes back, and people are told.
 func TestRepairWhileItRuns(t *testing.T) {
 	store := newSharedStore(t)
 	first := newInProcess(t, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} })
@@ -138,8 +139,8 @@ func TestRepairWhileItRuns(t *testing.T) {
 	waitUntil(t, func() bool { return strings.Contains(get(rangesPath+"/kubernetes"), `"True"`) })
 }
 
-// TestTwoServersShareAddresses has two servers create, change and delete services in a range that is hardly large enough. No address
-// is given to two, and none is lost.
+// TestTwoServersShareAddresses has two servers create, change and delete services in a range that
+// is hardly large enough. No address is given to two, and none is lost.
 func TestTwoServersShareAddresses(t *testing.T) {
 	store := newSharedStore(t)
 	var servers []*inProcess

@@ -180,7 +180,8 @@ func TestDualStack(t *testing.T) {
 	}
 }
 
-// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when they are next written.
+// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when
+// they are next written.
 func TestServicesWithoutAddresses(t *testing.T) {
 	store := newSharedStore(t)
 	p := newInProcess(t, func(c *server.Config) {
