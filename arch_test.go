@@ -35,7 +35,9 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/aggregator", "server/definitions", "server/upkeep", "server/bootstrap", "server/holdings"},
+		"server/addresses", "server/aggregator", "server/definitions", "server/upkeep", "server/bootstrap", "server/holdings"},
+	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
+		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
 	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
 		"server/generic", "server/loops"},
 	"server/client":      {"scheme"},

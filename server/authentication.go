@@ -8,20 +8,21 @@ import (
 
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/iprange"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/identity"
 )
 
 // identityNeeds is what the identity of a server is made of.
-func (c *completed) identityNeeds(reg prometheus.Registerer) identity.Needs {
+func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registerer) identity.Needs {
 	n := identity.Needs{
 		DataDir: c.DataDir, TLS: c.Serving.TLS, Secure: c.Serving.SecurePort != NoPort, BindAddress: c.Serving.BindAddress,
 		ProxyCertFile: c.API.Aggregation.CertFile, ProxyKeyFile: c.API.Aggregation.KeyFile,
 		Authentication: &c.Authentication, Metrics: reg,
 	}
-	if ip, err := c.Serving.advertised(); err == nil {
+	if ip, err := self.Advertised(); err == nil {
 		n.Addresses = append(n.Addresses, ip.AsSlice())
 	}
-	if ranges, err := c.API.Services.ranges(); err == nil {
+	if ranges, err := c.API.Services.Ranges(); err == nil {
 		n.Addresses = append(n.Addresses, iprange.New(ranges[0]).First().AsSlice())
 	}
 	return n

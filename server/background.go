@@ -2,36 +2,23 @@ package server
 
 import (
 	"context"
-	"sync"
+
+	"github.com/coracle-project/coracle/server/generic"
 )
 
-// background is work that goes on beside requests until it is stopped.
+// background is generic.Work by the names that the files of this package call it by.
 type background struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex // nothing starts beside stop
-	wg     sync.WaitGroup
+	*generic.Work
+	ctx context.Context // of the work
 }
 
 func newBackground(parent context.Context) *background {
-	b := &background{}
-	b.ctx, b.cancel = context.WithCancel(parent)
-	return b
+	w := generic.NewWork(parent)
+	return &background{w, w.Context()}
 }
 
-// run runs work until stop, and not at all after that.
-func (b *background) run(work func(ctx context.Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() == nil {
-		b.wg.Go(func() { work(b.ctx) })
-	}
-}
+// run is Work.Run.
+func (b *background) run(work func(ctx context.Context)) { b.Run(work) }
 
-// stop ends all and waits for it, with the requests that it has under way. It may be called again.
-func (b *background) stop() {
-	b.mu.Lock()
-	b.cancel()
-	b.mu.Unlock()
-	b.wg.Wait()
-}
+// stop is Work.Stop.
+func (b *background) stop() { b.Stop() }

@@ -37,7 +37,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
 	store := c.newStore(table, metrics.store, encryption, nil) // nil: files that a server would refuse are looked at, too
-	d, declareErr := declare(c, table, metrics, store, reg)
+	d, declareErr := declare(c, c.Serving.self(), table, metrics, store, reg)
 	openErr := store.Open(ctx)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	defer d.close()

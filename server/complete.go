@@ -71,7 +71,7 @@ func (c APIConfig) complete() APIConfig {
 	setDefault(&c.Version, KubernetesVersion+"+coracle."+Version)
 	setDefault(&c.EventTTL, time.Hour)
 	c.Core = c.Core || c.Groups == nil
-	c.Services = c.Services.complete()
+	c.Services = c.Services.Complete()
 	return c
 }
 
@@ -166,12 +166,7 @@ func (c *APIConfig) validate() error {
 	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
 		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
 	}
-	_, rangesErr := c.Services.ranges()
-	span, portsErr := c.Services.nodePorts()
-	if port := c.Services.KubernetesNodePort; portsErr == nil && port != 0 && !span.Contains(port) {
-		portsErr = fmt.Errorf("kubernetes service node port range %v doesn't contain %v", span, port)
-	}
-	return errors.Join(append(errs, rangesErr, portsErr)...)
+	return errors.Join(append(errs, c.Services.Validate())...)
 }
 
 func (c *StorageConfig) validate() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
@@ -69,7 +70,7 @@ type APIConfig struct {
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.
-	Services ServicesConfig
+	Services addresses.Config
 	// Aggregation is how other API servers are reached, behind this one.
 	Aggregation aggregator.Config
 	// Without is what to leave out of the API.
@@ -98,22 +99,6 @@ type WithoutConfig struct {
 	// and PriorityLevelConfigurations of every cluster are made and kept nevertheless.
 	// (--enable-priority-and-fairness=false)
 	PriorityAndFairness bool
-}
-
-// ServicesConfig says what services are given.
-type ServicesConfig struct {
-	// ClusterIPRanges are one or two ranges that cluster IPs come from, of different families; default 10.0.0.0/24. Services that
-	// name no family have that of the first. They become the ServiceCIDR "kubernetes"; more can be added to a running
-	// cluster by ServiceCIDRs of one's own. (--service-cluster-ip-range)
-	ClusterIPRanges []string
-	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the same.
-	// (--service-node-port-range)
-	NodePortRange string
-	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of the range; 0 does not.
-	// (--kubernetes-service-node-port)
-	KubernetesNodePort int
-	// NoKubernetesEndpoints leaves the endpoints of the service "kubernetes" to others. (--endpoint-reconciler-type=none)
-	NoKubernetesEndpoints bool
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,

@@ -18,5 +18,5 @@
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
 // Read: config.go, complete.go, server.go, life.go, core.go, hooks.go, health.go, listen.go,
-// loopback.go, then generic/, aggregator/, backing/, connections/, reload/, client/ and controller/.
+// loopback.go, then generic/, aggregator/, backing/, connections/, addresses/, reload/, client/ and controller/.
 package server

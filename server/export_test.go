@@ -1,10 +1,7 @@
 package server
 
 import (
-	"context"
-
 	"github.com/coracle-project/coracle/filters/authn"
-	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/identity"
 )
@@ -17,14 +14,6 @@ func (s *Server) SecretToken(namespace, account, uid, secret string) (string, er
 // TokenObject tells of an object that a token is bound to.
 func (s *Server) TokenObject(resource, namespace, name string) authn.Object {
 	return identity.NewObjects(s.Stores, s.Log()).Object(resource, namespace, name)
-}
-
-// ByEndpoints finds services by their endpoints.
-func ByEndpoints(s *Server) func(namespace, name string, port int) (string, error) {
-	resolve := resolverOf(s.Stores, true)
-	return func(namespace, name string, port int) (string, error) {
-		return resolve(context.Background(), callout.Service{Namespace: namespace, Name: name, Port: port})
-	}
 }
 
 // NoAvailability leaves what API services say of the servers behind them to the test.

@@ -54,6 +54,15 @@ func (s *Server) addHooks(list ...generic.Hook) error {
 	return errors.Join(errs...)
 }
 
+// addPreShutdownHooks adds those of a part.
+func (s *Server) addPreShutdownHooks(list ...generic.Hook) error {
+	var errs []error
+	for _, h := range list {
+		errs = append(errs, s.AddPreShutdownHook(Hook{Name: h.Name, Run: hostless(h.Run)}))
+	}
+	return errors.Join(errs...)
+}
+
 // hostless is the work of a hook that does not look at the server.
 func hostless(run func(context.Context) error) func(context.Context, *Server) error {
 	return func(ctx context.Context, _ *Server) error { return run(ctx) }

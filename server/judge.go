@@ -37,7 +37,7 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	store := c.newStore(table, metrics.store, nil, nil)
 	openErr := store.Open(ctx)
-	d, err := declare(c, table, metrics, store, reg)
+	d, err := declare(c, c.Serving.self(), table, metrics, store, reg)
 	if err := errors.Join(metricsErr, openErr, err); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())

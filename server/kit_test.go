@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,4 +128,29 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	}
 	t.Fatalf("%s is not what it is waited for", name)
 	return found
+}
+
+// sharedStore is a store that several servers are on: none of them closes it.
+type sharedStore struct{ storage.Store }
+
+func (sharedStore) Close() error { return nil }
+
+func newSharedStore(t *testing.T) sharedStore {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return sharedStore{store}
+}
+
+// shared is a store that several servers have, and none closes.
+type shared struct{ storage.Store }
+
+func (shared) Close() error { return nil }
+
+// cpuTime is how long the process has used processors.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

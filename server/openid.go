@@ -2,9 +2,7 @@ package server
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -38,7 +36,7 @@ func (s *Server) addIssuerPaths(c completed) error {
 	return s.Core.Paths.Handle(authn.DiscoveryPath, produces(codec.JSONType, answered(func(w http.ResponseWriter, _ *http.Request) error {
 		url := sa.KeysURL
 		if url == "" {
-			url = "https://" + s.external(&c.Serving) + authn.KeysPath
+			url = "https://" + s.addresses.Self().External() + authn.KeysPath
 		}
 		body, err := keys.Keys().Discovery(issuer, url)
 		if err != nil {
@@ -55,19 +53,4 @@ func writePublic(w http.ResponseWriter, contentType string, body []byte, maxAge 
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", maxAge/time.Second))
 	w.Write(body)
 	return nil
-}
-
-// external is the host and port by which others reach the secure port.
-func (s *Server) external(c *ServingConfig) string {
-	port := c.SecurePort
-	if addr, ok := s.Address().(*net.TCPAddr); ok {
-		port = addr.Port
-	}
-	host := c.BindAddress
-	if c.ExternalHostname != "" {
-		host = c.ExternalHostname
-	} else if ip, err := c.advertised(); err == nil {
-		host = ip.String()
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/bootstrap"
@@ -42,7 +43,7 @@ type Server struct {
 
 	*generic.Resources
 	links
-	addresses *addresses
+	addresses *addresses.Addresses
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity.Identity
@@ -54,12 +55,6 @@ type Server struct {
 type links struct {
 	definitions *definitions.Definitions
 	behind      *aggregator.Aggregator // the servers behind this one
-}
-
-// addresses are what services are given, and who else gives it.
-type addresses struct {
-	nodePorts *ports.Allocator
-	peers     *peers // the other servers on the store
 }
 
 // Chain is the delegation chain: what one link does not know is the next one's.
@@ -107,14 +102,15 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
+	self := c.Serving.self()
 	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
 	var opening sync.WaitGroup
 	var who *identity.Identity
 	var storeErr, identityErr error
 	opening.Go(func() { storeErr = store.Open(ctx) })
 	opening.Go(func() { encryption.Ask(ctx) })
-	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(reg)) })
-	d, declareErr := declare(c, table, metrics, store, reg)
+	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(self, reg)) })
+	d, declareErr := declare(c, self, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
@@ -184,18 +180,20 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
+	places, err := addresses.New(c.API.Services, addresses.Needs{
+		Resources: d.resources, NodePorts: d.nodePorts, Self: self, Peers: d.peers, Client: client, Loops: d.life.controllers.Work,
+		Shared: c.Storage.shared(), Lease: !c.API.Without.IdentityLease, RequestTimeout: c.Limits.RequestTimeout,
+	})
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
 	s := &Server{
 		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator, Core: d.core, Extensions: d.definitions.Server()}, Metrics: reg,
-		Resources: d.resources, links: links{d.definitions, behind}, addresses: d.addresses,
+		Resources: d.resources, links: links{d.definitions, behind}, addresses: places,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
-	}
-	d.core.Discovery.Address = func() string {
-		if c.Serving.SecurePort == NoPort {
-			return ""
-		}
-		return s.external(&c.Serving)
 	}
 	behind.Start()
 	if err := errors.Join(s.addHooks(behind.Hooks(client)...), s.follow(d.definitions), authorizers.start(s)); err != nil {
@@ -216,17 +214,18 @@ type declaration struct {
 	life        *life
 	access      *access
 	resources   *generic.Resources
-	addresses   *addresses
+	nodePorts   *ports.Allocator
+	peers       *addresses.Peers
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
-func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
+func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
 	d := &declaration{scheme: scheme.New(), work: newBackground(context.Background()), access: new(access)}
-	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
-	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
+	span, _ := c.API.Services.NodePorts() // checked when the configuration was completed
+	d.nodePorts, d.peers = ports.New(span), new(addresses.Peers)
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.addresses.peers,
+		stores: generic.StoresOf(t), nodePorts: d.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.peers,
 	})
 	for i := range all {
 		all[i].Register(d.scheme)
@@ -246,6 +245,9 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
+	if self.Secure {
+		discovery.Address = self.External
+	}
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
@@ -256,7 +258,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		Reviews:    store.Reviewer,
 		Compatible: minor, Forget: m.forget, Run: d.work.run, Longest: c.Limits.longest(), Log: c.Log,
 	})
-	d.resolve = resolverOf(d.resources.Stores, c.API.Aggregation.ByEndpoints)
+	d.resolve = addresses.NewResolver(d.resources.Stores, c.API.Aggregation.ByEndpoints)
 	var err error
 	d.definitions, err = definitions.New(definitions.Needs{
 		Host: d.resources, Home: d.resources.Backends().Main(), Router: cfg, Discovery: discovery, Before: d.serves, Shared: c.Storage.shared(),
@@ -290,7 +292,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		}
 	}
 	warnOfNamespaces(groups, t, c.Log)
-	return d, openNodePorts(d.resources, d.addresses.nodePorts)
+	return d, addresses.OpenNodePorts(d.resources, d.nodePorts)
 }
 
 // serves implements definitions.Before.
@@ -339,7 +341,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
 		return err
 	}
-	if err := s.addServiceAddresses(&c); err != nil {
+	if err := s.addHooks(s.addresses.ServiceHooks()...); err != nil {
 		return err
 	}
 	made, err := bootstrap.New(bootstrap.Needs{
@@ -355,14 +357,11 @@ func (s *Server) populate(c completed) error {
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}
-	if err := s.addKubernetesService(c); err != nil {
-		return err
-	}
-	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
+	if err := errors.Join(s.addHooks(s.addresses.ServerHooks()...), s.addPreShutdownHooks(s.addresses.PreShutdownHooks()...)); err != nil {
 		return err
 	}
 	registration := &aggregator.Registration{
-		Host: s.Resources, Client: s.client, Yields: s.addresses.peers.foreign.Load, Ready: s.Ready(),
+		Host: s.Resources, Client: s.client, Yields: s.addresses.Peers().Foreign, Ready: s.Ready(),
 		Definitions: aggregator.Definitions{
 			All: s.definitions.Versions, Changed: s.definitions.VersionsChanged, Hidden: s.definitions.UnreadIn,
 		},

@@ -161,24 +161,6 @@ func TestExternalHostname(t *testing.T) {
 	}
 }
 
-// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can be left to others.
-func TestKubernetesNodePort(t *testing.T) {
-	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
-		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true
-	})
-	svc, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
-	if err != nil || svc.Spec.Type != corev1.ServiceTypeNodePort || svc.Spec.Ports[0].NodePort != 30443 {
-		t.Errorf("got %+v, %v", svc, err)
-	}
-	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
-		t.Errorf("endpoints: got %v, want none", err)
-	}
-	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
-	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
-		t.Errorf("a port out of range: got %v", err)
-	}
-}
-
 // leasing counts the leases that are asked for.
 type leasing struct {
 	storage.Store

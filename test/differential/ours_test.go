@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -61,7 +62,7 @@ func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConf
 		Storage:   storage,
 		Admission: admission,
 		API: server.APIConfig{
-			AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}, Runtime: runtime,
+			AllowPrivileged: true, Services: addresses.Config{ClusterIPRanges: serviceRanges}, Runtime: runtime,
 			Without: server.WithoutConfig{PriorityAndFairness: true},
 		},
 		Serving:     server.ServingConfig{Debug: server.DebugConfig{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied

@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"context"
@@ -18,15 +18,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps the slices of each service that it has
-// been asked for, and reads no more than what has changed since.
+// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps
+// the slices of each service that it was asked for, and reads no more than what has changed since.
 type endpointResolver struct {
-	Stores
+	registry.Stores
 	mu    sync.Mutex
 	known map[callout.Service]*serviceEndpoints // by namespace and name
 }
 
-// maxEndpoints is of how many services slices are kept.
+// maxEndpoints is the number of services whose slices are kept.
 const maxEndpoints = 256
 
 // serviceEndpoints are the endpoint slices of a service.
@@ -35,13 +35,17 @@ type serviceEndpoints struct {
 	now                atomic.Pointer[slicesRead]
 }
 
-// slicesRead are slices by name, as of a place in the history of all. It does not change.
+// slicesByName are endpoint slices of one service.
+type slicesByName map[string]*discoveryv1.EndpointSlice
+
+// slicesRead are slices as of a place in the history of all slices. It does not change.
 type slicesRead struct {
 	place  registry.Place
-	slices map[string]*discoveryv1.EndpointSlice
+	slices slicesByName
 }
 
-// resolve finds the address of some endpoint of a service that is ready, of the service's first family if there are such.
+// resolve finds the address of an endpoint that is ready, of the service's first family if it has
+// such endpoints.
 func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (string, error) {
 	svc, number, err := serviceOf(ctx, r.Stores, to)
 	if err != nil {
@@ -92,9 +96,9 @@ func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
 	return e
 }
 
-// read returns the slices by name, as this server knows them, and with what was written through it. They are not to be changed. One that
-// cannot be read has no endpoints.
-func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map[string]*discoveryv1.EndpointSlice, error) {
+// read returns the slices by name, as this server knows them, with what was written through it. The
+// caller does not change them. A slice that cannot be read has no endpoints.
+func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (slicesByName, error) {
 	if store == nil {
 		return nil, nil
 	}
@@ -109,7 +113,7 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map
 	if err != nil {
 		return nil, err
 	}
-	next := &slicesRead{place: place, slices: map[string]*discoveryv1.EndpointSlice{}}
+	next := &slicesRead{place: place, slices: slicesByName{}}
 	if !whole {
 		maps.Copy(next.slices, was.slices)
 	}
@@ -125,11 +129,12 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (map
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if slice, ok := obj.(*discoveryv1.EndpointSlice); ok && err == nil && slice.Labels[discoveryv1.LabelServiceName] == e.service {
+		slice, ok := obj.(*discoveryv1.EndpointSlice)
+		if ok && err == nil && slice.Labels[discoveryv1.LabelServiceName] == e.service {
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // of several who read at once, any: what it lacks is read with the next look
+	e.now.Store(next) // of several who read at once, any: what it lacks is read at the next look
 	return next.slices, nil
 }
 

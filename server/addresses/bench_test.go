@@ -1,4 +1,4 @@
-package server_test
+package addresses_test
 
 import (
 	"fmt"
@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// BenchmarkCreateService compares what the sorts of services cost: that with a cluster IP has an IPAddress, a second durable write.
+// BenchmarkCreateService compares what the sorts of services cost: one with a cluster IP has an
+// IPAddress, which is a second durable write.
 func BenchmarkCreateService(b *testing.B) {
 	for _, tt := range []struct{ name, spec string }{
 		{"headless", `{"clusterIP":"None"}`}, {"clusterIP", `{}`}, {"dual", `{"ipFamilyPolicy":"RequireDualStack"}`},

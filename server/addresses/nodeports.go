@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"context"
@@ -13,12 +13,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// portRepair compares the node ports that are taken with those that services have. A port that a service has and nobody took is
-// taken for it. One that is taken and nobody has may be that of a service which is being written; if it is found so again and again
-// it was left by a server that died, and is released. What only the owner of a service can put right is told in Events.
+// The record of node ports says which ports are taken. What keeps it right is here: a repair, which
+// Addresses run before the server is ready and whenever something may be wrong, as what is wrong
+// with the record does not show in services. OpenNodePorts is called when the resources are made.
+
+// OpenNodePorts tells an allocator where the record of node ports is kept, if there are services.
+func OpenNodePorts(r *generic.Resources, a *ports.Allocator) error {
+	if r.Store(services) == nil {
+		return nil
+	}
+	records, err := generic.RecordsOf[*corev1.RangeAllocation](r, "RangeAllocation", ports.Resource, ports.Prefix)
+	if err != nil {
+		return err
+	}
+	a.Open(records)
+	return nil
+}
+
+// portRepair compares the node ports that are taken with those that services have. A port that a
+// service has and nobody took is taken for it. A port that is taken and nobody has may belong to a
+// service that is being written; if it is found so again and again, a server that died has left it,
+// and it is released. What only the owner of a service can put right is told in Events.
 type portRepair struct {
 	client *client.Client
 	ports  *ports.Allocator
@@ -31,11 +50,12 @@ type portRepair struct {
 // leakRounds is how often in a row a port has to be found that nobody has.
 const leakRounds = 3
 
-// nodePortRepair is the repair of node ports. It always looks: what is wrong with the record does not show in services.
-func (s *Server) nodePortRepair() *repair {
+// newNodePortRepair returns the repair of node ports. Each of its passes asks for another one.
+func newNodePortRepair(needs *Needs) *repair {
 	const name = "portallocator-repair-controller"
-	log := s.loopLog(name)
-	r := &portRepair{client: s.client, ports: s.addresses.nodePorts, events: controller.NewRecorder(s.client, name, log), log: log}
+	log := needs.loopLog(name)
+	events := controller.NewRecorder(needs.Client, name, log)
+	r := &portRepair{client: needs.Client, ports: needs.NodePorts, events: events, log: log}
 	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }
 
@@ -66,7 +86,8 @@ type portFinding struct {
 // maxOvertaken is how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares, and makes the record if there is none, or one of another range. It is not called by several at once.
+// pass compares, and makes the record if there is none, or one of another range. One goroutine
+// calls it at a time.
 func (r *portRepair) pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
@@ -83,8 +104,9 @@ func (r *portRepair) pass(ctx context.Context) error {
 	}
 }
 
-// compare compares once, and again if a port seems to be missing: it may have been taken after the record was read, and before the
-// services. What a service had and nobody had taken both times is missing.
+// compare compares once, and again if a port seems to be missing: it may have been taken after the
+// record was read, and before the services were. A port is missing if a service had it, and nobody
+// had taken it, both times.
 func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	round, err := r.look(ctx)
 	if err != nil || len(round.missing) == 0 {
@@ -112,8 +134,9 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 		missing: map[portHolder]*corev1.Service{}, leaks: map[int]int{},
 	}
 	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
+	exposed := meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}
 	hidden := false
-	for svc, err := range services.All(meta.WithUnread(ctx), meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}) {
+	for svc, err := range services.All(meta.WithUnread(ctx), exposed) {
 		if meta.IsUnreadable(err) {
 			hidden = true
 			continue
@@ -130,8 +153,8 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 // errPortsChanged ends a round that others have overtaken.
 var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
 
-// store writes what a round has found into the record. What nobody has is released only if the record is as it was: another
-// server may have released it, and somebody taken it, since.
+// store writes what a round has found into the record. A port that nobody has is released only if
+// the record is as it was: since then another server may have released it, and somebody taken it.
 func (r *portRepair) store(ctx context.Context, round *portRound) error {
 	if round.rev == 0 || round.taken.Span() != round.span || len(round.released) > 0 {
 		ok, err := r.ports.Replace(ctx, round.rebuilt(), round.rev)
@@ -151,11 +174,12 @@ func (r *portRepair) store(ctx context.Context, round *portRound) error {
 	})
 }
 
+// found notes what is wrong with a service.
 func (r *portRound) found(svc *corev1.Service, reason, format string, args ...any) {
 	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
-// see compares the ports of one service.
+// see compares the ports of one service with the record, and with those of the services before it.
 func (r *portRound) see(svc *corev1.Service) {
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError
@@ -170,7 +194,8 @@ func (r *portRound) see(svc *corev1.Service) {
 	}
 }
 
-// allocatedPorts are the ports of a service as they are allocated: one that several of its ports share by protocol counts once.
+// allocatedPorts are the node ports of a service as they are allocated: one that several of its
+// ports share by protocol counts once.
 func allocatedPorts(svc *corev1.Service) []int {
 	if t := svc.Spec.Type; t != corev1.ServiceTypeNodePort && t != corev1.ServiceTypeLoadBalancer {
 		return nil
@@ -221,20 +246,21 @@ func (r *portRound) rebuilt() *ports.Set {
 	return r.used
 }
 
-// report tells what was found.
+// report tells the log, and the owners of services by Events, what a round has found.
 func (r *portRepair) report(ctx context.Context, round *portRound) {
 	for _, f := range round.findings {
 		svc := f.service
 		r.log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
 			zap.String("reason", f.reason), zap.String("finding", f.about))
 		about := corev1.ObjectReference{
-			Kind: "Service", APIVersion: corev1.GroupVersion.String(), Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID,
-			ResourceVersion: svc.ResourceVersion,
+			Kind: "Service", APIVersion: corev1.GroupVersion.String(),
+			Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
 		}
 		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
-		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released", zap.Int("ports", len(round.leaks)))
+		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released",
+			zap.Int("ports", len(round.leaks)))
 	}
 	if len(round.released) > 0 {
 		r.log.Warn("released node ports that nobody had", zap.Ints("ports", round.released))

@@ -1,4 +1,4 @@
-package server_test
+package addresses_test
 
 import (
 	"context"
@@ -15,142 +15,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/memory"
 )
-
-// sharedStore is a store that several servers are on: none of them closes it.
-type sharedStore struct{ storage.Store }
-
-func (sharedStore) Close() error { return nil }
-
-func newSharedStore(t *testing.T) sharedStore {
-	store := memory.New(memory.Config{})
-	t.Cleanup(func() { store.Close() })
-	return sharedStore{store}
-}
-
-// runningServer is a server that is ready.
-type runningServer struct {
-	*server.Server
-	t    *testing.T
-	stop func() // ends it in good order
-}
-
-// runOn starts a server of one address on a store; nil for one of its own.
-func runOn(t *testing.T, store storage.Store, address string, change ...func(*server.Config)) *runningServer {
-	t.Helper()
-	cfg := server.Config{
-		DataDir: t.TempDir(), Storage: server.StorageConfig{Store: store},
-		Serving: server.ServingConfig{SecurePort: server.AnyPort, AdvertiseAddress: address},
-	}
-	if store == nil {
-		cfg.Storage.Engine = server.StorageMemory
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	s, err := servertest.New(t, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	stopped := false
-	r := &runningServer{Server: s, t: t, stop: func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}}
-	t.Cleanup(r.stop)
-	select {
-	case <-s.Ready():
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("the server ended before it was ready: %v", err)
-	}
-	return r
-}
-
-func (r *runningServer) services() client.Resource[*corev1.Service] {
-	return client.For[*corev1.Service](r.Client(), corev1.GroupVersion.WithResource("services")).In("default")
-}
-
-func (r *runningServer) endpoints() client.Resource[*corev1.Endpoints] {
-	return client.For[*corev1.Endpoints](r.Client(), corev1.GroupVersion.WithResource("endpoints")).In("default")
-}
-
-func (r *runningServer) slices() client.Resource[*discoveryv1.EndpointSlice] {
-	return client.For[*discoveryv1.EndpointSlice](r.Client(), discoveryv1.GroupVersion.WithResource("endpointslices")).In("default")
-}
-
-// published is what endpoints and slice say: addresses, ports and labels of either.
-func (r *runningServer) published() string {
-	r.t.Helper()
-	var b strings.Builder
-	ep, err := r.endpoints().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	for _, sub := range ep.Subsets {
-		for _, a := range sub.Addresses {
-			fmt.Fprintf(&b, "%s ", a.IP)
-		}
-		for _, p := range sub.Ports {
-			fmt.Fprintf(&b, "%s:%d/%s ", p.Name, p.Port, p.Protocol)
-		}
-	}
-	fmt.Fprintf(&b, "%v\n", ep.Labels)
-	slice, err := r.slices().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
-	if err != nil {
-		return b.String() + err.Error()
-	}
-	for _, e := range slice.Endpoints {
-		fmt.Fprintf(&b, "%s ", strings.Join(e.Addresses, ","))
-		if e.Conditions.Ready == nil || !*e.Conditions.Ready {
-			b.WriteString("not ready ")
-		}
-	}
-	for _, p := range slice.Ports {
-		fmt.Fprintf(&b, "%s:%d/%s ", *p.Name, *p.Port, *p.Protocol)
-	}
-	fmt.Fprintf(&b, "%s %v", slice.AddressType, slice.Labels)
-	return b.String()
-}
-
-// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's own.
-func (r *runningServer) wantPublished(port int, addresses ...string) {
-	r.t.Helper()
-	if port == 0 {
-		port = r.Address().(*net.TCPAddr).Port
-	}
-	list := fmt.Sprintf("%s https:%d/TCP ", strings.Join(addresses, " "), port)
-	want := list + "map[endpointslice.kubernetes.io/skip-mirror:true]\n" + list + "IPv4 map[kubernetes.io/service-name:kubernetes]"
-	var got string
-	if !comesTrue(func() bool { got = r.published(); return got == want }) {
-		r.t.Fatalf("published:\n%s\nwant:\n%s", got, want)
-	}
-}
-
-// comesTrue waits for something.
-func comesTrue(f func() bool) bool {
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if f() {
-			return true
-		}
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-}
 
 func TestKubernetesService(t *testing.T) {
 	r := runOn(t, nil, "198.51.100.7")
@@ -205,7 +73,8 @@ func TestKubernetesService(t *testing.T) {
 	}
 }
 
-// All servers on a store are behind the service: until they stop, or their records end after they were killed.
+// All servers on a store are behind the service: until they stop, or their records end after they
+// were killed.
 func TestServersBehindTheService(t *testing.T) {
 	store := newSharedStore(t)
 	a := runOn(t, store, "198.51.100.2")
@@ -276,7 +145,8 @@ func TestNoKubernetesService(t *testing.T) {
 	}
 }
 
-// Records that are no resource are encrypted and measured under the names that kube-apiserver gives them.
+// Records that are no resource are encrypted and measured under the names that kube-apiserver gives
+// them.
 func TestRecordsAreKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
@@ -309,7 +179,8 @@ func TestRecordsAreKnown(t *testing.T) {
 	}
 }
 
-// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to each other for a while.
+// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to
+// each other for a while.
 func TestServersWithOneAddress(t *testing.T) {
 	store := newSharedStore(t)
 	runOn(t, store, "198.51.100.1")
@@ -334,5 +205,24 @@ func TestServersWithOneAddress(t *testing.T) {
 	}
 	if changes > 4 { // each may have taken the port once
 		t.Errorf("the endpoints have changed %d times", changes)
+	}
+}
+
+// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can
+// be left to others.
+func TestKubernetesNodePort(t *testing.T) {
+	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
+		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true
+	})
+	svc, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil || svc.Spec.Type != corev1.ServiceTypeNodePort || svc.Spec.Ports[0].NodePort != 30443 {
+		t.Errorf("got %+v, %v", svc, err)
+	}
+	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
+		t.Errorf("endpoints: got %v, want none", err)
+	}
+	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: addresses.Config{KubernetesNodePort: 80}}})
+	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
+		t.Errorf("a port out of range: got %v", err)
 	}
 }

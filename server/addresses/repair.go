@@ -1,9 +1,10 @@
-package server
+package addresses
 
 import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -19,17 +20,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// repair looks at what is counted outside of services, and puts it right.
+// What is counted outside of services, addresses and node ports, is held against the services here.
+// A post-start hook makes the first pass of each repair; afterwards a loop makes one whenever
+// something has changed.
+
+// repair compares what is counted outside of services with the services, and puts it right.
 type repair struct {
 	name string
 	// pass looks at everything, and reports whether there is something that it could not judge yet.
 	pass func(ctx context.Context) (again bool, err error)
-	// of are the resources that it looks at: while they stay as they are, there is no need for another pass.
+	// of are the resources that it looks at: while they stay as they are, no other pass is needed.
 	of []meta.GroupResource
-	// follow repairs what changes, until ctx ends; may be nil.
+	// follow repairs what changes, until ctx ends; it may be nil.
 	follow func(ctx context.Context)
 
-	seen []storage.Revision // the newest changes of the resources before the last pass; nil if there has to be another
+	// seen are the newest changes of the resources before the last pass; nil if another pass is due.
+	seen []storage.Revision
 }
 
 const (
@@ -41,38 +47,36 @@ const (
 	leastRepairGrace = time.Minute
 )
 
-// addServiceRepairs adds the hook that runs the repairs. The server is not ready before each has passed once.
-func (s *Server) addServiceRepairs(repairs ...*repair) error {
-	return s.AddPostStartHook(Hook{Name: "start-service-ip-repair-controllers", Run: func(ctx context.Context, s *Server) error {
-		for _, r := range repairs {
-			for !s.runRepair(ctx, r) && ctx.Err() == nil {
-				_ = storage.Sleep(ctx, repairPause)
-			}
-			if r.follow != nil {
-				s.life.controllers.run(r.follow)
+// startRepairs returns when each repair has passed once, and goes on in the background.
+func (a *Addresses) startRepairs(ctx context.Context) error {
+	for _, r := range a.repairs {
+		for !a.repair(ctx, r) && ctx.Err() == nil {
+			_ = storage.Sleep(ctx, repairPause)
+		}
+		if r.follow != nil {
+			a.needs.Loops.Run(r.follow)
+		}
+	}
+	a.needs.Loops.Run(func(ctx context.Context) {
+		for storage.Sleep(ctx, repairInterval) == nil {
+			for _, r := range a.repairs {
+				a.repair(ctx, r)
 			}
 		}
-		s.life.controllers.run(func(ctx context.Context) {
-			for storage.Sleep(ctx, repairInterval) == nil {
-				for _, r := range repairs {
-					s.runRepair(ctx, r)
-				}
-			}
-		})
-		return nil
-	}})
+	})
+	return nil
 }
 
-// runRepair makes a pass if there is something new, and reports whether it did not fail.
-func (s *Server) runRepair(ctx context.Context, r *repair) bool {
-	now := s.lastChanges(r.of)
+// repair makes a pass if there is something new. It reports false if the pass failed.
+func (a *Addresses) repair(ctx context.Context, r *repair) bool {
+	now := a.lastChanges(r.of)
 	if r.seen != nil && slices.Equal(r.seen, now) {
 		return true
 	}
 	again, err := r.pass(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.Log().Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
+			a.needs.Resources.Log().Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
 		}
 		return false
 	}
@@ -82,30 +86,35 @@ func (s *Server) runRepair(ctx context.Context, r *repair) bool {
 	return true
 }
 
-// lastChanges are the revisions of the newest changes of some resources, 0 for what nobody has asked for yet.
-func (s *Server) lastChanges(of []meta.GroupResource) []storage.Revision {
+// lastChanges are the revisions of the newest changes of some resources: 0 for a resource that
+// nobody has asked for yet.
+func (a *Addresses) lastChanges(of []meta.GroupResource) []storage.Revision {
 	list := make([]storage.Revision, len(of))
 	for i, gr := range of {
-		if store := s.Store(gr); store != nil {
+		if store := a.needs.Resources.Store(gr); store != nil {
 			list[i] = store.Objects().Stats().Last
 		}
 	}
 	return list
 }
 
-func (s *Server) addressRepair(c core.Config, grace time.Duration) *repair {
+// newAddressRepair returns the repair of IPAddresses.
+func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	const name = "ipallocator-repair-controller"
-	log := s.loopLog(name)
-	events := controller.NewRecorder(s.client, name, log)
-	r := core.NewAddressRepair(c, grace, func(ctx context.Context, e core.RepairEvent) {
+	log := needs.loopLog(name)
+	events := controller.NewRecorder(needs.Client, name, log)
+	about := core.Config{ServiceRanges: ranges, Stores: needs.Resources}
+	grace := max(needs.RequestTimeout, leastRepairGrace)
+	r := core.NewAddressRepair(about, grace, func(ctx context.Context, e core.RepairEvent) {
 		log.Warn(e.Message, zap.String("reason", e.Reason))
 		events.Act(ctx, e.About, corev1.EventTypeWarning, e.Reason, e.Action, e.Message)
 	})
+	stores := needs.Resources.Stores
 	return &repair{
 		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
 		follow: func(ctx context.Context) {
 			for ctx.Err() == nil {
-				if err := followAddresses(ctx, s.Store(ipAddresses), r); err != nil && ctx.Err() == nil {
+				if err := followAddresses(ctx, stores.Store(ipAddresses), r); err != nil && ctx.Err() == nil {
 					log.Warn("watch failed", zap.Error(err))
 				}
 				_ = storage.Sleep(ctx, time.Second)
@@ -114,8 +123,8 @@ func (s *Server) addressRepair(c core.Config, grace time.Duration) *repair {
 	}
 }
 
-// followAddresses tells the repair of IPAddresses that change or go. New ones are none of its business: their services are about
-// to come.
+// followAddresses tells the repair of IPAddresses that change or go. It ignores new ones: their
+// services are about to come.
 func followAddresses(ctx context.Context, store *registry.Store, r *core.AddressRepair) error {
 	if store == nil { // closed
 		return nil

@@ -1,4 +1,4 @@
-package server_test
+package addresses_test
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
-	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look again.
+// repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look
+// again.
 func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young bool) {
 	p.tb.Helper()
 	r := core.NewAddressRepair(core.Config{Stores: p.Server}, grace, func(_ context.Context, e core.RepairEvent) {
@@ -107,21 +107,15 @@ func TestAddressOutOfRange(t *testing.T) {
 	}
 }
 
-// shared is a store that several servers have, and none closes.
-type shared struct{ storage.Store }
-
-func (shared) Close() error { return nil }
-
-// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an IPAddress that somebody deletes comes back,
-// and people are told.
+// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an IPAddress
+// that somebody deletes comes back, and people are told.
 func TestRepairWhileItRuns(t *testing.T) {
-	store := memory.New(memory.Config{})
-	t.Cleanup(func() { store.Close() })
-	first := newInProcess(t, func(c *server.Config) { c.Storage = server.StorageConfig{Store: shared{store}} })
+	store := newSharedStore(t)
+	first := newInProcess(t, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} })
 	first.createService("a", `{"clusterIP":"10.0.0.7"}`)
 	first.do("DELETE", addressesPath+"/10.0.0.7", "")
 
-	running := servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}, Controllers: []string{}})
+	running := servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})
 	p := &inProcess{running.Server, t}
 	authorized := "Authorization"
 	get := func(path string) string {
@@ -145,27 +139,17 @@ func TestRepairWhileItRuns(t *testing.T) {
 	waitUntil(t, func() bool { return strings.Contains(get(rangesPath+"/kubernetes"), `"True"`) })
 }
 
-func waitUntil(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen")
-		}
-	}
-}
-
-// TestTwoServersShareAddresses has two servers create, change and delete services in a range that is hardly large enough. No address
-// is given to two, and none is lost.
+// TestTwoServersShareAddresses has two servers create, change and delete services in a range that
+// is hardly large enough. No address is given to two, and none is lost.
 func TestTwoServersShareAddresses(t *testing.T) {
-	store := memory.New(memory.Config{})
-	t.Cleanup(func() { store.Close() })
+	store := newSharedStore(t)
 	var servers []*inProcess
 	for range 2 {
 		s, err := servertest.New(t, server.Config{
-			DataDir: t.TempDir(), Storage: server.StorageConfig{Store: shared{store}},
+			DataDir: t.TempDir(), Storage: server.StorageConfig{Store: store},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
-			API:           server.APIConfig{Services: server.ServicesConfig{ClusterIPRanges: []string{"10.0.0.0/27", "fd00::/123"}}},
+			API:           server.APIConfig{Services: addresses.Config{ClusterIPRanges: []string{"10.0.0.0/27", "fd00::/123"}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package server
+package addresses_test
 
 import (
 	"fmt"
@@ -13,43 +13,42 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/client"
-	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record made.
+// portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record
+// made.
 type portServer struct {
-	*Server
+	*server.Server
 	t        *testing.T
 	services client.Resource[*corev1.Service]
-	repairs  *portRepair
+	ports    *ports.Allocator // another one than the server's, of the same record
+	repairs  *addresses.PortRepair
 	logs     *observer.ObservedLogs
 }
 
 func newPortServer(t *testing.T) *portServer {
 	t.Helper()
-	s, err := newQuiet(t, APIConfig{Core: true, Services: ServicesConfig{NodePortRange: "30000-30031"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespaces := client.For[*corev1.Namespace](s.client, corev1.GroupVersion.WithResource("namespaces"))
-	if _, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: "ns"}}, meta.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s := newInProcess(t, func(c *server.Config) {
+		c.API.Services.NodePortRange, c.Controllers = "30000-30031", []string{}
+	}).Server
 	core, logs := observer.New(zap.WarnLevel)
-	p := &portServer{Server: s, t: t, logs: logs}
-	p.services = client.For[*corev1.Service](s.client, corev1.GroupVersion.WithResource("services")).In("ns")
-	p.repairs = &portRepair{
-		client: s.client, ports: s.addresses.nodePorts, events: controller.NewRecorder(s.client, "test", zap.NewNop()), log: zap.New(core),
+	p := &portServer{Server: s, t: t, ports: ports.New(ports.Span{Base: 30000, Size: 32}), logs: logs}
+	if err := addresses.OpenNodePorts(s.Resources, p.ports); err != nil {
+		t.Fatal(err)
 	}
+	p.services = client.For[*corev1.Service](s.Client(), corev1.GroupVersion.WithResource("services")).In("ns")
+	p.repairs = addresses.NewPortRepair(s.Client(), p.ports, zap.New(core))
 	p.repair()
 	return p
 }
 
 func (p *portServer) repair() {
 	p.t.Helper()
-	if err := p.repairs.pass(p.t.Context()); err != nil {
+	if err := p.repairs.Pass(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -57,7 +56,7 @@ func (p *portServer) repair() {
 // taken are the ports that are taken by the record.
 func (p *portServer) taken() []int {
 	p.t.Helper()
-	s, _, err := p.addresses.nodePorts.Load(p.t.Context())
+	s, _, err := p.ports.Load(p.t.Context())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -76,7 +75,7 @@ func (p *portServer) wantTaken(want ...int) {
 // change has the record changed by somebody else.
 func (p *portServer) change(f func(s *ports.Set) error) {
 	p.t.Helper()
-	if err := p.addresses.nodePorts.Change(p.t.Context(), f); err != nil {
+	if err := p.ports.Change(p.t.Context(), f); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -360,14 +359,14 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.change(func(s *ports.Set) error { s.Release(30002); return nil })
-	for range 2 * leakRounds {
+	for range 2 * addresses.LeakRounds {
 		p.repair()
 	}
 	p.wantTaken(30001, 30002)
 	if _, err := p.Backends().Main().Delete(t.Context(), key, storage.Pre{}); err != nil {
 		t.Fatal(err)
 	}
-	for range leakRounds {
+	for range addresses.LeakRounds {
 		p.wantTaken(30001, 30002)
 		p.repair()
 	}
@@ -377,7 +376,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 // wantEvents compares the events there are, sorted.
 func (p *portServer) wantEvents(want ...string) {
 	p.t.Helper()
-	events := client.For[*corev1.Event](p.client, corev1.GroupVersion.WithResource("events")).In("ns")
+	events := client.For[*corev1.Event](p.Client(), corev1.GroupVersion.WithResource("events")).In("ns")
 	list, err := events.List(p.t.Context(), meta.ListOptions{})
 	if err != nil {
 		p.t.Fatal(err)
@@ -399,10 +398,10 @@ func TestNodePortsOfAnotherRange(t *testing.T) {
 	p.create(service("out", corev1.ServiceTypeNodePort, 30020))
 	p.change(func(s *ports.Set) error { return s.Take(30006) }) // nobody's, and of both ranges
 	next := ports.New(ports.Span{Base: 30000, Size: 10})
-	if err := openNodePorts(p.Resources, next); err != nil {
+	if err := addresses.OpenNodePorts(p.Resources, next); err != nil {
 		t.Fatal(err)
 	}
-	p.repairs.ports = next
+	p.repairs.Use(next)
 	p.repair()
 	p.wantTaken(30004, 30006)
 	p.wantEvents("PortOutOfRange: Port 30020 is not within the port range 30000-30009; please recreate service")

@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// apiServers are the servers that live on a store. Each keeps a record there, named by its address, which goes with a lease
-// that the server renews: an Endpoints object with that address, as kube-apiserver keeps it. On a store that nobody shares
-// there is this server alone, and no record.
+// apiServers are the servers that live on a store. Each keeps a record there as kube-apiserver
+// does: an Endpoints object, named by the server's address, which goes with a lease that the server
+// renews. On a store that nobody shares there is this server alone, and no record.
 type apiServers struct {
 	self    string                               // the address of this server
 	records *registry.Records[*corev1.Endpoints] // nil: this server is the only one
@@ -54,7 +54,7 @@ func (a *apiServers) list(ctx context.Context) ([]string, error) {
 	return slices.Compact(ips), nil
 }
 
-// renew writes this server's record with a new lease. It is not called by several at once.
+// renew writes this server's record with a new lease. One goroutine calls it at a time.
 func (a *apiServers) renew(ctx context.Context) error {
 	if a.records == nil {
 		return nil

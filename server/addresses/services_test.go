@@ -1,7 +1,6 @@
-package server_test
+package addresses_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -9,48 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 )
-
-const (
-	servicesPath  = "/api/v1/namespaces/ns/services"
-	addressesPath = "/apis/networking.k8s.io/v1/ipaddresses"
-	rangesPath    = "/apis/networking.k8s.io/v1/servicecidrs"
-)
-
-// cluster is a server with some ranges of addresses for services.
-func cluster(t testing.TB, ranges ...string) *inProcess {
-	t.Helper()
-	return newInProcess(t, func(c *server.Config) { c.API.Services.ClusterIPRanges = ranges })
-}
-
-// service sends a write of a service and returns it, or the message of the error with its code in front.
-func (p *inProcess) service(method, target, body string) (*corev1.Service, string) {
-	p.tb.Helper()
-	code, answer := p.do(method, target, body)
-	if code >= 300 {
-		return nil, fmt.Sprint(code, " ", status(answer).Message)
-	}
-	svc := &corev1.Service{}
-	if err := json.Unmarshal([]byte(answer), svc); err != nil {
-		p.tb.Fatal(err)
-	}
-	return svc, ""
-}
-
-// create makes a service with a spec, which has a port if it has none, and returns its addresses.
-func (p *inProcess) createService(name, spec string) []string {
-	p.tb.Helper()
-	svc, failed := p.service("POST", servicesPath, serviceJSON(name, spec))
-	if failed != "" {
-		p.tb.Fatalf("create %s: %s", name, failed)
-	}
-	return svc.Spec.ClusterIPs
-}
 
 // TestAddressesAreOwned looks who owns the fields of the IPAddress that a service has.
 func TestAddressesAreOwned(t *testing.T) {
@@ -64,65 +27,6 @@ func TestAddressesAreOwned(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
-	}
-}
-
-func serviceJSON(name, spec string) string {
-	if !strings.Contains(spec, `"ports"`) {
-		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "}"), ",") + `,"ports":[{"port":80}]}`
-		spec = strings.Replace(spec, "{,", "{", 1)
-	}
-	return `{"metadata":{"name":"` + name + `"},"spec":` + spec + `}`
-}
-
-// held returns the addresses that there are IPAddresses of, each with whose it is.
-func (p *inProcess) held() map[string]string {
-	p.tb.Helper()
-	_, answer := p.do("GET", addressesPath, "")
-	var list struct {
-		Items []struct {
-			Metadata struct {
-				Name   string
-				Labels map[string]string
-			}
-			Spec struct {
-				ParentRef struct{ Resource, Namespace, Name string }
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(answer), &list); err != nil {
-		p.tb.Fatal(err)
-	}
-	held := map[string]string{}
-	for _, a := range list.Items {
-		family := "IPv4"
-		if strings.Contains(a.Metadata.Name, ":") {
-			family = "IPv6"
-		}
-		if l := a.Metadata.Labels; l["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" || l["ipaddress.kubernetes.io/ip-family"] != family {
-			p.tb.Errorf("%s has labels %v", a.Metadata.Name, l)
-		}
-		ref := a.Spec.ParentRef
-		held[a.Metadata.Name] = ref.Resource + "/" + ref.Namespace + "/" + ref.Name
-	}
-	return held
-}
-
-// wantHeld compares who holds addresses: "a" is the service of that name in ns.
-func (p *inProcess) wantHeld(when string, want map[string][]string) {
-	p.tb.Helper()
-	got := p.held()
-	n := 0
-	for name, ips := range want {
-		for _, ip := range ips {
-			n++
-			if got[ip] != "services/ns/"+name {
-				p.tb.Errorf("%s: %s is held by %q, want %s", when, ip, got[ip], name)
-			}
-		}
-	}
-	if len(got) != n {
-		p.tb.Errorf("%s: got %v, want no more than %v", when, got, want)
 	}
 }
 
@@ -276,7 +180,8 @@ func TestDualStack(t *testing.T) {
 	}
 }
 
-// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when they are next written.
+// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when
+// they are next written.
 func TestServicesWithoutAddresses(t *testing.T) {
 	store := newSharedStore(t)
 	p := newInProcess(t, func(c *server.Config) {
@@ -384,7 +289,7 @@ func TestServiceRanges(t *testing.T) {
 		s, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 			Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			API:     server.APIConfig{Services: server.ServicesConfig{ClusterIPRanges: strings.Split(tt.ranges, ",")}},
+			API:     server.APIConfig{Services: addresses.Config{ClusterIPRanges: strings.Split(tt.ranges, ",")}},
 		})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.ranges, err, tt.want)

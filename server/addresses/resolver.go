@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"cmp"
@@ -14,17 +14,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// resolver returns what finds the addresses of services, by their endpoints or not.
-func resolverOf(s Stores, byEndpoints bool) callout.Resolver {
+// NewResolver returns what finds the addresses of services, for requests to webhooks and to servers
+// behind this one: by the endpoints of a service, or by its cluster IP. It reads the caches of the
+// stores as they are at each call, follows nothing, and may be called by many at once.
+func NewResolver(s registry.Stores, byEndpoints bool) callout.Resolver {
 	if byEndpoints {
 		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
 	}
 	return func(ctx context.Context, to callout.Service) (string, error) { return resolveService(ctx, s, to) }
 }
 
-// resolveService finds the address of a service as kube-apiserver does unless it is told otherwise: its cluster IP, which the
-// machine has to route, or the name that it stands for.
-func resolveService(ctx context.Context, s Stores, to callout.Service) (string, error) {
+// resolveService finds the address of a service as kube-apiserver does unless it is told otherwise:
+// its cluster IP, which the machine has to route, or the name that it stands for.
+func resolveService(ctx context.Context, s registry.Stores, to callout.Service) (string, error) {
 	svc, port, err := serviceOf(ctx, s, to)
 	if err != nil {
 		return "", err
@@ -46,8 +48,8 @@ func resolveService(ctx context.Context, s Stores, to callout.Service) (string, 
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// service returns a service and the number of the port that is meant.
-func serviceOf(ctx context.Context, s Stores, to callout.Service) (*corev1.Service, int, error) {
+// serviceOf returns a service and the number of the port that is meant.
+func serviceOf(ctx context.Context, s registry.Stores, to callout.Service) (*corev1.Service, int, error) {
 	all, err := registry.ViewOf[*corev1.Service](s.Store(services))
 	if err != nil {
 		return nil, 0, err
@@ -59,6 +61,7 @@ func serviceOf(ctx context.Context, s Stores, to callout.Service) (*corev1.Servi
 	return svc, cmp.Or(to.Port, 443), err
 }
 
+// findPort returns the port of a service that has a number.
 func findPort(svc *corev1.Service, port int) (*corev1.ServicePort, error) {
 	for i := range svc.Spec.Ports {
 		if int(svc.Spec.Ports[i].Port) == port {

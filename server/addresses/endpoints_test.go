@@ -1,4 +1,4 @@
-package server_test
+package addresses_test
 
 import (
 	"fmt"
@@ -6,17 +6,45 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 )
+
+// admin asks a running server as its administrator.
+type admin struct {
+	*inProcess
+	token string
+}
+
+// startAs starts a server without controllers.
+func startAs(tb testing.TB) *admin {
+	tb.Helper()
+	s := servertest.Start(tb, server.Config{Controllers: []string{}})
+	return &admin{&inProcess{s.Server, tb}, s.Token}
+}
+
+func (a *admin) do(method, target, body string) (int, string) {
+	a.tb.Helper()
+	return a.inProcess.do(method, target, body, "Authorization", "Bearer "+a.token)
+}
+
+// byEndpoints finds services by their endpoints.
+func (a *admin) byEndpoints() func(namespace, name string, port int) (string, error) {
+	resolve := addresses.NewResolver(a.Stores, true)
+	return func(namespace, name string, port int) (string, error) {
+		return resolve(a.tb.Context(), callout.Service{Namespace: namespace, Name: name, Port: port})
+	}
+}
 
 // TestServicesByEndpoints finds endpoints of services that are ready.
 func TestServicesByEndpoints(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, server.Config{Controllers: []string{}})
+	s := startAs(t)
 	post := func(path, body string) {
 		t.Helper()
-		if code, answer := do(t, s, "POST", path, body); code != http.StatusCreated {
+		if code, answer := s.do("POST", path, body); code != http.StatusCreated {
 			t.Fatal(code, answer)
 		}
 	}
@@ -33,8 +61,8 @@ func TestServicesByEndpoints(t *testing.T) {
 	slice("four", "some", "IPv4", `{"addresses":["192.0.2.1"],"conditions":{"ready":false}},{"addresses":["192.0.2.2"]},{"addresses":["192.0.2.3"],"conditions":{"ready":true}}`)
 	slice("strange", "others", "IPv4", `{"addresses":["192.0.2.9"]}`)
 	slice("unready", "none", "IPv4", `{"addresses":["192.0.2.8"],"conditions":{"ready":false}}`)
-	resolve := server.ByEndpoints(s.Server)
-	addresses := func(name string, port int) (got map[string]bool, err error) {
+	resolve := s.byEndpoints()
+	found := func(name string, port int) (got map[string]bool, err error) {
 		got = map[string]bool{}
 		for range 100 {
 			address, err := resolve("default", name, port)
@@ -58,9 +86,9 @@ func TestServicesByEndpoints(t *testing.T) {
 		{"external", 443, nil, `unsupported service type "ExternalName"`},
 		{"gone", 443, nil, `service "gone" not found`},
 	} {
-		got, err := addresses(tt.name, tt.port)
-		if found := sorted(got); !slices.Equal(found, tt.want) || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("%s:%d: got %q, %v", tt.name, tt.port, found, err)
+		got, err := found(tt.name, tt.port)
+		if list := sorted(got); !slices.Equal(list, tt.want) || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s:%d: got %q, %v", tt.name, tt.port, list, err)
 		}
 	}
 
@@ -74,12 +102,12 @@ func TestServicesByEndpoints(t *testing.T) {
 		{"DELETE", "strange", "", `["[2001:db8::1]:8443"]`},
 		{"DELETE", "six", "", `[]`},
 	} {
-		if code, body := do(t, s, step.method, slicesPath+step.slice, step.body); code != http.StatusOK {
+		if code, body := s.do(step.method, slicesPath+step.slice, step.body); code != http.StatusOK {
 			t.Fatal(code, body)
 		}
-		got, err := addresses("some", 443)
-		if found := fmt.Sprintf("%q", sorted(got)); found != step.want || (err == nil) != (step.want != "[]") {
-			t.Errorf("after %s of %s: got %s, %v, want %s", step.method, step.slice, found, err, step.want)
+		got, err := found("some", 443)
+		if list := fmt.Sprintf("%q", sorted(got)); list != step.want || (err == nil) != (step.want != "[]") {
+			t.Errorf("after %s of %s: got %s, %v, want %s", step.method, step.slice, list, err, step.want)
 		}
 	}
 }
@@ -95,7 +123,7 @@ func sorted(set map[string]bool) (keys []string) {
 
 // BenchmarkServiceByEndpoints finds an endpoint of a service among a hundred, while nothing changes.
 func BenchmarkServiceByEndpoints(b *testing.B) {
-	s := servertest.Start(b, server.Config{Controllers: []string{}})
+	s := startAs(b)
 	for i := range 100 {
 		name := fmt.Sprintf("s%d", i)
 		for path, body := range map[string]string{
@@ -103,12 +131,12 @@ func BenchmarkServiceByEndpoints(b *testing.B) {
 			"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices": fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/service-name":%q}},
 				"addressType":"IPv4","ports":[{"name":"https","port":8443}],"endpoints":[{"addresses":["192.0.2.1"]},{"addresses":["192.0.2.2"]}]}`, name, name),
 		} {
-			if code, answer := do(b, s, "POST", path, body); code != http.StatusCreated {
+			if code, answer := s.do("POST", path, body); code != http.StatusCreated {
 				b.Fatal(code, answer)
 			}
 		}
 	}
-	resolve := server.ByEndpoints(s.Server)
+	resolve := s.byEndpoints()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := resolve("default", "s7", 443); err != nil {

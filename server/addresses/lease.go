@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,26 +18,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// identityLease says to the other servers on a store that this server lives: a Lease in
-// kube-system, as each kube-apiserver has one. The lease goes when the server stops. A lease that
-// nobody has renewed for its duration is deleted by any server that sees it.
+// identityLease says to the other servers on a store that this server lives, and finds out who they
+// are. It is a Lease in kube-system, as each kube-apiserver has one. Hooks make it when the server
+// starts and delete it when the server stops; a loop renews it in between. A Lease that nobody has
+// renewed for its duration is deleted by any server that sees it.
 type identityLease struct {
 	leases       client.Resource[*coordinationv1.Lease]
-	name, holder string
+	name, holder string // known when the server listens
 	host         string
-	peers        *peers
+	self         *Self
+	peers        *Peers
 	log          *zap.Logger
-	work         *background
+	work         *generic.Work
 
 	held *coordinationv1.Lease // as it was written last; nil: it has to be read
-}
-
-// peers is what is known of the other servers on the store.
-type peers struct {
-	foreign atomic.Bool // a kube-apiserver lives there
 }
 
 const (
@@ -52,36 +49,20 @@ const (
 	foreignLife = 4 * identityRenewal
 	// ownMark is in the holder's name where the holder is no kube-apiserver.
 	ownMark = "_coracle-"
-	// addressHeadStart is how much earlier than a service its IPAddresses are stored, and later
-	// deleted, while a kube-apiserver lives. That follows both by watches of their own, and warns of
-	// each service that it sees without its IPAddress. On two busy cores 10 ms are too few, and 20 ms
-	// are enough.
-	addressHeadStart = 200 * time.Millisecond
 )
 
-// headStart is how much earlier than a service its IPAddresses are stored.
-func (p *peers) headStart() time.Duration {
-	if p.foreign.Load() {
-		return addressHeadStart
-	}
-	return 0
-}
-
-// addIdentityLease adds the hooks that keep the lease, if one is wanted. A server whose store
-// nobody shares has none.
-func (s *Server) addIdentityLease(wanted bool) error {
-	if !wanted || s.Store(leases) == nil || s.Store(namespaces) == nil {
+// newIdentityLease returns nil if no Lease is wanted, or if nobody shares the store.
+func newIdentityLease(needs *Needs) *identityLease {
+	r := needs.Resources
+	if !needs.Shared || !needs.Lease || r.Store(leases) == nil || r.Store(namespaces) == nil {
 		return nil
 	}
 	host, _ := os.Hostname() // without one the address tells servers apart
-	l := &identityLease{
-		leases: client.For[*coordinationv1.Lease](s.client, coordinationv1.GroupVersion.WithResource(leases.Resource)).In("kube-system"),
-		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: newBackground(s.life.controllers.ctx),
+	all := client.For[*coordinationv1.Lease](needs.Client, coordinationv1.GroupVersion.WithResource(leases.Resource))
+	return &identityLease{
+		leases: all.In("kube-system"), host: host, self: needs.Self, peers: needs.Peers,
+		log: needs.loopLog("identity-lease"), work: needs.Loops.Part(),
 	}
-	if err := s.AddPostStartHook(Hook{Name: "start-kube-apiserver-identity-lease-controller", Run: l.start}); err != nil {
-		return err
-	}
-	return s.AddPreShutdownHook(Hook{Name: "stop-kube-apiserver-identity-lease-controller", Run: l.stop})
 }
 
 // identityName is the name of a server's lease. The address is in it because a kube-apiserver, or
@@ -97,10 +78,10 @@ func identityName(host, address string) string {
 
 // start looks for the other servers once, and goes on in the background: a service that is made
 // when the server is ready has its head start.
-func (l *identityLease) start(ctx context.Context, s *Server) error {
+func (l *identityLease) start(ctx context.Context) error {
 	address := ""
-	if a := s.Address(); a != nil {
-		address = a.String()
+	if at := l.self.Listens(); at != nil {
+		address = at.String()
 	}
 	l.name = identityName(l.host, address)
 	l.holder = l.name + ownMark + string(registry.NewUID())
@@ -109,11 +90,7 @@ func (l *identityLease) start(ctx context.Context, s *Server) error {
 	for l.pass(begin) != nil && begin.Err() == nil {
 		_ = storage.Sleep(begin, 10*time.Millisecond) // the namespace is about to come
 	}
-	l.work.run(l.run)
-	s.life.controllers.run(func(ctx context.Context) {
-		<-ctx.Done()
-		l.work.stop()
-	})
+	l.work.Run(l.run)
 	return nil
 }
 
@@ -126,7 +103,7 @@ func (l *identityLease) run(ctx context.Context) {
 	}
 }
 
-// pass renews the lease, and looks at those of others. It is not called by several at once.
+// pass renews the lease, and looks at those of others. One goroutine calls it at a time.
 func (l *identityLease) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identityRenewal)
 	defer cancel()
@@ -184,8 +161,9 @@ func (l *identityLease) look(ctx context.Context) error {
 			age = time.Since(lease.Spec.RenewTime.Time)
 		}
 		if expired(lease, age) {
-			opts := meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}}
-			if err := l.leases.Delete(ctx, lease.Name, opts); err != nil && !meta.IsNotFound(err) && !meta.IsConflict(err) {
+			same := &meta.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
+			err := l.leases.Delete(ctx, lease.Name, meta.DeleteOptions{Preconditions: same})
+			if err != nil && !meta.IsNotFound(err) && !meta.IsConflict(err) {
 				return err
 			}
 			continue
@@ -204,8 +182,8 @@ func expired(lease *coordinationv1.Lease, age time.Duration) bool {
 }
 
 // stop deletes the lease.
-func (l *identityLease) stop(ctx context.Context, _ *Server) error {
-	l.work.stop()
+func (l *identityLease) stop(ctx context.Context) error {
+	l.work.Stop()
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	if err := l.leases.Delete(ctx, l.name, meta.DeleteOptions{}); err != nil && !meta.IsNotFound(err) {

@@ -1,7 +1,6 @@
-package server_test
+package addresses_test
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 )
 
@@ -110,28 +108,5 @@ func TestAddressesBeside(t *testing.T) {
 	}
 	if created, deleted := churn(runOn(t, store, "192.0.2.2")); created < head || deleted < head {
 		t.Errorf("beside a kube-apiserver: a service was created in %v and deleted in %v, want no less than %v", created, deleted, head)
-	}
-}
-
-// TestRegisteredWithoutNames: the versions of a definition that has not got its names are
-// registered, and go with the definition.
-func TestRegisteredWithoutNames(t *testing.T) {
-	q := newQuay(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}})
-	define := func(plural, version string) string {
-		return fmt.Sprintf(`{"metadata":{"name":"%[1]s.names.example.com"},"spec":{"group":"names.example.com","scope":"Cluster",
-			"names":{"plural":%[1]q,"kind":"Thing"},"versions":[
-			{"name":%[2]q,"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},
-			{"name":"v9","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, plural, version)
-	}
-	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	want := managed("true") + " 1000/100" + local
-	q.want(201, "POST", definitions, define("things", "v1"), nil)
-	q.untilRegistered("a definition", "v1.names.example.com", want)
-	q.want(201, "POST", definitions, define("objects", "v2"), nil)
-	q.untilRegistered("a definition without its names", "v2.names.example.com", want)
-	q.want(200, "DELETE", definitions+"/objects.names.example.com", "", nil)
-	q.untilRegistered("the end of the definition", "v2.names.example.com", "")
-	if got := q.registered()["v9.names.example.com"]; got != "" {
-		t.Errorf("a version that is not served: got %q", got)
 	}
 }
