@@ -38,6 +38,16 @@ type Hook struct {
 	Name string
 	// Run does the work. Its context ends with the server. An error ends the server.
 	Run func(ctx context.Context) error
+	// Completes is one more check of the health page, for what the hook leaves running; the zero
+	// Check adds none.
+	Completes Check
+}
+
+// Check is a named condition of the server's health.
+type Check struct {
+	Name string
+	// Failed returns what is wrong, or nil if the condition holds. It may be called by many at once.
+	Failed func(ctx context.Context) error
 }
 
 // Again is how long work that follows the store waits after a failure, before it tries again.
