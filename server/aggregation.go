@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -77,7 +78,7 @@ type reach struct {
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
-func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *background, log *zap.Logger) *aggregator {
+func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *work.Group, log *zap.Logger) *aggregator {
 	a := &aggregator{
 		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
 		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},
@@ -159,7 +160,7 @@ func (a *aggregator) begin(s *Server) error {
 		return nil
 	}
 	return errors.Join(
-		s.AddPostStartHook(Hook{Name: "start-kube-aggregator-informers", Run: hostless(generic.Loads(s, []meta.GroupResource{apiServices}))}),
+		s.addHooks(generic.Hook{Name: "start-kube-aggregator-informers", Run: generic.Loads(s, []meta.GroupResource{apiServices})}),
 		s.AddPostStartHook(Hook{Name: "apiservice-registration-controller", Run: seen}),
 		// From then on a request for OpenAPI is answered with what the servers behind this one say:
 		// they are asked when it comes.

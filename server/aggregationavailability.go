@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/loops/apiservices"
+	"github.com/coracle-project/coracle/server/work"
 )
 
 // Whether servers behind this one can be reached, a controller finds out, which works as long as there is one to ask. It is not among
@@ -62,7 +63,7 @@ type availability struct {
 
 	mu     sync.Mutex
 	find   func(context.Context) // the controller; nil before its time
-	work   *background           // where it runs
+	work   *work.Group           // where it runs
 	needed bool
 	end    context.CancelFunc // nil while it does not run
 }
@@ -99,8 +100,8 @@ func (v *availability) settleLocked() {
 		v.end = nil
 	default:
 		var ctx context.Context
-		ctx, v.end = context.WithCancel(v.work.ctx)
-		v.work.run(func(context.Context) {
+		ctx, v.end = context.WithCancel(v.work.Context())
+		v.work.Run(func(context.Context) {
 			v.turn.Lock()
 			defer v.turn.Unlock()
 			v.find(ctx)

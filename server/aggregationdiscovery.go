@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
 	"github.com/coracle-project/coracle/server/loops/ownership"
+	"github.com/coracle-project/coracle/server/work"
 )
 
 // Servers behind this one are asked what they serve, each by a goroutine of its own: when an APIService of it changes, and from time to
@@ -35,7 +36,7 @@ const (
 // neighbours are the servers behind this one, as they describe themselves.
 type neighbours struct {
 	discovery *router.Discovery
-	work      *background
+	work      *work.Group
 	log       *zap.Logger
 	handler   func(meta.GroupVersion) http.Handler // of what a server has to answer itself; equal for equal versions
 
@@ -104,12 +105,12 @@ func (n *neighbours) add(where site, remotes []*remote) {
 	server := &neighbour{
 		neighbours: n, remotes: remotes, changed: make(chan struct{}, 1), asked: make(chan struct{}), shown: map[string]*router.RemoteVersion{},
 	}
-	server.ctx, server.end = context.WithCancel(n.work.ctx)
+	server.ctx, server.end = context.WithCancel(n.work.Context())
 	if n.known == nil {
 		n.known = map[site]*neighbour{}
 	}
 	n.known[where] = server
-	n.work.run(func(context.Context) { server.run() })
+	n.work.Run(func(context.Context) { server.run() })
 }
 
 // wait returns when all servers have been asked once, or with the end of ctx.

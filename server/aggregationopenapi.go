@@ -87,7 +87,7 @@ func (s *neighbour) refresh() bool {
 	}
 	running, remotes := make(chan struct{}), s.remotes
 	v2.running, v2.late, v2.at = running, false, time.Now()
-	s.work.run(func(context.Context) {
+	s.work.Run(func(context.Context) {
 		defer close(running)
 		s.readV2(remotes, remotes[at])
 	})

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -17,7 +16,7 @@ func (s *Server) addAPIServiceRegistration() error {
 	}
 	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
 	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
-	registered := healthCheck{"autoregister-completion", func(context.Context) error { return r.Missing() }}
+	registered := generic.Check{Name: "autoregister-completion", Failed: func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) {
 		select {
@@ -26,9 +25,9 @@ func (s *Server) addAPIServiceRegistration() error {
 		case <-ctx.Done():
 		}
 	}
-	register := Hook{Name: "kube-apiserver-autoregistration", completes: registered, Run: func(ctx context.Context, s *Server) error {
+	register := generic.Hook{Name: "kube-apiserver-autoregistration", Completes: registered, Run: func(ctx context.Context) error {
 		local.settle()
-		s.life.controllers.run(func(ctx context.Context) {
+		s.life.controllers.Run(func(ctx context.Context) {
 			r.Begin(ctx)
 			close(begun)
 			select {
@@ -41,11 +40,11 @@ func (s *Server) addAPIServiceRegistration() error {
 		return nil
 	}}
 	// Each version is said to be available by the loop that registers it, right after that.
-	available := Hook{Name: "apiservice-status-local-available-controller", Run: func(ctx context.Context, _ *Server) error {
+	available := generic.Hook{Name: "apiservice-status-local-available-controller", Run: func(ctx context.Context) error {
 		wait(ctx)
 		return nil
 	}}
-	return errors.Join(s.AddPostStartHook(register), s.AddPostStartHook(available))
+	return s.addHooks(register, available)
 }
 
 // localVersions are the group versions of a table, and those that definitions declare. Those of the

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/reload"
 )
 
@@ -82,8 +83,8 @@ func (c StorageConfig) complete() StorageConfig {
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
 	setDefault(&c.InitTimeout, 5*time.Second)
-	setDefault(&c.HealthTimeout, healthTimeout)
-	setDefault(&c.ReadyTimeout, healthTimeout)
+	setDefault(&c.HealthTimeout, health.DefaultTimeout)
+	setDefault(&c.ReadyTimeout, health.DefaultTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", generic.DefaultCompatible))

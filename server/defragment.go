@@ -21,7 +21,7 @@ var errNoDatabase = errors.New("there is no embedded store: what is stored in et
 
 // addDefragment serves filters.DefragmentPath.
 func (s *Server) addDefragment() error {
-	return s.Core.Paths.HandleHidden(filters.DefragmentPath, answered(func(w http.ResponseWriter, r *http.Request) error {
+	return s.Core.Paths.HandleHidden(filters.DefragmentPath, router.Plain(func(w http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodPost {
 			return router.ErrMethod()
 		}

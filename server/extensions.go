@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -36,7 +37,7 @@ import (
 type definitions struct {
 	*generic.Resources
 	on    *generic.Server // where
-	work  *background     // of the server
+	work  *work.Group     // of the server
 	store *registry.Store // of the definitions, as outlines
 	log   *zap.Logger
 
@@ -66,7 +67,7 @@ type definition struct {
 // statusWriters is how many statuses are written at a time.
 const statusWriters = 8
 
-func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *background, log *zap.Logger) *definitions {
+func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *work.Group, log *zap.Logger) *definitions {
 	return &definitions{
 		Resources: r, on: on, work: work, log: filters.LimitLog(log.Named("extensions")),
 		converters: &converters{resolve: resolve, metrics: m.conversions, flawed: m.flaws.webhooks, known: map[string]*sharedClient{}},
@@ -93,7 +94,7 @@ func (d *definitions) begin(s *Server) error {
 		return nil
 	}
 	return errors.Join(
-		s.AddPostStartHook(Hook{Name: "start-apiextensions-informers", Run: hostless(generic.Loads(s, []meta.GroupResource{customResourceDefinitions}))}),
+		s.addHooks(generic.Hook{Name: "start-apiextensions-informers", Run: generic.Loads(s, []meta.GroupResource{customResourceDefinitions})}),
 		s.AddPostStartHook(Hook{Name: "start-apiextensions-controllers", Run: seen}),
 		s.AddPostStartHook(Hook{Name: "crd-informer-synced", Run: seen}))
 }

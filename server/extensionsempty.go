@@ -48,7 +48,7 @@ func (d *definitions) empty(f *definition) {
 		f.emptying.instances.Store(d.Store(f.resource()))
 	}
 	if begins {
-		d.work.run(f.emptying.run)
+		d.work.Run(f.emptying.run)
 	}
 }
 

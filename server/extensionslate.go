@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -78,7 +79,7 @@ func (l *lastResort) defined(ctx context.Context, info *request.Info) bool {
 // what does not exist, however often, costs no more than that.
 type pacedQuestion struct {
 	ask  func(ctx context.Context) (storage.Revision, error)
-	work *background
+	work *work.Group
 
 	mu   sync.Mutex
 	next *futureAnswer // to the question that has not been asked yet; nil: nobody waits
@@ -102,7 +103,7 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 		a = &futureAnswer{done: make(chan struct{})}
 		q.next = a
 		pause := askEvery - time.Since(q.last)
-		q.work.run(func(ctx context.Context) { q.put(ctx, a, pause) })
+		q.work.Run(func(ctx context.Context) { q.put(ctx, a, pause) })
 	}
 	q.mu.Unlock()
 	select {

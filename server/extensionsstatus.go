@@ -30,7 +30,7 @@ func (d *definitions) writeStatus(f *definition) {
 	f.written = written
 	name, rev := f.Name, f.rev
 	names, conditions := f.Status.AcceptedNames, f.Status.Conditions
-	d.work.run(func(ctx context.Context) {
+	d.work.Run(func(ctx context.Context) {
 		select {
 		case d.writing <- struct{}{}:
 			defer func() { <-d.writing }()

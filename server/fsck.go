@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -43,7 +44,7 @@ const CheckPath = "/debug/unreadable"
 
 // addCheck serves CheckPath.
 func (s *Server) addCheck() error {
-	return s.Core.Paths.HandleHidden(CheckPath, readOnly(answered(func(w http.ResponseWriter, r *http.Request) error {
+	return s.Core.Paths.HandleHidden(CheckPath, router.ReadOnly(router.Plain(func(w http.ResponseWriter, r *http.Request) error {
 		found, err := check(r.Context(), s.Resources, s.definitions.unread.names())
 		if err != nil {
 			return meta.NewInternalError(err)

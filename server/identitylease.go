@@ -19,6 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -31,7 +32,7 @@ type identityLease struct {
 	host         string
 	peers        *peers
 	log          *zap.Logger
-	work         *background
+	work         *work.Group
 
 	held *coordinationv1.Lease // as it was written last; nil: it has to be read
 }
@@ -76,7 +77,7 @@ func (s *Server) addIdentityLease(wanted bool) error {
 	host, _ := os.Hostname() // without one the address tells servers apart
 	l := &identityLease{
 		leases: client.For[*coordinationv1.Lease](s.client, coordinationv1.GroupVersion.WithResource(leases.Resource)).In("kube-system"),
-		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: newBackground(s.life.controllers.ctx),
+		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: work.New(s.life.controllers.Context()),
 	}
 	if err := s.AddPostStartHook(Hook{Name: "start-kube-apiserver-identity-lease-controller", Run: l.start}); err != nil {
 		return err
@@ -109,10 +110,10 @@ func (l *identityLease) start(ctx context.Context, s *Server) error {
 	for l.pass(begin) != nil && begin.Err() == nil {
 		_ = storage.Sleep(begin, 10*time.Millisecond) // the namespace is about to come
 	}
-	l.work.run(l.run)
-	s.life.controllers.run(func(ctx context.Context) {
+	l.work.Run(l.run)
+	s.life.controllers.Run(func(ctx context.Context) {
 		<-ctx.Done()
-		l.work.stop()
+		l.work.Stop()
 	})
 	return nil
 }
@@ -205,7 +206,7 @@ func expired(lease *coordinationv1.Lease, age time.Duration) bool {
 
 // stop deletes the lease.
 func (l *identityLease) stop(ctx context.Context, _ *Server) error {
-	l.work.stop()
+	l.work.Stop()
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	if err := l.leases.Delete(ctx, l.name, meta.DeleteOptions{}); err != nil && !meta.IsNotFound(err) {

@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server/generic"
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
+	"github.com/coracle-project/coracle/server/work"
 )
 
 // addKubernetesService adds the hooks that keep the service "kubernetes" and its endpoints, on servers with services and a
@@ -19,7 +20,7 @@ func (s *Server) addKubernetesService(c completed) error {
 	if s.Store(services) == nil || s.Store(endpoints) == nil || c.Serving.SecurePort == NoPort {
 		return nil
 	}
-	b := &bootstrap{server: s, work: newBackground(s.life.controllers.ctx)}
+	b := &bootstrap{server: s, work: work.New(s.life.controllers.Context())}
 	ranges, err := c.API.Services.ranges()
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ type bootstrap struct {
 	server  *Server
 	service *serviceloops.KubernetesService
 	servers *apiServers // nil: this server is not among the endpoints
-	work    *background
+	work    *work.Group
 }
 
 // advertise has the server be among the endpoints, if it has an address for that.
@@ -75,13 +76,13 @@ const readyTime = 5 * time.Second
 func (b *bootstrap) start(ctx context.Context, s *Server) error {
 	b.service.Port = int32(s.Address().(*net.TCPAddr).Port)
 	b.begin(ctx)
-	b.work.run(b.service.Run)
+	b.work.Run(b.service.Run)
 	if b.servers != nil && b.servers.records != nil {
-		b.work.run(b.servers.keep)
+		b.work.Run(b.servers.keep)
 	}
-	s.life.controllers.run(func(ctx context.Context) {
+	s.life.controllers.Run(func(ctx context.Context) {
 		<-ctx.Done()
-		b.work.stop()
+		b.work.Stop()
 	})
 	return nil
 }
@@ -118,7 +119,7 @@ const stopTime = 5 * time.Second
 
 // stop takes the server off the endpoints, where others see that.
 func (b *bootstrap) stop(ctx context.Context, _ *Server) error {
-	b.work.stop()
+	b.work.Stop()
 	if b.servers == nil || b.servers.records == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) addIssuerPaths(c completed) error {
 		s.Log().Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
-	err := s.Core.Paths.Handle(authn.KeysPath, produces(keySetType, answered(func(w http.ResponseWriter, _ *http.Request) error {
+	err := s.Core.Paths.Handle(authn.KeysPath, router.Produces(keySetType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
 		set, err := keys.Keys().KeySet()
 		if err != nil {
 			return err
@@ -35,7 +36,7 @@ func (s *Server) addIssuerPaths(c completed) error {
 	if err != nil {
 		return err
 	}
-	return s.Core.Paths.Handle(authn.DiscoveryPath, produces(codec.JSONType, answered(func(w http.ResponseWriter, _ *http.Request) error {
+	return s.Core.Paths.Handle(authn.DiscoveryPath, router.Produces(codec.JSONType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
 		url := sa.KeysURL
 		if url == "" {
 			url = "https://" + s.external(&c.Serving) + authn.KeysPath

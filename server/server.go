@@ -19,11 +19,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -120,14 +123,14 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	who.Accounts.Follow(d.life.work.run, c.Log)
-	tracer, err := newTracer(c.Serving.Debug.TracingFile, d.life.work, c.Log)
+	who.Accounts.Follow(d.life.work.Run, c.Log)
+	tracer, err := inspect.NewTracer(c.Serving.Debug.TracingFile, d.life.work.Run, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	authenticator, tokens, err := who.Authenticators(&c.Authentication, identity.Surroundings{
-		Stores: d.resources.Stores, Run: d.life.work.run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
+		Stores: d.resources.Stores, Run: d.life.work.Run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
 	})
 	if err != nil {
 		d.close()
@@ -166,7 +169,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
-	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
+	if err := errors.Join(clientErr, listenersErr); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
@@ -227,12 +230,14 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		return nil, err
 	}
 	cfg, discovery := &router.Config{
-		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
+		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.resources.WatchStarted, DeprecatedUse: m.resources.DeprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
 	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
 	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
+	alive, healthErr := health.New(health.Needs{Paths: d.core.Paths, Store: store, Timeouts: c.Storage.Timeouts, Lenient: c.Serving.LivezGrace,
+		Started: processStart, Log: c.Log})
+	d.life = newLife(c.Shutdown, alive)
 	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
@@ -241,19 +246,16 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
 		Reviews:    store.Reviewer,
-		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
+		Compatible: minor, Forget: m.forget, Run: d.life.work.Run, Longest: c.Limits.longest(), Log: c.Log,
 	})
 	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
-	d.aggregator.ends = d.life.controllers.ctx
+	d.aggregator.ends = d.life.controllers.Context()
 	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve, m, d.life.work, c.Log)
 	d.definitions.endChain(d.core, c.Storage.shared())
-	reg.MustRegister(&cacheCollector{d.resources})
+	reg.MustRegister(d.resources.Collector())
 	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
 	d.schemas.AskRemote = d.aggregator.docs.askV2
-	version := VersionInfo(c.API.Version)
-	version.MinCompatibilityMinor = strconv.Itoa(minor)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
-	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
+	if err := errors.Join(pluginsErr, timesErr, healthErr, installOpenAPI(d.core, d.schemas)); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
@@ -281,7 +283,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 func (d *declaration) close() {
 	if d != nil {
 		d.resources.Table().Close()
-		d.life.work.stop()
+		d.life.work.Stop()
 		d.resources.Backends().CloseCaches()
 	}
 }
@@ -297,7 +299,7 @@ func (s *Server) populate(c completed) error {
 		}
 	}
 	if e := s.Backends().Main().Encryption(); e.Follows() {
-		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
+		err := s.addHooks(generic.Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(context.Context) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
 			return nil
 		}})
@@ -305,7 +307,11 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
-	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
+	var deciding []meta.GroupResource
+	if c.decides(AuthorizeByRoles) {
+		deciding = roleResources[:]
+	}
+	if err := s.addHooks(health.Reads(s, s.Backends().Main().Store, deciding, admissionReads())...); err != nil {
 		return err
 	}
 	if err := s.addServiceAddresses(&c); err != nil {
@@ -334,13 +340,23 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck(), s.addDefragment()); err != nil {
+	if err := errors.Join(inspect.Install(&c.Serving.Debug, s.inspected(&c)), s.addCheck(), s.addDefragment()); err != nil {
 		return err
 	}
 	if c.Setup != nil {
 		return c.Setup(s)
 	}
 	return nil
+}
+
+// inspected is what the server is inspected by.
+func (s *Server) inspected(c *completed) inspect.Needs {
+	version := VersionInfo(c.API.Version)
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	return inspect.Needs{
+		On: s.Core, Codecs: s.Codecs, Metrics: s.Metrics, Version: version, Started: processStart, Go: s.Go, Log: s.Log(),
+	}
 }
 
 // newGate makes what decides which requests may run. The configuration's word for no bound is a
@@ -353,5 +369,9 @@ func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Log is the server's log.
-func (s *Server) Log() *zap.Logger { return s.life.health.log }
+// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
+// through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
+// has written anything, is answered as a Status. For other methods there is Core.Paths.
+func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
+	return s.Core.Paths.Handle(path, router.ReadOnly(router.Plain(get)))
+}

@@ -49,10 +49,10 @@ func (s *Server) addServiceRepairs(repairs ...*repair) error {
 				_ = storage.Sleep(ctx, repairPause)
 			}
 			if r.follow != nil {
-				s.life.controllers.run(r.follow)
+				s.life.controllers.Run(r.follow)
 			}
 		}
-		s.life.controllers.run(func(ctx context.Context) {
+		s.life.controllers.Run(func(ctx context.Context) {
 			for storage.Sleep(ctx, repairInterval) == nil {
 				for _, r := range repairs {
 					s.runRepair(ctx, r)

@@ -95,7 +95,7 @@ func (s *Server) addServiceAddresses(c *completed) error {
 	}
 	return s.AddPostStartHook(Hook{Name: "start-kubernetes-service-cidr-controller", Run: func(ctx context.Context, s *Server) error {
 		d.Ensure(ctx)
-		s.life.controllers.run(d.Run)
+		s.life.controllers.Run(d.Run)
 		return nil
 	}})
 }

@@ -39,7 +39,7 @@ func (s *Server) addSystemObjects() error {
 			for {
 				err := o.add(ctx, s)
 				if err == nil && o.keep != nil {
-					s.life.controllers.run(func(ctx context.Context) { o.keep(ctx, s) })
+					s.life.controllers.Run(func(ctx context.Context) { o.keep(ctx, s) })
 				}
 				if err == nil || ctx.Err() != nil {
 					return nil
@@ -135,7 +135,7 @@ func (s *Server) addFlowStatus() error {
 		return nil
 	}
 	return s.AddPostStartHook(Hook{Name: "priority-and-fairness-config-consumer", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(func(ctx context.Context) {
+		s.life.controllers.Run(func(ctx context.Context) {
 			select {
 			case <-s.Ready():
 			case <-ctx.Done():
