@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/health", "server/inspect", "server/work"},
+		"server/health", "server/inspect"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
@@ -43,7 +43,6 @@ var allowed = map[string][]string{
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
 	"server/health":      {"scheme", "router/request", "router", "server/backing", "server/generic"},
 	"server/inspect":     {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
-	"server/work":        {},
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows

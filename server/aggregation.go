@@ -20,7 +20,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
-	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -78,7 +77,7 @@ type reach struct {
 	ends        context.Context         // the end of connections that have switched protocols
 }
 
-func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *work.Group, log *zap.Logger) *aggregator {
+func newAggregator(c AggregationConfig, r *generic.Resources, on *generic.Server, m *metrics, work *generic.Work, log *zap.Logger) *aggregator {
 	a := &aggregator{
 		Resources: r, AggregationConfig: c, on: on, metrics: m, log: filters.LimitLog(log.Named("aggregator")),
 		reach: reach{resolve: resolverOf(r.Stores, c.ByEndpoints)}, seen: generic.NewProgress(), known: map[string]*remote{},

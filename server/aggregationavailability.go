@@ -19,8 +19,8 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/loops/apiservices"
-	"github.com/coracle-project/coracle/server/work"
 )
 
 // Whether servers behind this one can be reached, a controller finds out, which works as long as there is one to ask. It is not among
@@ -63,7 +63,7 @@ type availability struct {
 
 	mu     sync.Mutex
 	find   func(context.Context) // the controller; nil before its time
-	work   *work.Group           // where it runs
+	work   *generic.Work         // where it runs
 	needed bool
 	end    context.CancelFunc // nil while it does not run
 }

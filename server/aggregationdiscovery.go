@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/loops/ownership"
-	"github.com/coracle-project/coracle/server/work"
 )
 
 // Servers behind this one are asked what they serve, each by a goroutine of its own: when an APIService of it changes, and from time to
@@ -36,7 +36,7 @@ const (
 // neighbours are the servers behind this one, as they describe themselves.
 type neighbours struct {
 	discovery *router.Discovery
-	work      *work.Group
+	work      *generic.Work
 	log       *zap.Logger
 	handler   func(meta.GroupVersion) http.Handler // of what a server has to answer itself; equal for equal versions
 

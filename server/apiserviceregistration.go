@@ -16,7 +16,7 @@ func (s *Server) addAPIServiceRegistration() error {
 	}
 	local := &localVersions{table: s.Table(), declared: s.definitions.declared, hidden: s.definitions.unread.inGroup}
 	r := &apiservices.APIServiceRegistration{Client: s.client, Local: local, Yields: s.addresses.peers.foreign.Load, Log: s.loopLog("apiservice-registration")}
-	registered := generic.Check{Name: "autoregister-completion", Failed: func(context.Context) error { return r.Missing() }}
+	registered := generic.Check{Name: "autoregister-completion", Run: func(context.Context) error { return r.Missing() }}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) {
 		select {

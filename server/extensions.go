@@ -21,7 +21,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
-	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -37,7 +36,7 @@ import (
 type definitions struct {
 	*generic.Resources
 	on    *generic.Server // where
-	work  *work.Group     // of the server
+	work  *generic.Work   // of the server
 	store *registry.Store // of the definitions, as outlines
 	log   *zap.Logger
 
@@ -67,7 +66,7 @@ type definition struct {
 // statusWriters is how many statuses are written at a time.
 const statusWriters = 8
 
-func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *work.Group, log *zap.Logger) *definitions {
+func newDefinitions(r *generic.Resources, on *generic.Server, resolve callout.Resolver, m *metrics, work *generic.Work, log *zap.Logger) *definitions {
 	return &definitions{
 		Resources: r, on: on, work: work, log: filters.LimitLog(log.Named("extensions")),
 		converters: &converters{resolve: resolve, metrics: m.conversions, flawed: m.flaws.webhooks, known: map[string]*sharedClient{}},

@@ -10,7 +10,6 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server/generic"
-	"github.com/coracle-project/coracle/server/work"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -79,7 +78,7 @@ func (l *lastResort) defined(ctx context.Context, info *request.Info) bool {
 // what does not exist, however often, costs no more than that.
 type pacedQuestion struct {
 	ask  func(ctx context.Context) (storage.Revision, error)
-	work *work.Group
+	work *generic.Work
 
 	mu   sync.Mutex
 	next *futureAnswer // to the question that has not been asked yet; nil: nobody waits

@@ -19,7 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
-	"github.com/coracle-project/coracle/server/work"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -32,7 +32,7 @@ type identityLease struct {
 	host         string
 	peers        *peers
 	log          *zap.Logger
-	work         *work.Group
+	work         *generic.Work
 
 	held *coordinationv1.Lease // as it was written last; nil: it has to be read
 }
@@ -77,7 +77,7 @@ func (s *Server) addIdentityLease(wanted bool) error {
 	host, _ := os.Hostname() // without one the address tells servers apart
 	l := &identityLease{
 		leases: client.For[*coordinationv1.Lease](s.client, coordinationv1.GroupVersion.WithResource(leases.Resource)).In("kube-system"),
-		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: work.New(s.life.controllers.Context()),
+		host:   host, peers: s.addresses.peers, log: s.loopLog("identity-lease"), work: generic.NewWork(s.life.controllers.Context()),
 	}
 	if err := s.AddPostStartHook(Hook{Name: "start-kube-apiserver-identity-lease-controller", Run: l.start}); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server/generic"
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
-	"github.com/coracle-project/coracle/server/work"
 )
 
 // addKubernetesService adds the hooks that keep the service "kubernetes" and its endpoints, on servers with services and a
@@ -20,7 +19,7 @@ func (s *Server) addKubernetesService(c completed) error {
 	if s.Store(services) == nil || s.Store(endpoints) == nil || c.Serving.SecurePort == NoPort {
 		return nil
 	}
-	b := &bootstrap{server: s, work: work.New(s.life.controllers.Context())}
+	b := &bootstrap{server: s, work: generic.NewWork(s.life.controllers.Context())}
 	ranges, err := c.API.Services.ranges()
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ type bootstrap struct {
 	server  *Server
 	service *serviceloops.KubernetesService
 	servers *apiServers // nil: this server is not among the endpoints
-	work    *work.Group
+	work    *generic.Work
 }
 
 // advertise has the server be among the endpoints, if it has an address for that.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/health"
-	"github.com/coracle-project/coracle/server/work"
 )
 
 // processStart is when the process began, within milliseconds.
@@ -23,8 +23,8 @@ type life struct {
 	preShutdown *health.Hooks
 	drain       *filters.Drain
 	crowd       *connections.Crowd // of connections, requests that stay, documents, the start
-	work        *work.Group        // of Go
-	controllers *work.Group        // clients of the server, and so stopped before it turns requests away
+	work        *generic.Work      // of Go
+	controllers *generic.Work      // clients of the server, and so stopped before it turns requests away
 
 	used     atomic.Bool   // Run or Close has been called
 	ready    chan struct{} // closed when all post-start hooks have run
@@ -33,13 +33,13 @@ type life struct {
 }
 
 func newLife(c ShutdownConfig, h *health.Health) *life {
-	all := work.New(context.Background())
+	all := generic.NewWork(context.Background())
 	drain := filters.NewDrain()
 	crowd := &connections.Crowd{}
 	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came
 	return &life{
 		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, crowd: crowd,
-		work: all, controllers: work.New(all.Context()), ready: make(chan struct{}),
+		work: all, controllers: generic.NewWork(all.Context()), ready: make(chan struct{}),
 	}
 }
 

@@ -38,16 +38,15 @@ type Hook struct {
 	Name string
 	// Run does the work. Its context ends with the server. An error ends the server.
 	Run func(ctx context.Context) error
-	// Completes is one more check of the health page, for what the hook leaves running; the zero
-	// Check adds none.
+	// Completes, if it has a name, is a check of its own, beside that of the hook, for work that goes on
+	// after Run has returned.
 	Completes Check
 }
 
-// Check is a named condition of the server's health.
+// Check is a check of a health page. An error of Run says why the check fails.
 type Check struct {
 	Name string
-	// Failed returns what is wrong, or nil if the condition holds. It may be called by many at once.
-	Failed func(ctx context.Context) error
+	Run  func(ctx context.Context) error
 }
 
 // Again is how long work that follows the store waits after a failure, before it tries again.

@@ -128,7 +128,7 @@ func (h *Health) install() error {
 // basic returns the checks that all three endpoints make.
 func (h *Health) basic() []generic.Check {
 	good := func(context.Context) error { return nil }
-	checks := []generic.Check{{Name: "ping", Failed: good}, {Name: "log", Failed: good}, answers("etcd", h.store, h.within.HealthTimeout)}
+	checks := []generic.Check{{Name: "ping", Run: good}, {Name: "log", Run: good}, answers("etcd", h.store, h.within.HealthTimeout)}
 	for i, other := range h.store.Others {
 		checks = append(checks, answers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
 	}
@@ -142,12 +142,12 @@ func (h *Health) readiness() []generic.Check {
 	for i, other := range h.store.Others {
 		checks = append(checks, answers(fmt.Sprintf("etcd-override-readiness-%d", i), other, h.within.ReadyTimeout))
 	}
-	return append(checks, generic.Check{Name: "informer-sync", Failed: func(context.Context) error { return h.hooks.done(decidingHook) }})
+	return append(checks, generic.Check{Name: "informer-sync", Run: func(context.Context) error { return h.hooks.done(decidingHook) }})
 }
 
 // answers returns the check that a store answers in time.
 func answers(name string, s *backing.Store, within time.Duration) generic.Check {
-	return generic.Check{Name: name, Failed: func(ctx context.Context) error {
+	return generic.Check{Name: name, Run: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		return s.Answers(ctx)
@@ -161,7 +161,7 @@ func (h *Health) plugins() []generic.Check {
 	if !e.Checked() {
 		return nil
 	}
-	return []generic.Check{{Name: "kms-providers", Failed: e.Check}}
+	return []generic.Check{{Name: "kms-providers", Run: e.Check}}
 }
 
 // notLive returns the checks of /healthz, and with more those of /readyz. They include what a restart
@@ -172,7 +172,7 @@ func (h *Health) notLive(more ...generic.Check) []generic.Check {
 
 // shutdown returns the check that the server is not about to end.
 func (h *Health) shutdown() generic.Check {
-	return generic.Check{Name: "shutdown", Failed: func(context.Context) error {
+	return generic.Check{Name: "shutdown", Run: func(context.Context) error {
 		if h.stopping.Load() {
 			return errors.New("process is shutting down")
 		}
@@ -187,11 +187,11 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 		return checks
 	}
 	for i, c := range checks {
-		checks[i].Failed = func(ctx context.Context) error {
+		checks[i].Run = func(ctx context.Context) error {
 			if time.Now().Before(h.lenient) {
 				return nil
 			}
-			return c.Failed(ctx)
+			return c.Run(ctx)
 		}
 	}
 	return checks
@@ -200,7 +200,7 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 // made makes a check, and logs it if it is the first failure of this check in a row: anybody may ask
 // for the others.
 func (h *Health) made(ctx context.Context, c generic.Check) error {
-	err := c.Failed(ctx)
+	err := c.Run(ctx)
 	if ctx.Err() != nil { // the end of the request may be all that is wrong
 		return err
 	}

@@ -72,8 +72,8 @@ func (h *Hooks) checks() []generic.Check {
 
 // checksOf returns the health checks of one hook.
 func (h *Hooks) checksOf(hook generic.Hook) []generic.Check {
-	checks := []generic.Check{{Name: "poststarthook/" + hook.Name, Failed: func(context.Context) error { return h.done(hook.Name) }}}
-	if hook.Completes.Failed != nil {
+	checks := []generic.Check{{Name: "poststarthook/" + hook.Name, Run: func(context.Context) error { return h.done(hook.Name) }}}
+	if hook.Completes.Name != "" {
 		checks = append(checks, hook.Completes)
 	}
 	return checks
