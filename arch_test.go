@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
 	"server/health":      {"scheme", "router/request", "router", "server/backing", "server/generic"},
 	"server/inspect":     {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
-	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",
+	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
 	"server/loops/endpoints": {"scheme", "server/client", "server/controller", "server/loops/pods", "server/loops/topology"},

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -66,4 +67,19 @@ func (s *Server) Address() net.Addr {
 func (s *Server) PlainAddress() net.Addr {
 	_, plain := s.listeners.Addresses()
 	return plain
+}
+
+// external is the host and port by which others reach the secure port.
+func (s *Server) external(c *ServingConfig) string {
+	port := c.SecurePort
+	if addr, ok := s.Address().(*net.TCPAddr); ok {
+		port = addr.Port
+	}
+	host := c.BindAddress
+	if c.ExternalHostname != "" {
+		host = c.ExternalHostname
+	} else if ip, err := c.advertised(); err == nil {
+		host = ip.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }

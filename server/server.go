@@ -334,7 +334,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addAPIServiceRegistration(); err != nil {
 		return err
 	}
-	if err := s.addIssuerPaths(c); err != nil {
+	if err := s.identity.Accounts.ServeIssuer(s.Core.Paths, &c.Authentication.ServiceAccounts, func() string { return s.external(&c.Serving) }, s.Log()); err != nil {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {

@@ -12,7 +12,7 @@
 // Not here: whether the server is alive and ready (server/health), documents of the API (router), and
 // the counting itself, which stands beside what is counted.
 //
-// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go.
+// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go, documents.go.
 package inspect
 
 import (
