@@ -35,12 +35,13 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/health", "server/inspect"},
+		"server/choice", "server/health", "server/inspect"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
 	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
+	"server/choice":      {"scheme", "registry", "server/generic"},
 	"server/health":      {"scheme", "router/request", "router", "server/backing", "server/generic"},
 	"server/inspect":     {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
@@ -51,9 +52,9 @@ var allowed = map[string][]string{
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/reload":          {"scheme/configfile"},
-	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},                              // controllers, too
-	"cmd":                    {"scheme", "scheme/configfile", "server", "server/identity", "server/inspect", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":             {"scheme", "server", "server/client", "registry"},                                         // like any user of the library, it declares resources and plugins
+	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},                                               // controllers, too
+	"cmd":                    {"scheme", "scheme/configfile", "server", "server/choice", "server/identity", "server/inspect", "storage"}, // of which it stands in for etcd
+	"cmd/wardle":             {"scheme", "server", "server/client", "registry"},                                                          // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

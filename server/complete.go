@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/health"
@@ -164,9 +165,7 @@ func (c *APIConfig) validate() error {
 			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
 		}
 	}
-	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
-		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
-	}
+	errs = append(errs, choice.CheckProfile(c.Profile))
 	_, rangesErr := c.Services.ranges()
 	span, portsErr := c.Services.nodePorts()
 	if port := c.Services.KubernetesNodePort; portsErr == nil && port != 0 && !span.Contains(port) {

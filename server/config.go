@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
@@ -118,8 +119,8 @@ type ServicesConfig struct {
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
-// service accounts, roles and their bindings, events and leases.
-const ProfileCRDOnly = "crd-only"
+// service accounts, roles and their bindings, events, leases and definitions.
+const ProfileCRDOnly = choice.CRDOnly
 
 // The storage engines that StorageConfig.Engine names.
 const (

@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
@@ -258,7 +259,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	if err := errors.Join(pluginsErr, timesErr, healthErr, installOpenAPI(d.core, d.schemas)); err != nil {
 		return d, err
 	}
-	groups, err := choose(&c.API, all, d.scheme)
+	groups, err := choice.Apply(choice.Config{Profile: c.API.Profile, Runtime: c.API.Runtime}, all, d.scheme)
 	if err != nil {
 		return d, err
 	}
