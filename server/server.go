@@ -107,7 +107,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
-	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
+	store := c.newStore(table, metrics.store, encryption, generic.AcceptorOf(table, declared))
 	var opening sync.WaitGroup
 	var who *identity.Identity
 	var storeErr, identityErr error

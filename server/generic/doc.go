@@ -15,5 +15,5 @@
 // Not here: which groups are served, and what they are (server, registry).
 //
 // Read: server.go, group.go, routes.go, table.go, resources.go, records.go, storedversions.go, host.go,
-// work.go, metrics.go, collector.go.
+// work.go, handmade.go, metrics.go, collector.go.
 package generic

@@ -1,3 +1,6 @@
+// The pages /statusz and /flagz, as every component of Kubernetes has them. A page is text for people,
+// and an object for clients that ask for its kind. Install installs them.
+
 package inspect
 
 import (
