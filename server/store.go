@@ -1,5 +1,5 @@
-// What a server keeps on disk, as New opens it: the data folder, the stores, and a stand-in for etcd
-// that has a store of its own.
+// What a server keeps on disk, as New opens it: the data folder, the stores, and a stand-in for
+// etcd that has a store of its own.
 
 package server
 
@@ -98,8 +98,8 @@ func (c *StorageConfig) compatible() (minor int, err error) {
 	return minor, nil
 }
 
-// defaultInitTimeout is short: a program with a server inside should not hang if its etcd is wrong. The processes of a cluster,
-// which start in any order, have the minute of the flag.
+// defaultInitTimeout is short: a program with a server inside should not hang if its etcd is wrong.
+// The processes of a cluster, which start in any order, have the minute of the flag.
 const defaultInitTimeout = 5 * time.Second
 
 // standIn is a process in the place of etcd, with the embedded store that it stands for.
@@ -108,8 +108,8 @@ type standIn struct {
 	url string
 }
 
-// recognize selects the embedded store if what answers as etcd is a stand-in for that store. No other server works on such a store, so
-// there is none to agree with.
+// recognize selects the embedded store if what answers as etcd is a stand-in for that store. No
+// other server works on such a store, so there is none to agree with.
 func (c *completed) recognize(ctx context.Context) {
 	if c.Storage.Engine != StorageEtcd || c.Storage.Store != nil {
 		return
@@ -127,15 +127,16 @@ func (c *completed) recognize(ctx context.Context) {
 	}
 }
 
-// dataMode is the mode of all folders that the server makes. Files have it without the right to search: there are keys and
-// secrets among them.
+// dataMode is the mode of all folders that the server makes. Files have it without the right to
+// search: there are keys and secrets among them.
 const dataMode = 0o700
 
-// makeDataDir makes the folder for what the server keeps, once and before the store, the certificates and the kubeconfig are
-// put into it, which happens at the same time.
+// makeDataDir makes the folder for what the server keeps, once and before the store, the
+// certificates and the kubeconfig are put into it, which happens at the same time.
 //
-// A folder that is already open to others is warned about and not refused: the mode of a mounted volume is often not ours
-// to choose, and what the server makes in the folder is closed nevertheless.
+// A folder that is already open to others is warned about and not refused: the mode of a mounted
+// volume is often not ours to choose, and what the server makes in the folder is closed
+// nevertheless.
 func (c completed) makeDataDir() error {
 	stores := c.Storage.Store == nil && c.standIn == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
 	if !stores && !c.Serving.authority() && c.Authentication.ServiceAccounts.SigningKeyFile != "" {

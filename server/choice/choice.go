@@ -1,11 +1,11 @@
 // Package choice chooses what of the configured API groups is served.
 //
-// A profile keeps some of Kubernetes' own resources. A runtime configuration then turns versions, and
-// single resources in them, on and off.
+// A profile keeps some of Kubernetes' own resources. A runtime configuration then turns versions,
+// and single resources in them, on and off.
 //
 // Guarantees: what is off is not among the groups that Apply returns, so it is in no document and
-// costs nothing. A later entry for a version overrides earlier entries for its resources. What nobody
-// speaks of is served. Runtime configurations are read, and refused, as by kube-apiserver.
+// costs nothing. A later entry for a version overrides earlier entries for its resources. What
+// nobody speaks of is served. Runtime configurations are read, and refused, as by kube-apiserver.
 //
 // The functions keep nothing and may be called at once.
 //
@@ -113,8 +113,8 @@ func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	}
 }
 
-// apply returns groups with what is served of them. A resource that is served only under the name of
-// another group stays, but is not served under its own name.
+// apply returns groups with what is served of them. A resource that is served only under the name
+// of another group stays, but is not served under its own name.
 func (c *choice) apply(groups []generic.Group) []generic.Group {
 	out, kinds := slices.Clone(groups), map[meta.GroupResource]string{}
 	shared := map[meta.GroupResource]bool{}
@@ -141,8 +141,8 @@ func (c *choice) apply(groups []generic.Group) []generic.Group {
 	return out
 }
 
-// off reports whether a resource is served in no version that has its kind. A resource whose kind is
-// not in the scheme is not off.
+// off reports whether a resource is served in no version that has its kind. A resource whose kind
+// is not in the scheme is not off.
 func (c *choice) off(gr meta.GroupResource, kind string) bool {
 	off := false
 	for _, gv := range c.scheme.VersionsOf(gr.Group) {

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Metrics count what clients do with resources, under Kubernetes' names: watches, and the use of what
-// is deprecated. All methods may be called at once.
+// Metrics count what clients do with resources, under Kubernetes' names: watches, and the use of
+// what is deprecated. All methods may be called at once.
 type Metrics struct {
 	open       *prometheus.GaugeVec   // watches
 	events     *prometheus.CounterVec // sent to watchers
@@ -44,7 +44,8 @@ func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
 	}
 }
 
-// DeprecatedUse counts that something deprecated was asked for, which Kubernetes removes in a release.
+// DeprecatedUse counts that something deprecated was asked for, which Kubernetes removes in a
+// release.
 func (m *Metrics) DeprecatedUse(gvr meta.GroupVersionResource, subresource, removed string) {
 	m.deprecated.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, subresource, removed).Set(1)
 }

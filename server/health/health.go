@@ -1,14 +1,14 @@
 // Package health says whether a server is alive and ready, and what its hooks have done.
 //
 // A check is a named condition. An endpoint makes several checks: /healthz and /livez say whether a
-// restart would help, /readyz whether requests should come. A hook is work of the start or the end of
-// a server; each hook of the start is a check, too, which is good once the hook has returned.
+// restart would help, /readyz whether requests should come. A hook is work of the start or the end
+// of a server; each hook of the start is a check, too, which is good once the hook has returned.
 //
-// Guarantees: the names of checks and hooks, the checks of each endpoint and the text of the answers
-// are those of kube-apiserver, so probes and people read them as they are used to. A check asks a
-// store for as long as its timeout and no longer. A check that fails again and again is logged once,
-// and again after it has been good. The reason for a failure is shown only by the path of the single
-// check.
+// Guarantees: the names of checks and hooks, the checks of each endpoint and the text of the
+// answers are those of kube-apiserver, so probes and people read them as they are used to. A check
+// asks a store for as long as its timeout and no longer. A check that fails again and again is
+// logged once, and again after it has been good. The reason for a failure is shown only by the path
+// of the single check.
 //
 // Health may be asked by many at once, and its hooks may be added while it is asked.
 //
@@ -44,7 +44,8 @@ const DefaultTimeout = 2 * time.Second
 type Needs struct {
 	// Paths is where the endpoints are installed.
 	Paths *router.PrefixMux
-	// Store is the store whose checks are made, with the others that belong to it. It need not be open.
+	// Store is the store whose checks are made, with the others that belong to it. It need not be
+	// open.
 	Store *backing.Store
 	// Timeouts are those of the checks of the store; none is zero.
 	Timeouts Timeouts
@@ -68,8 +69,8 @@ type Health struct {
 	log      *zap.Logger
 }
 
-// New returns the health of a server, whose endpoints it installs: /healthz, /livez and /readyz, each
-// of their checks below them, and /metrics/slis, which counts what came of them.
+// New returns the health of a server, whose endpoints it installs: /healthz, /livez and /readyz,
+// each of their checks below them, and /metrics/slis, which counts what came of them.
 func New(n Needs) (*Health, error) {
 	h := &Health{
 		paths: n.Paths, store: n.Store, within: n.Timeouts, lenient: time.Now().Add(n.Lenient), metrics: newMetrics(n.Started), log: n.Log,
@@ -164,8 +165,8 @@ func (h *Health) plugins() []generic.Check {
 	return []generic.Check{{Name: "kms-providers", Run: e.Check}}
 }
 
-// notLive returns the checks of /healthz, and with more those of /readyz. They include what a restart
-// would not mend, which /livez leaves out.
+// notLive returns the checks of /healthz, and with more those of /readyz. They include what a
+// restart would not mend, which /livez leaves out.
 func (h *Health) notLive(more ...generic.Check) []generic.Check {
 	return slices.Concat(h.basic(), more, h.plugins(), h.hooks.checks())
 }
@@ -180,8 +181,8 @@ func (h *Health) shutdown() generic.Check {
 	}}
 }
 
-// patient returns the checks of hooks as /livez makes them: they are good until the time of leniency
-// has passed.
+// patient returns the checks of hooks as /livez makes them: they are good until the time of
+// leniency has passed.
 func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	if time.Now().After(h.lenient) {
 		return checks
@@ -197,8 +198,8 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	return checks
 }
 
-// made makes a check, and logs it if it is the first failure of this check in a row: anybody may ask
-// for the others.
+// made makes a check, and logs it if it is the first failure of this check in a row: anybody may
+// ask for the others.
 func (h *Health) made(ctx context.Context, c generic.Check) error {
 	err := c.Run(ctx)
 	if ctx.Err() != nil { // the end of the request may be all that is wrong

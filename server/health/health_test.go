@@ -59,8 +59,8 @@ func (s subject) get(ctx context.Context, target string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// TestHealthLog asks for the health of an ailing server again and again: the log tells of it once, or not at all if the
-// store has told of it.
+// TestHealthLog asks for the health of an ailing server again and again: the log tells of it once,
+// or not at all if the store has told of it.
 func TestHealthLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	store := &ailing{Store: memory.New(memory.Config{})}
@@ -89,7 +89,8 @@ func TestHealthLog(t *testing.T) {
 	probe(http.StatusInternalServerError, 2)
 }
 
-// TestHealthMetrics wants what endpoints find counted, and what was left out or asked for alone not.
+// TestHealthMetrics wants what endpoints find counted, and what was left out or asked for alone
+// not.
 func TestHealthMetrics(t *testing.T) {
 	store := &ailing{Store: memory.New(memory.Config{})}
 	h := newHealth(t, store, zap.NewNop())
@@ -120,8 +121,8 @@ func TestHealthMetrics(t *testing.T) {
 	}
 }
 
-// TestHooks: a hook is a check of all endpoints, with the check that it brings, and fails until it has
-// returned without an error. Two hooks of one name are refused.
+// TestHooks: a hook is a check of all endpoints, with the check that it brings, and fails until it
+// has returned without an error. Two hooks of one name are refused.
 func TestHooks(t *testing.T) {
 	h := newHealth(t, memory.New(memory.Config{}), zap.NewNop())
 	missing, late := errors.New("some are missing"), make(chan struct{})

@@ -11,9 +11,9 @@ import (
 // decidingHook is the hook that has read what requests are authorized by.
 const decidingHook = "generic-apiserver-start-informers"
 
-// Reads returns the hooks that read what every server needs. Resources are loaded when they are first
-// used; the ones that these hooks load are needed to judge the first request: deciding are those by
-// which requests are authorized, admission those that plugins read. The names are those of
+// Reads returns the hooks that read what every server needs. Resources are loaded when they are
+// first used; the ones that these hooks load are needed to judge the first request: deciding are
+// those by which requests are authorized, admission those that plugins read. The names are those of
 // kube-apiserver's hooks that do the same.
 func Reads(host generic.Host, store *backing.Store, deciding, admission []meta.GroupResource) []generic.Hook {
 	return []generic.Hook{

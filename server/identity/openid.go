@@ -17,10 +17,10 @@ import (
 // keySetType is the media type of the keys that verify tokens.
 const keySetType = "application/jwk-set+json"
 
-// ServeIssuer serves on paths what others need to verify tokens of service accounts: who issues them,
-// and the keys. external returns the host and port by which others reach the server; it is called for
-// each request, because the port may not be known before the server listens. An issuer that is no URL
-// cannot say where the documents are: then there are none, as in kube-apiserver.
+// ServeIssuer serves on paths what others need to verify tokens of service accounts: who issues
+// them, and the keys. external returns the host and port by which others reach the server; it is
+// called for each request, because the port may not be known before the server listens. An issuer
+// that is no URL cannot say where the documents are: then there are none, as in kube-apiserver.
 func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, external func() string, log *zap.Logger) error {
 	issuer := c.Issuers[0]
 	if err := authn.CheckIssuer(issuer); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Documents describes for OpenAPI those of the paths that Kubernetes describes: the version, and the
-// logs if they are served.
+// Documents describes for OpenAPI those of the paths that Kubernetes describes: the version, and
+// the logs if they are served.
 func Documents(c *Config) []openapi.Document {
 	docs := []openapi.Document{{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path: versionPath + "/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version",

@@ -1,18 +1,19 @@
 // Package inspect shows a server to people: its version, an index of its paths, metrics, traces,
 // profiles, logs, flags and its status.
 //
-// Guarantees: what the Config does not want shown is not there: its path is answered as any path that
-// nobody knows. Counting costs nothing for what is shown of it: that is decided when somebody looks.
-// All paths but those of the socket for profiles pass the filters, so the rules for non-resource URLs
-// say who sees them.
+// Guarantees: what the Config does not want shown is not there: its path is answered as any path
+// that nobody knows. Counting costs nothing for what is shown of it: that is decided when somebody
+// looks. All paths but those of the socket for profiles pass the filters, so the rules for
+// non-resource URLs say who sees them.
 //
 // Paths are installed on one generic.Server and stay until the server ends. What serves beside
 // requests (the socket for profiles, the sender of traces) is run by the host and ends with it.
 //
-// Not here: whether the server is alive and ready (server/health), documents of the API (router), and
-// the counting itself, which stands beside what is counted.
+// Not here: whether the server is alive and ready (server/health), documents of the API (router),
+// and the counting itself, which stands beside what is counted.
 //
-// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go, documents.go.
+// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go,
+// documents.go.
 package inspect
 
 import (
@@ -35,11 +36,14 @@ type Config struct {
 	Profiles Profiles
 	// Metrics says what /metrics shows.
 	Metrics Metrics
-	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none. (--tracing-config-file)
+	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none.
+	// (--tracing-config-file)
 	TracingFile string
-	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
+	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler,
+	// of /var/log)
 	LogDir string
-	// Flags are shown at /flagz, by their names; nil: there is no such path. (--feature-gates=ComponentFlagz)
+	// Flags are shown at /flagz, by their names; nil: there is no such path.
+	// (--feature-gates=ComponentFlagz)
 	Flags func() map[string]string
 	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
 	NoStatus bool

@@ -13,8 +13,8 @@ import (
 type Metrics struct {
 	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
 	Disabled []string
-	// LabelValues are the values that a label of a metric may have, by the names of both. Metrics with other values are shown
-	// as one, with the value "unexpected". (--allow-metric-labels)
+	// LabelValues are the values that a label of a metric may have, by the names of both. Metrics
+	// with other values are shown as one, with the value "unexpected". (--allow-metric-labels)
 	LabelValues map[string]map[string][]string
 	// Hidden also shows the metrics that Kubernetes hides, because others have taken their place.
 	// (--show-hidden-metrics-for-version)

@@ -1,5 +1,5 @@
-// The pages /statusz and /flagz, as every component of Kubernetes has them. A page is text for people,
-// and an object for clients that ask for its kind. Install installs them.
+// The pages /statusz and /flagz, as every component of Kubernetes has them. A page is text for
+// people, and an object for clients that ask for its kind. Install installs them.
 
 package inspect
 
@@ -21,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// page is one of the paths by which each component of Kubernetes tells of itself, /statusz or /flagz:
-// text for people, or an object for clients that ask for its kind.
+// page is one of the paths by which each component of Kubernetes tells of itself, /statusz or
+// /flagz: text for people, or an object for clients that ask for its kind.
 type page struct {
 	codecs *codec.Factory
 	kind   string // of the group config.k8s.io

@@ -18,12 +18,14 @@ import (
 
 // Profiles says who gets profiles of the process.
 type Profiles struct {
-	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on. (--profiling)
+	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on.
+	// (--profiling)
 	Serve bool
-	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
+	// Contention has the profiles "block" and "mutex" filled, at some cost.
+	// (--contention-profiling)
 	Contention bool
-	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
-	// "" for none. (--debug-socket-path)
+	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without
+	// more authentication; "" for none. (--debug-socket-path)
 	Socket string
 }
 

@@ -102,9 +102,9 @@ func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 // traceGrace is how long the last traces may take to be sent when the server stops.
 const traceGrace = 3 * time.Second
 
-// NewTracer returns what traces requests as a TracingConfiguration file says, or nil if file is "". It
-// does not wait for the receiver of the traces, and sends it the last ones when the server stops: run
-// runs work until then.
+// NewTracer returns what traces requests as a TracingConfiguration file says, or nil if file is "".
+// It does not wait for the receiver of the traces, and sends it the last ones when the server
+// stops: run runs work until then.
 func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.Logger) (trace.Tracer, error) {
 	if file == "" {
 		return nil, nil
