@@ -35,7 +35,8 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/addresses", "server/aggregator", "server/definitions", "server/upkeep", "server/bootstrap", "server/holdings"},
+		"server/addresses", "server/aggregator", "server/definitions", "server/upkeep", "server/bootstrap", "server/holdings",
+		"server/choice", "server/health", "server/inspect"},
 	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
 		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
 	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
@@ -47,7 +48,10 @@ var allowed = map[string][]string{
 		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds
 	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
 	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
-	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",
+	"server/choice":      {"scheme", "registry", "server/generic"},
+	"server/health":      {"scheme", "router/request", "router", "server/backing", "server/generic"},
+	"server/inspect":     {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
+	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
 	"server/loops/endpoints": {"scheme", "server/client", "server/controller", "server/loops/pods", "server/loops/topology"},
@@ -59,10 +63,11 @@ var allowed = map[string][]string{
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
 	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",
 		"server/client", "server/controller", "server/flows", "server/generic"},
-	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"},      // what two of the loops see of the stores
-	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
-	"cmd":             {"scheme", "scheme/configfile", "server", "server/identity", "server/upkeep", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":      {"scheme", "server", "server/client", "registry"},                                        // like any user of the library, it declares resources and plugins
+	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
+	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
+	"cmd": {"scheme", "scheme/configfile", "server", "server/choice", "server/identity", "server/inspect", "server/upkeep",
+		"storage"}, // of which it stands in for etcd
+	"cmd/wardle": {"scheme", "server", "server/client", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

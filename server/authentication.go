@@ -64,7 +64,7 @@ func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
 		return nil
 	}
 	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(publisher.Run)
+		s.life.controllers.Run(publisher.Run)
 		return nil
 	}})
 }

@@ -14,8 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/reload"
 )
 
@@ -82,8 +84,8 @@ func (c StorageConfig) complete() StorageConfig {
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
 	setDefault(&c.InitTimeout, 5*time.Second)
-	setDefault(&c.HealthTimeout, healthTimeout)
-	setDefault(&c.ReadyTimeout, healthTimeout)
+	setDefault(&c.HealthTimeout, health.DefaultTimeout)
+	setDefault(&c.ReadyTimeout, health.DefaultTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", generic.DefaultCompatible))
@@ -163,9 +165,7 @@ func (c *APIConfig) validate() error {
 			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
 		}
 	}
-	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
-		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
-	}
+	errs = append(errs, choice.CheckProfile(c.Profile))
 	return errors.Join(append(errs, c.Services.Validate())...)
 }
 

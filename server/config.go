@@ -11,8 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -102,8 +105,8 @@ type WithoutConfig struct {
 }
 
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
-// service accounts, roles and their bindings, events and leases.
-const ProfileCRDOnly = "crd-only"
+// service accounts, roles and their bindings, events, leases and definitions.
+const ProfileCRDOnly = choice.CRDOnly
 
 // The storage engines that StorageConfig.Engine names.
 const (
@@ -129,7 +132,8 @@ type StorageConfig struct {
 	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a minute.
 	// (--storage-initialization-timeout)
 	InitTimeout time.Duration
-	CheckTimeouts
+	// Timeouts are those of the checks of health.
+	health.Timeouts
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
 	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)
@@ -146,10 +150,6 @@ type StorageConfig struct {
 	// that the release knows. (--min-compatibility-version)
 	MinCompatibility string
 }
-
-// CheckTimeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store,
-// default 2 s. (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
-type CheckTimeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
 // EtcdConfig is how to reach an etcd cluster.
 type EtcdConfig struct {
@@ -195,35 +195,7 @@ type ServingConfig struct {
 	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
 	// Debug is what the server shows of itself.
-	Debug DebugConfig
-}
-
-// DebugConfig is what a server shows of itself, to those who may see such paths.
-type DebugConfig struct {
-	// Profiles says who gets profiles of the process.
-	Profiles ProfilesConfig
-	// Metrics says what /metrics shows.
-	Metrics MetricsConfig
-	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none. (--tracing-config-file)
-	TracingFile string
-	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
-	LogDir string
-	// Flags are shown at /flagz, by their names; nil: there is no such path. (--feature-gates=ComponentFlagz)
-	Flags func() map[string]string
-	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
-	NoStatus bool
-}
-
-// MetricsConfig says what /metrics shows.
-type MetricsConfig struct {
-	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
-	Disabled []string
-	// LabelValues are the values that a label of a metric may have, by the names of both. What has others is shown together, with the
-	// value "unexpected". (--allow-metric-labels)
-	LabelValues map[string]map[string][]string
-	// Hidden shows the metrics as well that Kubernetes shows no more, as something else has taken their place.
-	// (--show-hidden-metrics-for-version)
-	Hidden bool
+	Debug inspect.Config
 }
 
 // HTTPConfig says how the server speaks to clients.
@@ -234,17 +206,6 @@ type HTTPConfig struct {
 	HTTP1Only bool
 	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
 	MaxStreams int
-}
-
-// ProfilesConfig says who gets profiles of the process.
-type ProfilesConfig struct {
-	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on. (--profiling)
-	Serve bool
-	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
-	Contention bool
-	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
-	// "" for none. (--debug-socket-path)
-	Socket string
 }
 
 // The authorization modes that AuthorizationConfig.Modes names.

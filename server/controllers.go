@@ -49,7 +49,7 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 		wg.Wait()
 	}
 	return s.AddPostStartHook(Hook{Name: "start-controllers", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(func(ctx context.Context) {
+		s.life.controllers.Run(func(ctx context.Context) {
 			if shared && s.Store(leases) != nil {
 				s.election().Run(ctx, run)
 				return

@@ -62,7 +62,7 @@ func (s *Server) addNodeGraph(g *authz.NodeGraph) error {
 		for _, follow := range follows {
 			complete.Add(1)
 			synced := sync.OnceFunc(complete.Done)
-			s.life.controllers.run(func(ctx context.Context) {
+			s.life.controllers.Run(func(ctx context.Context) {
 				defer synced()
 				follow(ctx, s, synced)
 			})

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
@@ -20,15 +19,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/bootstrap"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/upkeep"
 )
 
@@ -103,7 +106,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
 	self := c.Serving.self()
-	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
+	store := c.newStore(table, metrics.store, encryption, generic.AcceptorOf(table, declared))
 	var opening sync.WaitGroup
 	var who *identity.Identity
 	var storeErr, identityErr error
@@ -120,14 +123,14 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	who.Accounts.Follow(d.life.work.run, c.Log)
-	tracer, err := newTracer(c.Serving.Debug.TracingFile, d.life.work, c.Log)
+	who.Accounts.Follow(d.life.work.Run, c.Log)
+	tracer, err := inspect.NewTracer(c.Serving.Debug.TracingFile, d.life.work.Run, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	authenticator, tokens, err := who.Authenticators(&c.Authentication, identity.Surroundings{
-		Stores: d.resources.Stores, Run: d.life.work.run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
+		Stores: d.resources.Stores, Run: d.life.work.Run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
 	})
 	if err != nil {
 		d.close()
@@ -149,10 +152,10 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	behind, err := aggregator.New(aggregator.Needs{
 		Config: c.API.Aggregation, Host: d.resources, On: d.aggregator, Resolve: d.resolve,
 		Certificate: who.Proxy, Gate: gate, Flawed: metrics.flaws.behind, Metrics: reg,
-		Ends: d.life.controllers.ctx, Loop: d.life.controllers.run,
+		Ends: d.life.controllers.Context(), Loop: d.life.controllers.Run,
 	})
 	if err == nil {
-		err = d.installPaths(c, newOpenAPI(&c, d, behind, d.life.crowd.Burst), reg)
+		err = installOpenAPI(d.core, newOpenAPI(&c, d, behind, d.life.crowd.Burst))
 	}
 	if err != nil {
 		d.close()
@@ -176,12 +179,12 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	}.Steps()...)
 	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
-	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
+	if err := errors.Join(clientErr, listenersErr); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	places, err := addresses.New(c.API.Services, addresses.Needs{
-		Resources: d.resources, NodePorts: d.nodePorts, Self: self, Peers: d.peers, Client: client, Loops: d.life.controllers.Work,
+		Resources: d.resources, NodePorts: d.nodePorts, Self: self, Peers: d.peers, Client: client, Loops: d.life.controllers,
 		Shared: c.Storage.shared(), Lease: !c.API.Without.IdentityLease, RequestTimeout: c.Limits.RequestTimeout,
 	})
 	if err != nil {
@@ -206,7 +209,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 type declaration struct {
 	scheme      *scheme.Scheme
 	codecs      *codec.Factory
-	work        *background
+	work        *generic.Work
 	core        *generic.Server
 	aggregator  *generic.Server  // where APIServices are
 	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
@@ -221,7 +224,7 @@ type declaration struct {
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New(), work: newBackground(context.Background()), access: new(access)}
+	d := &declaration{scheme: scheme.New(), work: generic.NewWork(context.Background()), access: new(access)}
 	span, _ := c.API.Services.NodePorts() // checked when the configuration was completed
 	d.nodePorts, d.peers = ports.New(span), new(addresses.Peers)
 	all := c.groups(surroundings{
@@ -242,7 +245,7 @@ func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, st
 		return nil, err
 	}
 	cfg, discovery := &router.Config{
-		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
+		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.resources.WatchStarted, DeprecatedUse: m.resources.DeprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
 	if self.Secure {
@@ -256,7 +259,7 @@ func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, st
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
 		Reviews:    store.Reviewer,
-		Compatible: minor, Forget: m.forget, Run: d.work.run, Longest: c.Limits.longest(), Log: c.Log,
+		Compatible: minor, Forget: m.forget, Run: d.work.Run, Longest: c.Limits.longest(), Log: c.Log,
 	})
 	d.resolve = addresses.NewResolver(d.resources.Stores, c.API.Aggregation.ByEndpoints)
 	var err error
@@ -269,12 +272,14 @@ func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, st
 	}
 	d.core = generic.NewServer("core", cfg, discovery, d.definitions)
 	d.aggregator = generic.NewServer("aggregator", cfg, discovery, d.core)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log), d.work)
-	reg.MustRegister(&cacheCollector{d.resources})
-	if err := errors.Join(pluginsErr, timesErr, d.life.health.install()); err != nil {
+	alive, healthErr := health.New(health.Needs{Paths: d.core.Paths, Store: store, Timeouts: c.Storage.Timeouts, Lenient: c.Serving.LivezGrace,
+		Started: processStart, Log: c.Log})
+	d.life = newLife(c.Shutdown, alive, d.work)
+	reg.MustRegister(d.resources.Collector())
+	if err := errors.Join(pluginsErr, timesErr, healthErr); err != nil {
 		return d, err
 	}
-	groups, err := choose(&c.API, all, d.scheme)
+	groups, err := choice.Apply(choice.Config{Profile: c.API.Profile, Runtime: c.API.Runtime}, all, d.scheme)
 	if err != nil {
 		return d, err
 	}
@@ -300,19 +305,11 @@ func (d *declaration) serves(group string) bool {
 	return d.core.REST.Serves(group) || group == apiServices.Group
 }
 
-// installPaths serves the paths that are no resources, once schemas can be made of what is served.
-func (d *declaration) installPaths(c completed, schemas *router.OpenAPI, reg *prometheus.Registry) error {
-	minor, _ := c.Storage.compatible() // checked when the configuration was completed
-	version := VersionInfo(c.API.Version)
-	version.MinCompatibilityMinor = strconv.Itoa(minor)
-	return installPaths(d.core, schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version)
-}
-
 // close ends what a server that is not made has begun.
 func (d *declaration) close() {
 	if d != nil {
 		d.resources.Table().Close()
-		d.work.stop()
+		d.work.Stop()
 		d.resources.Backends().CloseCaches()
 	}
 }
@@ -330,7 +327,7 @@ func (s *Server) populate(c completed) error {
 	})
 	stored.Start()
 	if e := s.Backends().Main().Encryption(); e.Follows() {
-		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
+		err := s.addHooks(generic.Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(context.Context) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
 			return nil
 		}})
@@ -338,14 +335,18 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
-	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
+	var deciding []meta.GroupResource
+	if c.decides(AuthorizeByRoles) {
+		deciding = roleResources[:]
+	}
+	if err := s.addHooks(health.Reads(s, s.Backends().Main().Store, deciding, admissionReads())...); err != nil {
 		return err
 	}
 	if err := s.addHooks(s.addresses.ServiceHooks()...); err != nil {
 		return err
 	}
 	made, err := bootstrap.New(bootstrap.Needs{
-		Host: s.Resources, Client: s.client, Run: s.life.controllers.run, Ready: s.life.ready, Defined: s.definitions.Seen(),
+		Host: s.Resources, Client: s.client, Run: s.life.controllers.Run, Ready: s.life.ready, Defined: s.definitions.Seen(),
 		Manifests: c.API.Manifests, Objects: c.API.Objects, FlowStatus: !c.API.Without.PriorityAndFairness,
 	})
 	if err != nil {
@@ -357,7 +358,7 @@ func (s *Server) populate(c completed) error {
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addHooks(s.addresses.ServerHooks()...), s.addPreShutdownHooks(s.addresses.PreShutdownHooks()...)); err != nil {
+	if err := errors.Join(s.addHooks(s.addresses.ServerHooks()...), s.life.preShutdown.Add(s.addresses.PreShutdownHooks()...)); err != nil {
 		return err
 	}
 	registration := &aggregator.Registration{
@@ -365,24 +366,34 @@ func (s *Server) populate(c completed) error {
 		Definitions: aggregator.Definitions{
 			All: s.definitions.Versions, Changed: s.definitions.VersionsChanged, Hidden: s.definitions.UnreadIn,
 		},
-		Loop: s.life.controllers.run, Log: s.loopLog("apiservice-registration"),
+		Loop: s.life.controllers.Run, Log: s.loopLog("apiservice-registration"),
 	}
 	if err := s.addHooks(registration.Hooks()...); err != nil {
 		return err
 	}
-	if err := s.addIssuerPaths(c); err != nil {
+	if err := s.identity.Accounts.ServeIssuer(s.Core.Paths, &c.Authentication.ServiceAccounts, s.addresses.Self().External, s.Log()); err != nil {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), stored.Install(s.Core.Paths)); err != nil {
+	if err := errors.Join(inspect.Install(&c.Serving.Debug, s.inspected(&c)), stored.Install(s.Core.Paths)); err != nil {
 		return err
 	}
 	if c.Setup != nil {
 		return c.Setup(s)
 	}
 	return nil
+}
+
+// inspected is what the server is inspected by.
+func (s *Server) inspected(c *completed) inspect.Needs {
+	version := VersionInfo(c.API.Version)
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	return inspect.Needs{
+		On: s.Core, Codecs: s.Codecs, Metrics: s.Metrics, Version: version, Started: processStart, Go: s.Go, Log: s.Log(),
+	}
 }
 
 // newGate makes what decides which requests may run. The configuration's word for no bound is a
@@ -395,5 +406,9 @@ func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Log is the server's log.
-func (s *Server) Log() *zap.Logger { return s.life.health.log }
+// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
+// through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
+// has written anything, is answered as a Status. For other methods there is Core.Paths.
+func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
+	return s.Core.Paths.Handle(path, router.ReadOnly(router.Plain(get)))
+}

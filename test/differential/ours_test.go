@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -65,7 +66,7 @@ func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConf
 			AllowPrivileged: true, Services: addresses.Config{ClusterIPRanges: serviceRanges}, Runtime: runtime,
 			Without: server.WithoutConfig{PriorityAndFairness: true},
 		},
-		Serving:     server.ServingConfig{Debug: server.DebugConfig{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
+		Serving:     server.ServingConfig{Debug: inspect.Config{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
 		Controllers: []string{},
 	})
 	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}

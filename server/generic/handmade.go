@@ -1,21 +1,21 @@
-package server
+package generic
 
 import (
 	"context"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage/encryption"
 	"github.com/coracle-project/coracle/storage/file"
 )
 
-// acceptor judges what is found in a file of the store.
-type acceptor func(file.Found) ([]byte, file.Birth, error)
+// Acceptor judges what is found in a file of a store of files, as file.Config.Accept is to do.
+type Acceptor func(file.Found) ([]byte, file.Birth, error)
 
-// accepting judges files by what the resource that they belong to is declared as, once declared is closed. What is
-// encrypted is taken as it is, and so are files of resources that are not there, until these are installed.
-func accepting(t *generic.Table, declared <-chan struct{}) acceptor {
+// AcceptorOf returns what judges files by what the resource that they belong to is declared as. It
+// waits until declared is closed. It takes a value that is encrypted as it is, and so the files of
+// resources that are not there: they are judged when these are installed.
+func AcceptorOf(t *Table, declared <-chan struct{}) Acceptor {
 	return func(f file.Found) ([]byte, file.Birth, error) {
 		<-declared
 		e := t.OfKey(f.Key)

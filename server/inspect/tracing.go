@@ -1,4 +1,4 @@
-package server
+package inspect
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// tracingConfiguration is what a TracingConfiguration file says: where traces go, and how many of a million requests are traced for whom
-// nobody else has decided that.
+// tracingConfiguration is what a TracingConfiguration file says: where traces go, and how many of a
+// million requests are traced if the client has not decided that.
 type tracingConfiguration struct {
 	APIVersion             string  `json:"apiVersion"`
 	Kind                   string  `json:"kind"`
@@ -32,10 +32,10 @@ type tracingConfiguration struct {
 	SamplingRatePerMillion *int32  `json:"samplingRatePerMillion,omitempty"`
 }
 
-// maxSamplingRate is all of a million.
+// maxSamplingRate is the rate of all requests.
 const maxSamplingRate = 1_000_000
 
-// readTracing reads and judges a file, in kube-apiserver's words.
+// readTracing reads and checks a file, with kube-apiserver's words for what is wrong.
 func readTracing(file string) (*tracingConfiguration, error) {
 	data, err := configfile.Read(file)
 	if err != nil {
@@ -102,9 +102,10 @@ func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 // traceGrace is how long the last traces may take to be sent when the server stops.
 const traceGrace = 3 * time.Second
 
-// newTracer returns what traces requests as a file says, until the server stops; nil without a file. It does not wait for whom it sends
-// traces to.
-func newTracer(file string, work *background, log *zap.Logger) (trace.Tracer, error) {
+// NewTracer returns what traces requests as a TracingConfiguration file says, or nil if file is "".
+// It does not wait for the receiver of the traces, and sends it the last ones when the server
+// stops: run runs work until then.
+func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.Logger) (trace.Tracer, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -116,7 +117,7 @@ func newTracer(file string, work *background, log *zap.Logger) (trace.Tracer, er
 	if c.Endpoint != nil {
 		options = append(options, otlptracegrpc.WithEndpoint(*c.Endpoint))
 	}
-	exporter, err := otlptracegrpc.New(work.ctx, options...)
+	exporter, err := otlptracegrpc.New(context.Background(), options...) // which does not connect yet
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -128,7 +129,7 @@ func newTracer(file string, work *background, log *zap.Logger) (trace.Tracer, er
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", reload.ServerID()))))
 	log = log.Named("tracing")
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", zap.Error(err)) })) // there is one for the process
-	work.run(func(ctx context.Context) {
+	run(func(ctx context.Context) {
 		<-ctx.Done()
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
 		defer cancel()

@@ -1,4 +1,4 @@
-package server
+package inspect
 
 import (
 	"slices"
@@ -9,10 +9,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// shownMetrics is what /metrics shows of all that is counted. That is decided when somebody looks, so that counting costs no more for it.
+// Metrics says what /metrics shows.
+type Metrics struct {
+	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
+	Disabled []string
+	// LabelValues are the values that a label of a metric may have, by the names of both. Metrics
+	// with other values are shown as one, with the value "unexpected". (--allow-metric-labels)
+	LabelValues map[string]map[string][]string
+	// Hidden also shows the metrics that Kubernetes hides, because others have taken their place.
+	// (--show-hidden-metrics-for-version)
+	Hidden bool
+}
+
+// shownMetrics is what /metrics shows of everything that is counted.
 type shownMetrics struct {
 	prometheus.Gatherer
-	config *MetricsConfig
+	config *Metrics
 }
 
 // Gather implements prometheus.Gatherer.
@@ -34,7 +46,8 @@ func (s shownMetrics) Gather() ([]*dto.MetricFamily, error) {
 	return shown, err
 }
 
-// hiddenMetrics are those that Kubernetes shows no more, by the names of those that have taken their place, which say the same.
+// hiddenMetrics are the metrics that Kubernetes hides, by the names of those that have taken their
+// place and say the same.
 var hiddenMetrics = map[string]struct{ name, since string }{
 	"apiserver_request_sli_duration_seconds": {"apiserver_request_slo_duration_seconds", "1.27.0"},
 }
@@ -54,7 +67,8 @@ func withHidden(families []*dto.MetricFamily) []*dto.MetricFamily {
 // unexpected is the value that Kubernetes gives a label in place of those that it may not have.
 const unexpected = "unexpected"
 
-// constrained returns the metrics of a family whose labels have no other values than those given. What is no longer told apart is one.
+// constrained returns the metrics of a family with the values of labels that they may have. Metrics
+// that only differed in other values become one.
 func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metric {
 	var list []*dto.Metric
 	known := map[string]*dto.Metric{}

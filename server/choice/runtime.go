@@ -1,4 +1,8 @@
-package server
+// A runtime configuration is read as kube-apiserver reads --runtime-config, when the server is
+// made: words for many versions count before versions, and versions before resources, in whatever
+// order they are given. The errors are those of kube-apiserver, where it has any.
+
+package choice
 
 import (
 	"errors"
@@ -12,9 +16,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
-
-// APIConfig.Runtime is read as kube-apiserver reads --runtime-config: words for many versions come before versions, and those
-// before resources, in whatever order they are given. The errors are those of kube-apiserver, where it has any.
 
 // versionWord stands for all versions whose names match.
 type versionWord struct {
@@ -30,7 +31,8 @@ var manyVersions = []versionWord{
 	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
 }
 
-// CheckRuntime returns what is wrong with an APIConfig.Runtime whatever else is configured, in the words of kube-apiserver.
+// CheckRuntime returns what is wrong with a runtime configuration whatever else is configured, in
+// the words of kube-apiserver.
 func CheckRuntime(config map[string]string) error {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return errors.New("invalid runtime-config with only api/all=false")
@@ -43,11 +45,11 @@ func CheckRuntime(config map[string]string) error {
 	return err
 }
 
-// setting changes a choice as one entry of Runtime says.
+// setting changes a choice as one entry says.
 type setting func(c *choice)
 
-// readRuntime returns the settings in the order in which they count. built are the versions that can be served; kubernetes says
-// that those of Kubernetes are among them.
+// readRuntime returns the settings in the order in which they count. built are the versions that
+// can be served; kubernetes says that those of Kubernetes are among them.
 func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kubernetes bool) ([]setting, error) {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return nil, errors.New("invalid runtime-config with only api/all=false")
@@ -133,7 +135,8 @@ func readNames(config map[string]string, known map[string][]string) (map[string]
 	return names, nil
 }
 
-// parseName reads group/version or group/version/resource. The legacy group has no name: /v1, or just v1.
+// parseName reads group/version or group/version/resource. The legacy group has no name: /v1, or
+// just v1.
 func parseName(key string) (gvr meta.GroupVersionResource, err error) {
 	parts := strings.Split(key, "/")
 	if key == "v1" {

@@ -1,22 +1,24 @@
-package server
+package health
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// healthMetrics count what comes of the checks that endpoints of health make, under Kubernetes' names. They are at /metrics/slis, apart from
-// all others, so that they can be asked for often.
-type healthMetrics struct {
+// metrics count what comes of the checks that endpoints make, under Kubernetes' names. They have a
+// registry of their own, which the handler shows at /metrics/slis, so that they can be asked for
+// often.
+type metrics struct {
 	last *prometheus.GaugeVec
 	all  *prometheus.CounterVec
 	http.Handler
 }
 
-func newHealthMetrics() *healthMetrics {
-	m := &healthMetrics{
+func newMetrics(started time.Time) *metrics {
+	m := &metrics{
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
 			Help: "1 if a check was good when it was made last, by an endpoint, else 0."}, []string{"name", "type"}),
 		all: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
@@ -24,15 +26,15 @@ func newHealthMetrics() *healthMetrics {
 	}
 	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "process_start_time_seconds",
 		Help: "When the process began, in seconds of Unix time."})
-	start.Set(float64(processStart.UnixMilli()) / 1000)
+	start.Set(float64(started.UnixMilli()) / 1000)
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(m.last, m.all, start) // of a registry that has nothing else
+	reg.MustRegister(m.last, m.all, start) // the registry has nothing else
 	m.Handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }
 
-// made counts a check of an endpoint.
-func (m *healthMetrics) made(check, endpoint string, err error) {
+// made counts a check that an endpoint has made.
+func (m *metrics) made(check, endpoint string, err error) {
 	good, status := 1.0, "success"
 	if err != nil {
 		good, status = 0, "error"

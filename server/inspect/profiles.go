@@ -1,4 +1,4 @@
-package server
+package inspect
 
 import (
 	"context"
@@ -11,9 +11,23 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/coracle-project/coracle/server/connections"
 	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/server/connections"
 )
+
+// Profiles says who gets profiles of the process.
+type Profiles struct {
+	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on.
+	// (--profiling)
+	Serve bool
+	// Contention has the profiles "block" and "mutex" filled, at some cost.
+	// (--contention-profiling)
+	Contention bool
+	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without
+	// more authentication; "" for none. (--debug-socket-path)
+	Socket string
+}
 
 // profileHandlers are what is served below /debug/pprof. The socket has the command line as well.
 var profileHandlers = map[string]http.HandlerFunc{
@@ -23,34 +37,34 @@ var profileHandlers = map[string]http.HandlerFunc{
 	"/debug/pprof/trace":   pprof.Trace,
 }
 
-// addProfiles serves profiles where the configuration wants them.
-func (s *Server) addProfiles(c ProfilesConfig) error {
+// installProfiles serves profiles where the configuration wants them.
+func installProfiles(c *Profiles, n *Needs) error {
 	if c.Contention {
 		runtime.SetBlockProfileRate(1)
 		runtime.SetMutexProfileFraction(1)
 	}
 	if c.Socket != "" {
-		if err := s.serveProfiles(c.Socket); err != nil {
+		if err := serveProfiles(c.Socket, n); err != nil {
 			return err
 		}
 	}
 	if !c.Serve {
 		return nil
 	}
-	errs := []error{s.Core.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}
+	errs := []error{n.On.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}
 	for path, h := range profileHandlers {
-		errs = append(errs, s.Core.Paths.HandleHidden(path, h))
+		errs = append(errs, n.On.Paths.HandleHidden(path, h))
 	}
 	return errors.Join(errs...)
 }
 
 // serveProfiles serves profiles on a Unix socket to those who may open it, until the server stops.
-func (s *Server) serveProfiles(path string) error {
+func serveProfiles(path string, n *Needs) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
 		if live, err := net.Dial("unix", path); err == nil {
-			live.Close() // somebody's who serves there; Listen says so
+			live.Close() // somebody serves there; Listen says so
 		} else {
-			os.Remove(path) // of a server that was killed; what is wrong with that, Listen says
+			os.Remove(path) // a server that was killed has left it; if it stays, Listen says why
 		}
 	}
 	var how net.ListenConfig
@@ -63,11 +77,11 @@ func (s *Server) serveProfiles(path string) error {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(s.Log())}
-	s.Go(func(ctx context.Context) {
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(n.Log)}
+	n.Go(func(ctx context.Context) {
 		defer context.AfterFunc(ctx, func() { srv.Close() })()
 		if err := srv.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
-			s.Log().Error("profiles are no longer served on their socket", zap.String("path", path), zap.Error(err))
+			n.Log.Error("profiles are no longer served on their socket", zap.String("path", path), zap.Error(err))
 		}
 	})
 	return nil

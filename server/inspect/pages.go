@@ -1,4 +1,7 @@
-package server
+// The pages /statusz and /flagz, as every component of Kubernetes has them. A page is text for
+// people, and an object for clients that ask for its kind. Install installs them.
+
+package inspect
 
 import (
 	"encoding/json"
@@ -18,11 +21,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// processStart is when the process began, within milliseconds.
-var processStart = time.Now()
-
-// page is one of the paths by which each component of Kubernetes tells of itself: text for people, or an object for clients that ask for its
-// kind.
+// page is one of the paths by which each component of Kubernetes tells of itself, /statusz or
+// /flagz: text for people, or an object for clients that ask for its kind.
 type page struct {
 	codecs *codec.Factory
 	kind   string // of the group config.k8s.io
@@ -44,14 +44,16 @@ type pageMeta struct {
 // component is how a page calls the server.
 const component = "apiserver"
 
-// addPages serves /statusz and /flagz, where the configuration wants them.
-func (s *Server) addPages(c *DebugConfig) error {
+// installPages serves /statusz and /flagz, where the configuration wants them.
+func installPages(c *Config, n *Needs) error {
+	paths := n.On.Paths
 	var errs []error
 	if c.Flags != nil {
-		errs = append(errs, s.Core.Paths.Handle("/flagz", &page{s.Codecs, "Flagz", flagsObject(c.Flags), flagsText(c.Flags)}))
+		errs = append(errs, paths.Handle("/flagz", &page{n.Codecs, "Flagz", flagsObject(c.Flags), flagsText(c.Flags)}))
 	}
 	if !c.NoStatus {
-		errs = append(errs, s.Core.Paths.Handle("/statusz", &page{s.Codecs, "Statusz", s.statusObject, s.statusText}))
+		s := &status{release: n.Version.Major + "." + n.Version.Minor, started: n.Started, paths: paths}
+		errs = append(errs, paths.Handle("/statusz", &page{n.Codecs, "Statusz", s.object, s.text}))
 	}
 	return errors.Join(errs...)
 }
@@ -91,8 +93,15 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(data)
 }
 
-// statusObject is a Statusz.
-func (s *Server) statusObject(head pageHead) any {
+// status is what /statusz shows.
+type status struct {
+	release string // whose API the server speaks, as in 1.36
+	started time.Time
+	paths   *router.PrefixMux
+}
+
+// object makes a Statusz.
+func (s *status) object(head pageHead) any {
 	return struct {
 		pageHead
 		StartTime        string   `json:"startTime"`
@@ -102,26 +111,21 @@ func (s *Server) statusObject(head pageHead) any {
 		EmulationVersion string   `json:"emulationVersion"`
 		Paths            []string `json:"paths"`
 	}{
-		head, processStart.UTC().Format(time.RFC3339), int64(time.Since(processStart).Seconds()), runtime.Version(), release(), release(), s.debugPaths(),
+		head, s.started.UTC().Format(time.RFC3339), int64(time.Since(s.started).Seconds()), runtime.Version(), s.release, s.release, s.begins(),
 	}
 }
 
-func (s *Server) statusText(w io.Writer) {
-	up := int64(time.Since(processStart).Seconds())
+// text writes the same for people.
+func (s *status) text(w io.Writer) {
+	up := int64(time.Since(s.started).Seconds())
 	fmt.Fprintf(w, "\nStarted: %s\nUp: %d hr %02d min %02d sec\nGo version: %s\nBinary version: %s\nEmulation version: %s\nPaths: %s\n",
-		processStart.Format(time.UnixDate), up/3600, up/60%60, up%60, runtime.Version(), release(), release(), strings.Join(s.debugPaths(), " "))
+		s.started.Format(time.UnixDate), up/3600, up/60%60, up%60, runtime.Version(), s.release, s.release, strings.Join(s.begins(), " "))
 }
 
-// release is the release whose API the server speaks, as in 1.36.
-func release() string {
-	v := VersionInfo(KubernetesVersion)
-	return v.Major + "." + v.Minor
-}
-
-// debugPaths are the beginnings of paths that are neither API nor documents.
-func (s *Server) debugPaths() []string {
+// begins returns the first parts of the paths that are neither API nor documents, sorted.
+func (s *status) begins() []string {
 	begin := map[string]bool{}
-	for _, path := range s.Core.Paths.Paths() {
+	for _, path := range s.paths.Paths() {
 		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		begin["/"+first] = true
 	}
@@ -141,6 +145,7 @@ func flagsObject(flags func() map[string]string) func(pageHead) any {
 	}
 }
 
+// flagsText writes the same for people.
 func flagsText(flags func() map[string]string) func(io.Writer) {
 	return func(w io.Writer) {
 		values := flags()
