@@ -16,6 +16,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// The resources that roles and bindings are in.
+var (
+	roleResource               = rbacv1.GroupVersion.WithResource("roles")
+	clusterRoleResource        = rbacv1.GroupVersion.WithResource("clusterroles")
+	roleBindingResource        = rbacv1.GroupVersion.WithResource("rolebindings")
+	clusterRoleBindingResource = rbacv1.GroupVersion.WithResource("clusterrolebindings")
+)
+
 // addBootstrapRoles makes the roles and bindings that every cluster has, and gives back to those that are there what they lack of
 // theirs: what administrators have added stays, and what they have marked to be left alone is. The server writes them itself, past the
 // filters: there are many, and it is not ready before.

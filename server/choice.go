@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 // choice says what of the configured groups is served: first comes the profile, then APIConfig.Runtime. Whoever speaks of a
@@ -19,12 +20,11 @@ type choice struct {
 
 // profiles are the resources that a profile keeps of the built-in ones.
 var profiles = map[string][]meta.GroupResource{
-	ProfileCRDOnly: {
+	ProfileCRDOnly: append(access.RoleResources(), []meta.GroupResource{
 		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
 		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
 		customResourceDefinitions,
-		roleResources[0], roleResources[1], roleResources[2], roleResources[3],
-	},
+	}...),
 }
 
 // choose returns groups with what c serves of them. Their kinds are in s.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/storage"
@@ -27,7 +27,7 @@ type Config struct {
 	Storage        StorageConfig
 	Serving        ServingConfig
 	Authentication identity.Config
-	Authorization  AuthorizationConfig
+	Authorization  access.Config
 	Admission      AdmissionConfig
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
@@ -259,42 +259,6 @@ type ProfilesConfig struct {
 	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
 	// "" for none. (--debug-socket-path)
 	Socket string
-}
-
-// The authorization modes that AuthorizationConfig.Modes names.
-const (
-	AuthorizeAlways  = "AlwaysAllow"
-	AuthorizeNever   = "AlwaysDeny"
-	AuthorizeByRoles = "RBAC"    // what roles allow, which are objects of rbac.authorization.k8s.io
-	AuthorizeNode    = "Node"    // kubelets may do what they have to, and read what the pods of their node need
-	AuthorizeABAC    = "ABAC"    // the lines of PolicyFile
-	AuthorizeWebhook = "Webhook" // somebody else is asked
-)
-
-// AuthorizationConfig says who may do what. Members of system:masters may always do everything.
-type AuthorizationConfig struct {
-	// Modes are asked in turn, until one allows or denies; default AuthorizeByRoles. (--authorization-mode)
-	Modes []string
-	// PolicyFile holds the policies of AuthorizeABAC, each a line of JSON. (--authorization-policy-file)
-	PolicyFile string
-	// Webhook is whom AuthorizeWebhook asks.
-	Webhook AuthorizationWebhook
-	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks follow it when it changes.
-	// (--authorization-config)
-	ConfigFile string
-	// Authorizer is asked before the modes, if set.
-	Authorizer request.Authorizer
-}
-
-// AuthorizationWebhook is a webhook that is asked who may do what, by SubjectAccessReviews. If it does not answer, it has no opinion.
-type AuthorizationWebhook struct {
-	// ConfigFile is a kubeconfig that says where it is. (--authorization-webhook-config-file)
-	ConfigFile string
-	// Version is that of the reviews: v1, or v1beta1, which is the default. (--authorization-webhook-version)
-	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative: not at all.
-	// (--authorization-webhook-cache-authorized-ttl, --authorization-webhook-cache-unauthorized-ttl)
-	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
 
 // AdmissionConfig says what is asked about every write.

@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 // TestFlawedCertificates are counted, those of servers behind and of webhooks apart, and what is answered in place of a server behind.
@@ -39,7 +40,7 @@ func TestFlawedCertificates(t *testing.T) {
 		users: [{name: u, user: {}}], clusters: [{name: x, cluster: {server: "`+other.URL+`", insecure-skip-tls-verify: true}}]}`)
 	s := inFront(t, func(c *server.Config) {
 		c.Authentication.Webhook.File = file
-		c.Authorization.Modes, c.Authorization.Webhook.ConfigFile = []string{server.AuthorizeByRoles, server.AuthorizeWebhook}, file
+		c.Authorization.Modes, c.Authorization.Webhook.ConfigFile = []string{access.RBAC, access.Webhook}, file
 	})
 	counted := func(name string) (n int) {
 		t.Helper()

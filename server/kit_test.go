@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -31,7 +32,7 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 		DataDir:       tb.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	}
 	for _, f := range change {
 		f(&cfg)

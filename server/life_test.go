@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -60,7 +61,7 @@ func config(t *testing.T) server.Config {
 		DataDir:       t.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	}
 }
 
@@ -394,7 +395,7 @@ func TestNewReportsEverything(t *testing.T) {
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
-		Authorization: server.AuthorizationConfig{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
+		Authorization: access.Config{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
 	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {

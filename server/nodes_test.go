@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -29,7 +30,7 @@ func TestNodeMode(t *testing.T) {
 		Controllers:    []string{},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
-		Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeNode}},
+		Authorization:  access.Config{Modes: []string{access.Node}},
 	})
 	do := func(token, method, path, body string) (int, string) {
 		t.Helper()

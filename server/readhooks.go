@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
@@ -18,7 +18,7 @@ const decidingHook = "generic-apiserver-start-informers"
 func (s *Server) addReadHooks(byRoles bool) error {
 	var deciding []meta.GroupResource
 	if byRoles {
-		deciding = slices.Clone(roleResources[:])
+		deciding = access.RoleResources()
 	}
 	return errors.Join(
 		s.AddPostStartHook(Hook{Name: "storage-readiness", Run: storesAnswer}),

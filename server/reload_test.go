@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -50,7 +51,7 @@ func TestChangeBeforeRun(t *testing.T) {
 		DataDir: t.TempDir(), Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: identity.Config{TokenAuthFile: tokensOf(t, "alice,alice,1")},
-		Authorization:  server.AuthorizationConfig{ConfigFile: file},
+		Authorization:  access.Config{ConfigFile: file},
 	})
 	if err != nil {
 		t.Fatal(err)

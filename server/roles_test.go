@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
@@ -30,7 +31,7 @@ func byRoles(cfg *server.Config) {
 	if err != nil {
 		panic(err)
 	}
-	cfg.Authorization.Modes = []string{server.AuthorizeByRoles}
+	cfg.Authorization.Modes = []string{access.RBAC}
 	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 }
 

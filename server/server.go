@@ -13,12 +13,14 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
@@ -133,18 +135,14 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	roles := newRoles(d.resources.Stores)
-	authorizers, err := newAuthorizerChain(c, roles, reg, metrics.flaws.webhooks)
+	authorizers, err := access.New(c.access, access.Needs{
+		Stores: d.resources.Stores, Metrics: reg, Flawed: metrics.flaws.webhooks, Run: d.life.work.run, Log: c.Log,
+	})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	*d.access = access{
-		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: who.Accounts,
-	}
-	if roles != nil {
-		d.access.roles = roles
-	}
+	d.access.Keep(access.Answers{Tokens: tokens, Audiences: c.Authentication.Audiences, Authorizers: authorizers, Issuer: who.Accounts})
 	gate := newGate(c.Limits, reg)
 	d.aggregator.certificate, d.aggregator.gate = who.Proxy, gate
 	handler := filters.Chain(d.aggregator, filters.Config{
@@ -183,7 +181,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		}
 		return s.external(&c.Serving)
 	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), s.addHooks(authorizers.Hooks(client, d.life.controllers.run)...)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -197,7 +195,7 @@ type declaration struct {
 	aggregator       *aggregator
 	definitions      *definitions
 	life             *life
-	access           *access
+	access           *access.Promise
 	schemas          *router.OpenAPI
 	resources        *generic.Resources
 	addresses        *addresses
@@ -206,11 +204,12 @@ type declaration struct {
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New(), access: new(access)}
+	d := &declaration{scheme: scheme.New(), access: new(access.Promise)}
 	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
 	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.addresses.peers,
+		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, peers: d.addresses.peers,
+		tokens: core.TokenConfig{Sign: d.access.Sign, Audiences: c.Authentication.Audiences, Bounds: d.access.Bounds},
 	})
 	for i := range all {
 		all[i].Register(d.scheme)
@@ -233,7 +232,7 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
 	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
+	plugins, pluginsErr := newAdmission(c.Admission, c.access.Has(access.Node), generic.StoresOf(t), d.access)
 	admissionTimes, timesErr := newAdmissionMetrics(reg)
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
 	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
@@ -305,7 +304,7 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
-	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
+	if err := s.addReadHooks(c.access.Has(access.RBAC)); err != nil {
 		return err
 	}
 	if err := s.addServiceAddresses(&c); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -124,7 +125,7 @@ func TestNodeRestrictionPlugin(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("kubelet,system:node:a,1,system:nodes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, nodes := []string{server.AuthorizeAlways}, []string{server.AuthorizeNode, server.AuthorizeAlways}
+	all, nodes := []string{access.AlwaysAllow}, []string{access.Node, access.AlwaysAllow}
 	for _, tt := range []struct {
 		modes, enable, disable []string
 		want                   bool
@@ -210,7 +211,7 @@ func TestWithoutCore(t *testing.T) {
 		log, lines := observer.New(zap.WarnLevel)
 		return server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Log: zap.New(log),
-			Authorization: server.AuthorizationConfig{Modes: modes},
+			Authorization: access.Config{Modes: modes},
 			API: server.APIConfig{Groups: []server.Group{{
 				Name:        group,
 				AddToScheme: func(s *scheme.Scheme) { s.AddKnownTypes(meta.GroupVersion{Group: group, Version: "v1"}, &Canoe{}) },
@@ -229,8 +230,8 @@ func TestWithoutCore(t *testing.T) {
 		served  bool
 		allowed string // to the user alice
 	}{
-		{[]string{server.AuthorizeByRoles}, true, `"allowed":false`}, {[]string{server.AuthorizeNever, server.AuthorizeByRoles}, true, `"allowed":false`},
-		{[]string{server.AuthorizeAlways}, false, ""},
+		{[]string{access.RBAC}, true, `"allowed":false`}, {[]string{access.AlwaysDeny, access.RBAC}, true, `"allowed":false`},
+		{[]string{access.AlwaysAllow}, false, ""},
 	} {
 		cfg, lines := config(tt.modes...)
 		s := servertest.Start(t, cfg)

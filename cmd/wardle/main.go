@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 func main() {
@@ -25,7 +26,7 @@ func main() {
 	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
-	mode := flag.String("authorization-mode", server.AuthorizeByRoles, "RBAC, AlwaysAllow or AlwaysDeny")
+	mode := flag.String("authorization-mode", access.RBAC, "RBAC, AlwaysAllow or AlwaysDeny")
 	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions, and end")
 	flag.Parse()
 	cfg.Authorization.Modes = []string{*mode}

@@ -1,9 +1,8 @@
-package server
+package access
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,9 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// authorizationMetrics are what authorizers do, under Kubernetes' names. Those of webhooks are there if there is one, or a file may
-// bring one.
-type authorizationMetrics struct {
+// metrics are what authorizers do, under Kubernetes' names.
+type metrics struct {
 	decisions                    *prometheus.CounterVec
 	evaluations, failedOpen      *prometheus.CounterVec
 	duration, matching           *prometheus.HistogramVec
@@ -25,14 +23,15 @@ type authorizationMetrics struct {
 	config                       *reload.Metrics
 }
 
-func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationConfiguration) (*authorizationMetrics, error) {
+// newMetrics registers the metrics; those of webhooks only if webhooks may be asked.
+func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}, labels)
 	}
-	m := &authorizationMetrics{
+	m := &metrics{
 		decisions:   counter("decisions_total", "Decisions that authorizers have made.", "type", "name", "decision"),
 		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.", "name", "result"),
 		failedOpen:  counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.", "name", "result"),
@@ -44,7 +43,7 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationCon
 		config:          reload.NewMetrics("authorization"),
 	}
 	errs := []error{reg.Register(m.decisions)}
-	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeWebhook }) {
+	if webhooks {
 		for _, c := range []prometheus.Collector{
 			m.evaluations, m.failedOpen, m.duration, m.matching, m.matchErrors, m.matchExclusions, m.config,
 		} {
@@ -55,7 +54,7 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationCon
 }
 
 // counted is an authorizer whose decisions are counted.
-func (m *authorizationMetrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
+func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
 	c := counted{a, m.decisions.WithLabelValues(place.Type, place.Name, "allowed"), m.decisions.WithLabelValues(place.Type, place.Name, "denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}
@@ -90,7 +89,7 @@ func (c countedRules) RulesFor(ctx context.Context, user *request.User, namespac
 }
 
 // tried implements callout.Hooks.
-func (m *authorizationMetrics) tried(name string, kind callout.Kind, took time.Duration) {
+func (m *metrics) tried(name string, kind callout.Kind, took time.Duration) {
 	result := resultOf(kind)
 	m.evaluations.WithLabelValues(name, result).Inc()
 	m.duration.WithLabelValues(name, result).Observe(took.Seconds())
@@ -110,8 +109,8 @@ func resultOf(kind callout.Kind) string {
 }
 
 // events count what happens at a webhook.
-func (m *authorizationMetrics) events(name string) authz.WebhookEvents {
-	const kind = AuthorizeWebhook
+func (m *metrics) events(name string) authz.WebhookEvents {
+	const kind = Webhook
 	return authz.WebhookEvents{
 		FailedOpen: func(err error) {
 			result := resultOf(callout.KindOf(err))
