@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
-		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity", "server/access"},
+		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity", "server/access", "server/plugins"},
 	"server/access":      {"scheme", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
@@ -48,10 +48,11 @@ var allowed = map[string][]string{
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
+	"server/plugins":         {"scheme", "router/request", "registry", "server/generic"},
 	"server/reload":          {"scheme/configfile"},
-	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},                             // controllers, too
-	"cmd":                    {"scheme", "scheme/configfile", "server", "server/access", "server/identity", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":             {"scheme", "server", "server/access", "server/client", "registry"},                       // like any user of the library, it declares resources and plugins
+	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},                                               // controllers, too
+	"cmd":                    {"scheme", "scheme/configfile", "server", "server/access", "server/identity", "server/plugins", "storage"}, // of which it stands in for etcd
+	"cmd/wardle":             {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"},                       // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -46,7 +47,7 @@ func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string)
 // groups, or with few of them, has nothing that they would judge.
 func TestAbsentPluginsAtStart(t *testing.T) {
 	var all, butOne []string
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
 			all = append(all, p.Name)
 		}
@@ -71,8 +72,8 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 
 // TestAbsentPluginCannotBeEnabled: a configuration that asks for what is not here is wrong.
 func TestAbsentPluginCannotBeEnabled(t *testing.T) {
-	for _, p := range server.AdmissionPlugins() {
-		admission := server.AdmissionConfig{Enable: []string{p.Name}, Disable: []string{"Nope"}}
+	for _, p := range plugins.Table() {
+		admission := plugins.Config{Enable: []string{p.Name}, Disable: []string{"Nope"}}
 		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: admission})
 		if got := strings.Contains(fmt.Sprint(err), "the admission plugin "+p.Name+" cannot be enabled: it is not here"); got == p.Here {
 			t.Errorf("%s: got %v", p.Name, err)
@@ -121,7 +122,7 @@ func registered(kind, rest string) string {
 // every way to write it, but not by its status, and not if the plugin is disabled.
 func TestWarningsOfAbsentPlugins(t *testing.T) {
 	walked := 0
-	for _, plugin := range server.AdmissionPlugins() {
+	for _, plugin := range plugins.Table() {
 		if plugin.Here || !plugin.Default {
 			continue
 		}

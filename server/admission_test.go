@@ -8,15 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // demanding is an admission plugin that refuses config maps while there is no resource of a name.
 type demanding struct {
-	resources server.Stores
+	resources registry.Stores
 	name      meta.GroupResource
 }
 
@@ -34,9 +36,9 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 // goes later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
-		c.Admission.Plugins = func(resources server.Stores) (admission.Chain, error) {
-			return admission.Chain{&demanding{resources, widgetsName}}, nil
-		}
+		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores) (admission.Plugin, error) {
+			return &demanding{resources, widgetsName}, nil
+		}}}
 	})
 	create := func(name string, want int) {
 		t.Helper()

@@ -125,7 +125,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.validate()}
+	errs := []error{c.API.validate(), c.API.Aggregation.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.Validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

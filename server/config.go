@@ -6,11 +6,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 	Serving        ServingConfig
 	Authentication identity.Config
 	Authorization  access.Config
-	Admission      AdmissionConfig
+	Admission      plugins.Config
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -259,22 +259,6 @@ type ProfilesConfig struct {
 	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
 	// "" for none. (--debug-socket-path)
 	Socket string
-}
-
-// AdmissionConfig says what is asked about every write.
-type AdmissionConfig struct {
-	// Enable and Disable are the names of plugins to have, and not to have: AdmissionPlugins lists
-	// them. By default all that are here are on, NodeRestriction only where AuthorizeNode lets
-	// kubelets in. One that is not here cannot be enabled. Of those that kube-apiserver has by
-	// default, the log and warnings to clients say that they are absent, unless they are disabled.
-	// (--enable-admission-plugins, --disable-admission-plugins)
-	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is not ready or cannot be reached; nil
-	// means 300. (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
-	NotReadySeconds, UnreachableSeconds *int64
-	// Plugins returns further plugins, which run after the built-in ones. It is called once, before there is any
-	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
-	Plugins func(resources Stores) (admission.Chain, error)
 }
 
 // LimitsConfig bounds what clients can ask for.

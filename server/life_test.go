@@ -17,12 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -419,8 +421,8 @@ func TestNewReportsEverything(t *testing.T) {
 		"no encryption config": {Serving: anyPort, Storage: server.StorageConfig{
 			Engine: server.StorageMemory, EncryptionConfigFile: "/nonexistent/e"}},
 		"a group without a kind": {Storage: inMemory, Serving: anyPort, API: server.APIConfig{Groups: []server.Group{{Name: "x.io"}}}},
-		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: server.AdmissionConfig{
-			Plugins: func(server.Stores) (admission.Chain, error) { return nil, errors.New("no plugin") }}},
+		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: plugins.Config{
+			Plugins: []plugins.Plugin{{Name: "Failing", Make: func(registry.Stores) (admission.Plugin, error) { return nil, errors.New("no plugin") }}}}},
 		"a setup that fails": {Storage: inMemory, Serving: anyPort, Setup: func(*server.Server) error { return errors.New("no setup") }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -20,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -77,7 +79,7 @@ func TestClientIdentity(t *testing.T) {
 	who := &witness{}
 	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{access.AlwaysDeny}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
-	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
+	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return who, nil }}}
 	cfg.Controllers = []string{} // which would be seen as well
 	early := make(chan error, 1)
 	var token string

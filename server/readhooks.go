@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // decidingHook is the hook that has read what requests are authorized by.
@@ -23,7 +24,7 @@ func (s *Server) addReadHooks(byRoles bool) error {
 	return errors.Join(
 		s.AddPostStartHook(Hook{Name: "storage-readiness", Run: storesAnswer}),
 		s.AddPostStartHook(Hook{Name: decidingHook, Run: hostless(generic.Loads(s, deciding))}),
-		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: hostless(generic.Loads(s, admissionReads()))}))
+		s.AddPostStartHook(Hook{Name: "start-apiserver-admission-initializer", Run: hostless(generic.Loads(s, plugins.Reads()))}))
 }
 
 // storesAnswer returns when every store has answered. Then every resource can be read, by its cache

@@ -26,6 +26,7 @@ import (
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -232,10 +233,11 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
 	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
 	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, c.access.Has(access.Node), generic.StoresOf(t), d.access)
-	admissionTimes, timesErr := newAdmissionMetrics(reg)
+	chain, pluginsErr := plugins.New(&c.Admission, plugins.Needs{
+		Stores: generic.StoresOf(t), May: d.access, Metrics: reg, Kubelets: c.access.Has(access.Node),
+	})
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: chain, Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
@@ -252,14 +254,16 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 	version := VersionInfo(c.API.Version)
 	version.MinCompatibilityMinor = strconv.Itoa(minor)
 	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
-	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
+	if err := errors.Join(pluginsErr, pathsErr); err != nil {
 		return d, err
 	}
 	groups, err := choose(&c.API, all, d.scheme)
 	if err != nil {
 		return d, err
 	}
-	c.tellAbsence(groups)
+	if c.API.Core && c.API.Profile == "" { // with less, nothing is served that the plugins judge
+		c.Admission.TellAbsence(groups, c.Log)
+	}
 	for i := range groups {
 		on := d.core
 		switch groups[i].Name {

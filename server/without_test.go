@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -74,7 +75,7 @@ func TestWithoutCompression(t *testing.T) {
 // TestAdmissionPlugins turns plugins off and on, and sets what they do.
 func TestAdmissionPlugins(t *testing.T) {
 	const pods = "/api/v1/namespaces/ns/pods"
-	tolerations := func(c func(*server.AdmissionConfig)) string {
+	tolerations := func(c func(*plugins.Config)) string {
 		p := newInProcess(t, func(config *server.Config) { c(&config.Admission) })
 		code, body := p.do("POST", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
 		var pod corev1.Pod
@@ -94,13 +95,13 @@ func TestAdmissionPlugins(t *testing.T) {
 	seconds := func(n int64) *int64 { return &n }
 	for _, tt := range []struct {
 		name   string
-		change func(*server.AdmissionConfig)
+		change func(*plugins.Config)
 		want   []string
 	}{
-		{"as it is", func(*server.AdmissionConfig) {}, []string{`"tolerationSeconds":300`, `"tolerationSeconds":300`}},
-		{"other times", func(c *server.AdmissionConfig) { c.NotReadySeconds, c.UnreachableSeconds = seconds(0), seconds(7) },
+		{"as it is", func(*plugins.Config) {}, []string{`"tolerationSeconds":300`, `"tolerationSeconds":300`}},
+		{"other times", func(c *plugins.Config) { c.NotReadySeconds, c.UnreachableSeconds = seconds(0), seconds(7) },
 			[]string{`not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":0`, `unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":7`}},
-		{"off", func(c *server.AdmissionConfig) { c.Disable = []string{"DefaultTolerationSeconds"} }, nil},
+		{"off", func(c *plugins.Config) { c.Disable = []string{"DefaultTolerationSeconds"} }, nil},
 	} {
 		got := tolerations(tt.change)
 		for _, want := range tt.want {
@@ -112,7 +113,7 @@ func TestAdmissionPlugins(t *testing.T) {
 			t.Errorf("%s: got %s, want none", tt.name, got)
 		}
 	}
-	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: server.AdmissionConfig{Disable: []string{"Nope"}}})
+	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: plugins.Config{Disable: []string{"Nope"}}})
 	if err == nil || !strings.Contains(err.Error(), `unknown admission plugin "Nope"`) {
 		t.Errorf("an unknown plugin: got %v", err)
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	authorization  authorization
 	enablement     enablement
 	auditing       auditing
-	admission      plugins
+	admission      admission
 	metrics        metrics
 	features       features
 	logs           logs

@@ -1,4 +1,4 @@
-package server
+package plugins
 
 import (
 	"errors"
@@ -12,12 +12,12 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// admissionMetrics time what admission does, under Kubernetes' names.
-type admissionMetrics struct{ steps, plugins *prometheus.HistogramVec }
+// metrics time what admission does, under Kubernetes' names.
+type metrics struct{ steps, plugins *prometheus.HistogramVec }
 
-func newAdmissionMetrics(reg prometheus.Registerer) (*admissionMetrics, error) {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	labels, buckets := []string{"type", "operation", "rejected"}, []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
-	m := &admissionMetrics{
+	m := &metrics{
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_step_admission_duration_seconds",
 			Help: "Time that all admission plugins together take about a write, in seconds.", Buckets: buckets}, labels),
 		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_controller_admission_duration_seconds",
@@ -26,30 +26,31 @@ func newAdmissionMetrics(reg prometheus.Registerer) (*admissionMetrics, error) {
 	return m, errors.Join(reg.Register(m.steps), reg.Register(m.plugins))
 }
 
-// admissionCall is what calls of a plugin are told apart by.
-type admissionCall struct {
+// call is what the metrics tell apart about a call of a plugin.
+type call struct {
 	validates bool
 	op        admission.Operation
 	rejected  bool
 }
 
-// observer is for admission.Chain. What belongs to a call is looked up when it first happens: those that there are not are not shown.
-func (m *admissionMetrics) observer(plugin string) admission.Observer {
+// observer is for admission.Chain. A series is made when such a call first happens, so that those
+// without calls are not shown.
+func (m *metrics) observer(plugin string) admission.Observer {
 	vec, first := m.steps, []string(nil)
 	if plugin != "" {
 		vec, first = m.plugins, []string{plugin}
 	}
-	calls := map[admissionCall]func() prometheus.Observer{}
+	calls := map[call]func() prometheus.Observer{}
 	for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
 		for _, step := range []string{"admit", "validate"} {
 			for _, rejected := range []bool{false, true} {
-				calls[admissionCall{step == "validate", op, rejected}] = sync.OnceValue(func() prometheus.Observer {
+				calls[call{step == "validate", op, rejected}] = sync.OnceValue(func() prometheus.Observer {
 					return vec.WithLabelValues(slices.Concat(first, []string{step, string(op), strconv.FormatBool(rejected)})...)
 				})
 			}
 		}
 	}
 	return func(validates bool, op admission.Operation, took time.Duration, rejected bool) {
-		calls[admissionCall{validates, op, rejected}]().Observe(took.Seconds())
+		calls[call{validates, op, rejected}]().Observe(took.Seconds())
 	}
 }

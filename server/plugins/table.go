@@ -1,4 +1,4 @@
-package server
+package plugins
 
 import (
 	"strings"
@@ -11,34 +11,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// nodeRestriction is the plugin that is there where kubelets are let in.
-const nodeRestriction = "NodeRestriction"
-
-// wanted says when a plugin is there.
+// wanted says when a plugin is on.
 type wanted uint8
 
 const (
-	ifAsked   wanted = iota // if the configuration enables it
-	byDefault               // unless the configuration disables it
-	always                  // the API cannot do without: the configuration does not know it
+	ifAsked      wanted = iota // if the configuration enables it
+	byDefault                  // unless the configuration disables it
+	withKubelets               // where kubelets are let in, unless the configuration disables it; otherwise ifAsked
+	always                     // the API cannot do without: the configuration does not know it
 )
 
-// admissionPlugin is one line of the table.
-type admissionPlugin struct {
+// row is one plugin of the table.
+type row struct {
 	name string
-	on   wanted // in kube-apiserver as well, unless always
-	// make makes the plugin; nil: the plugin is absent here.
-	make func(n *admissionNeeds) admission.Plugin
-	// reads are the resources in which it looks something up for ordinary writes. They are loaded
-	// before the server is ready.
+	on   wanted // as in kube-apiserver, unless always
+	// make makes the plugin of what it needs; nil: the plugin is absent.
+	make func(n *needs) (admission.Plugin, error)
+	// reads are the resources in which the plugin looks something up for ordinary writes. They are
+	// loaded before the server is ready.
 	reads []meta.GroupResource
-	// without says what is so on a server that lacks the plugin; "": nothing that anybody could
-	// see.
+
+	// What follows is about absent plugins. without says what is so on a server that lacks the plugin;
+	// "": nothing that anybody could see.
 	without string
-	// guards: who asks for the plugin relies on what it refuses.
+	// guards: users who ask for the plugin rely on what it refuses.
 	guards bool
 	// unheeded are the built-in resources whose objects tell the plugin what to do.
 	unheeded []unheeded
+
+	// after is the place of a plugin of one's own: see Plugin.After.
+	after string
 }
 
 // unheeded are objects that tell a plugin what to do.
@@ -49,62 +51,63 @@ type unheeded struct {
 	says func(obj, old meta.Object) bool
 }
 
-// admissionPlugins is the table: all plugins of kube-apiserver 1.36, in the order in which they
-// run, and then those that do here what strategies do there. A plugin that is written takes make
-// and reads in the place of without, guards and unheeded: nothing is refused or said about it any
-// more, and the docs have to follow. Where it stands says nothing about its phase: all mutators run
-// first, then all validators, then all reservers.
-var admissionPlugins = []admissionPlugin{
+// table has all plugins of kube-apiserver 1.36, in the order in which they run, and then those that
+// do here what strategies do there. The place of a plugin says nothing about its phase: all mutators
+// run first, then all validators, then all reservers. A row that gets make loses without, guards and
+// unheeded: then nothing is refused or said about the plugin any more, and the docs have to follow.
+var table = []row{
 	{name: "AlwaysAdmit"},
 	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},
-	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces}, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewNamespaceLifecycle(n.namespaces)
+	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces}, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewNamespaceLifecycle(n.namespaces), nil
 	}},
 	{name: "NamespaceExists", without: "NamespaceLifecycle alone looks for namespaces"},
 	{name: "LimitPodHardAntiAffinityTopology", guards: true, without: "pods may keep others off by any topology"},
 	{name: "LimitRanger", on: byDefault, guards: true, without: "LimitRanges bound nothing and give no defaults",
 		unheeded: []unheeded{{resource: limitRanges}}},
 	{name: "ServiceAccount", on: byDefault, without: "pods get no service account and no token, and may name any service account"},
-	{name: nodeRestriction, make: func(n *admissionNeeds) admission.Plugin {
-		return noderestriction.New(nodeObjects{n.stores}, n.may)
+	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
+		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
 	}},
-	{name: "TaintNodesByCondition", on: byDefault, make: func(*admissionNeeds) admission.Plugin { return admission.TaintNodesByCondition{} }},
+	{name: "TaintNodesByCondition", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.TaintNodesByCondition{}, nil
+	}},
 	{name: "AlwaysPullImages", guards: true, without: "pods could use images of others without having a right to pull them"},
 	{name: "ImagePolicyWebhook", guards: true, without: "nobody is asked about images"},
 	{name: "PodSecurity", on: byDefault, guards: true, without: "pods may do what the labels of their namespace forbid",
 		unheeded: []unheeded{{namespaces, limitsPods}}},
 	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
-	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses}, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses))
+	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses}, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
 	}},
-	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.DefaultTolerationSeconds{NotReady: n.NotReadySeconds, Unreachable: n.UnreachableSeconds}
+	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.DefaultTolerationSeconds{NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds}, nil
 	}},
 	{name: "PodTolerationRestriction", guards: true, without: "pods may tolerate any taint"},
 	{name: "EventRateLimit", guards: true, without: "nothing bounds events but what bounds all requests"},
 	{name: "ExtendedResourceToleration", without: "pods get no tolerations for the extended resources that they ask for"},
 	{name: "DefaultStorageClass", on: byDefault, without: "claims that name no storage class get none"},
-	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*admissionNeeds) admission.Plugin {
-		return admission.StorageObjectInUseProtection{}
+	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.StorageObjectInUseProtection{}, nil
 	}},
 	{name: "PodGroupProtection", on: byDefault, without: "pod groups, which are not served, get no finalizer"},
 	{name: "OwnerReferencesPermissionEnforcement", guards: true, without: "who may write an object may name any owner"},
 	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, without: "any claim may ask for more"},
 	{name: "RuntimeClass", on: byDefault, without: "RuntimeClasses do not change pods, and pods may name any"},
-	{name: "CertificateApproval", on: byDefault, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewCertificateApproval(n.may)
+	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewCertificateApproval(n.may), nil
 	}},
-	{name: "CertificateSigning", on: byDefault, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewCertificateSigning(n.may)
+	{name: "CertificateSigning", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewCertificateSigning(n.may), nil
 	}},
 	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true, without: "rights to attest are not asked for by signer"},
-	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*admissionNeeds) admission.Plugin {
-		return admission.CertificateSubjectRestriction{}
+	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.CertificateSubjectRestriction{}, nil
 	}},
 	{name: "DefaultIngressClass", on: byDefault, without: "ingresses that name no class get none"},
 	{name: "DenyServiceExternalIPs", guards: true, without: "services may have externalIPs"},
-	{name: "PodTopologyLabels", on: byDefault, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewPodTopologyLabels(n.nodeLabels)
+	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodTopologyLabels(n.nodeLabels), nil
 	}},
 	{name: "PodGroupWorkloadExists", on: byDefault, without: "pod groups, which are not served, may name any workload"},
 	{name: "NodeDeclaredFeatureValidator", on: byDefault,
@@ -126,17 +129,25 @@ var admissionPlugins = []admissionPlugin{
 	{name: "ResourceQuota", on: byDefault, guards: true, without: "ResourceQuotas bound nothing",
 		unheeded: []unheeded{{resource: resourceQuotas}}},
 	{name: "AlwaysDeny", guards: true, without: "nothing is denied for its sake"},
-	{name: "DeviceAdminAccess", on: always, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewDeviceAdminAccess(n.namespaces)
+	{name: "DeviceAdminAccess", on: always, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewDeviceAdminAccess(n.namespaces), nil
 	}},
-	{name: "ResourceClaimStatus", on: always, make: func(n *admissionNeeds) admission.Plugin {
-		return admission.NewClaimStatus(n.may)
+	{name: "ResourceClaimStatus", on: always, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewClaimStatus(n.may), nil
 	}},
 }
 
+// The resources that plugins read or obey.
 var (
-	limitRanges    = meta.GroupResource{Resource: "limitranges"}
-	resourceQuotas = meta.GroupResource{Resource: "resourcequotas"}
+	namespaces      = meta.GroupResource{Resource: "namespaces"}
+	nodes           = meta.GroupResource{Resource: "nodes"}
+	pods            = meta.GroupResource{Resource: "pods"}
+	claims          = meta.GroupResource{Resource: "persistentvolumeclaims"}
+	volumes         = meta.GroupResource{Resource: "persistentvolumes"}
+	csiDrivers      = meta.GroupResource{Group: "storage.k8s.io", Resource: "csidrivers"}
+	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
+	limitRanges     = meta.GroupResource{Resource: "limitranges"}
+	resourceQuotas  = meta.GroupResource{Resource: "resourcequotas"}
 )
 
 // registration is a resource that registers webhooks or policies.
