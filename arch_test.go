@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity", "server/access", "server/plugins"},
-	"server/access":      {"scheme", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
+	"server/access":      {"scheme", "storage", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},

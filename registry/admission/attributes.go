@@ -30,13 +30,13 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string      // empty on create with generateName
+	Name        string // empty on create with generateName
 	// Object is a meta.Object in the hub version; nil on delete. Mutators may set another one. The
 	// Object of a connect is what the client asks for, such as PodExecOptions, in the version of Kind;
 	// it has no metadata, and is nil if the connect takes no options.
 	Object  meta.Typed
-	Old     meta.Object // in the hub version; nil on create and connect; never to be changed
-	Options meta.Typed  // CreateOptions, UpdateOptions or DeleteOptions; nil on connect
+	Old     meta.Object   // in the hub version; nil on create and connect; never to be changed
+	Options meta.Typed    // CreateOptions, UpdateOptions or DeleteOptions; nil on connect
 	DryRun  bool          // plugins must have no side effects
 	User    *request.User // nil for the server's own controllers
 	// Reinvoked is set when the mutators run a second time.

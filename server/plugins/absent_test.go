@@ -1,4 +1,4 @@
-package server_test
+package plugins_test
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 		{"all", func(*server.Config) {}, [][]string{all}},
 		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"PodSecurity", "Priority"} }, [][]string{butOne}},
 		{"all disabled", func(c *server.Config) { c.Admission.Disable = all }, nil},
-		{"groups of one's own", func(c *server.Config) { c.API.Groups = twoVersions() }, nil},
+		{"groups of one's own", func(c *server.Config) { c.API.Groups = ownGroup() }, nil},
 		{"only definitions", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly }, nil},
 	} {
 		if got := absentAtStart(t, tt.change); fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -184,7 +184,7 @@ func TestNoWarningsOfAbsentPlugins(t *testing.T) {
 	for _, step := range []struct{ name, method, path, body string }{
 		{"pod", "POST", "/api/v1/namespaces/ns/pods",
 			`{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"a","image":"a"}]}}`},
-		{"config map", "POST", maps, `{"metadata":{"name":"a"}}`},
+		{"config map", "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"a"}}`},
 		{"namespace without labels", "POST", "/api/v1/namespaces", `{"metadata":{"name":"plain"}}`},
 		{"namespace that lets pods do everything", "POST", "/api/v1/namespaces",
 			`{"metadata":{"name":"free","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`},

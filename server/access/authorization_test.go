@@ -1,16 +1,14 @@
-package server_test
+package access_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/server"
@@ -41,16 +39,6 @@ func newJudge(t *testing.T) *judge {
 	write(t, j.kubeconfig, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: j, user: u}}],
 		clusters: [{name: j, cluster: {server: "`+j.URL+`/authorize", certificate-authority: ca.pem}}], users: [{name: u, user: {token: secret}}]}`)
 	return j
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +86,7 @@ func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token,
 	})
 	return s, func(token, target string) (int, string) {
 		t.Helper()
-		return (&inProcess{s.Server, t}).do("GET", target, "", "Authorization", "Bearer "+token)
+		return do(t, s.Server, token, "GET", target, "")
 	}
 }
 
@@ -183,22 +171,14 @@ authorizers:
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusInternalServerError {
 		t.Errorf("a failure that denies: got %d", code)
 	}
-	eventually := func(what string, holds func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal(what)
-			}
-		}
-	}
 	write(t, file, config("NoOpinion", "request.user != 'bob'", ""))
-	eventually("the failure policy was not taken up", func() bool { code, _ := get("alice", "/api/v1/services"); return code == http.StatusOK })
+	eventually(t, "the failure policy was not taken up", func() bool { code, _ := get("alice", "/api/v1/services"); return code == http.StatusOK })
 	failures := func() bool {
 		_, metrics := get(s.Token, "/metrics")
 		return strings.Contains(metrics, `status="failure"} 1`)
 	}
 	write(t, file, config("NoOpinion", "request.nobody", ""))
-	eventually("a wrong file was not told of", failures)
+	eventually(t, "a wrong file was not told of", failures)
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusOK {
 		t.Errorf("after a wrong file: got %d, want what was before", code)
 	}
