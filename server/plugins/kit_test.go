@@ -73,8 +73,8 @@ func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder {
 }
 
 // do sends a request and returns the answer.
-func (p *inProcess) do(method, target, body string) (int, string) {
-	w := p.serve(p.request(method, target, strings.NewReader(body)))
+func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
+	w := p.serve(p.request(method, target, strings.NewReader(body), header...))
 	return w.Code, w.Body.String()
 }
 
