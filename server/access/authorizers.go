@@ -113,12 +113,14 @@ func (a *Authorizers) make(mode string, reg prometheus.Registerer) (request.Auth
 }
 
 // Authorize implements request.Authorizer.
-func (a *Authorizers) Authorize(ctx context.Context, attributes *request.Attributes) (request.Decision, string, error) {
-	return a.now.Load().Authorize(ctx, attributes)
+func (a *Authorizers) Authorize(ctx context.Context, r *request.Attributes) (request.Decision, string, error) {
+	return a.now.Load().Authorize(ctx, r)
 }
 
 // RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
-func (a *Authorizers) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (a *Authorizers) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	return a.now.Load().RulesFor(ctx, user, namespace)
 }
 
@@ -157,7 +159,8 @@ func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration
 	}
 	authorizer := a.lasting[place.Type]
 	if authorizer == nil {
-		return nil, fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup", place.Type)
+		return nil, fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup",
+			place.Type)
 	}
 	return authorizer, nil
 }

@@ -49,9 +49,11 @@ type Config struct {
 type WebhookConfig struct {
 	// ConfigFile is a kubeconfig that says where it is. (--authorization-webhook-config-file)
 	ConfigFile string
-	// Version is that of the reviews: v1, or v1beta1, which is the default. (--authorization-webhook-version)
+	// Version is that of the reviews: v1, or v1beta1, which is the default.
+	// (--authorization-webhook-version)
 	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative: not at all.
+	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative:
+	// not at all.
 	// (--authorization-webhook-cache-authorized-ttl, --authorization-webhook-cache-unauthorized-ttl)
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
@@ -69,7 +71,8 @@ type Completed struct {
 func (c Config) Complete() (*Completed, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (WebhookConfig{}) {
-			return nil, errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+			return nil, errors.New("--authorization-config can not be specified when --authorization-mode or " +
+				"--authorization-webhook-* flags are defined")
 		}
 		file, err := reload.Read(c.ConfigFile)
 		if err != nil {
@@ -95,12 +98,18 @@ func (c Config) Complete() (*Completed, error) {
 
 // Has reports whether a mode is among those that are asked.
 func (c *Completed) Has(mode string) bool {
-	return slices.ContainsFunc(c.asked.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == mode })
+	is := func(p authz.AuthorizerConfiguration) bool { return p.Type == mode }
+	return slices.ContainsFunc(c.asked.Authorizers, is)
 }
 
 // Judges reports whether a mode is asked that may say no.
 func (c *Completed) Judges() bool {
-	return slices.ContainsFunc(c.asked.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type != AlwaysAllow })
+	for i := range c.asked.Authorizers {
+		if c.asked.Authorizers[i].Type != AlwaysAllow {
+			return true
+		}
+	}
+	return false
 }
 
 // asksWebhooks reports whether webhooks are asked, or may be after a change of the file.
@@ -117,7 +126,8 @@ func (c *Config) ofModes() *authz.AuthorizationConfiguration {
 			place.Name, place.Webhook = "default", &authz.WebhookConfiguration{
 				AuthorizedTTL: meta.Duration{Duration: w.AuthorizedTTL}, CacheAuthorizedRequests: &authorized,
 				UnauthorizedTTL: meta.Duration{Duration: w.UnauthorizedTTL}, CacheUnauthorizedRequests: &unauthorized,
-				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version, FailurePolicy: authz.FailurePolicyNoOpinion,
+				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version,
+				FailurePolicy:  authz.FailurePolicyNoOpinion,
 				ConnectionInfo: authz.WebhookConnectionInfo{Type: authz.ConnectByKubeConfig, KubeConfigFile: &w.ConfigFile},
 			}
 		}

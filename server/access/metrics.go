@@ -29,18 +29,25 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}, labels)
+		opts := prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}
+		return prometheus.NewHistogramVec(opts, labels)
 	}
 	m := &metrics{
-		decisions:   counter("decisions_total", "Decisions that authorizers have made.", "type", "name", "decision"),
-		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.", "name", "result"),
-		failedOpen:  counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.", "name", "result"),
-		duration:    histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.", prometheus.DefBuckets, "name", "result"),
+		decisions: counter("decisions_total", "Decisions that authorizers have made.",
+			"type", "name", "decision"),
+		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.",
+			"name", "result"),
+		failedOpen: counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.",
+			"name", "result"),
+		duration: histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.",
+			prometheus.DefBuckets, "name", "result"),
 		matching: histogram("match_condition_evaluation_seconds", "Time that match conditions take.",
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
-		matchErrors:     counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.", "type", "name"),
-		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.", "type", "name"),
-		config:          reload.NewMetrics("authorization"),
+		matchErrors: counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.",
+			"type", "name"),
+		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.",
+			"type", "name"),
+		config: reload.NewMetrics("authorization"),
 	}
 	errs := []error{reg.Register(m.decisions)}
 	if webhooks {
@@ -55,7 +62,8 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 
 // counted is an authorizer whose decisions are counted.
 func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
-	c := counted{a, m.decisions.WithLabelValues(place.Type, place.Name, "allowed"), m.decisions.WithLabelValues(place.Type, place.Name, "denied")}
+	decided := func(how string) prometheus.Counter { return m.decisions.WithLabelValues(place.Type, place.Name, how) }
+	c := counted{a, decided("allowed"), decided("denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}
 	}
@@ -84,7 +92,9 @@ type countedRules struct {
 	rules request.RuleResolver
 }
 
-func (c countedRules) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (c countedRules) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	return c.rules.RulesFor(ctx, user, namespace)
 }
 

@@ -30,8 +30,8 @@ var (
 // newNodeGraph returns a graph for the mode Node that counts its changes in reg.
 func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "node_authorizer_graph_actions_duration_seconds",
-		Help: "Time that changes of the graph of the Node authorizer take.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12)},
-		[]string{"operation"})
+		Help:    "Time that changes of the graph of the Node authorizer take.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12)}, []string{"operation"})
 	g := authz.NewNodeGraph()
 	g.Took = func(operation string, d time.Duration) { took.WithLabelValues(operation).Observe(d.Seconds()) }
 	return g, reg.Register(took)
@@ -98,7 +98,9 @@ type nodeFollower struct {
 // followed tells changed of all objects of a resource and their changes, until its context ends. It
 // calls synced when the objects that were there at the beginning are known. A server without the
 // resource has none.
-func followed[T meta.Object](f nodeFollower, gr meta.GroupResource, version meta.GroupVersion, changed func(gone bool, obj T)) func(context.Context, func()) {
+func followed[T meta.Object](
+	f nodeFollower, gr meta.GroupResource, version meta.GroupVersion, changed func(gone bool, obj T),
+) func(ctx context.Context, synced func()) {
 	return func(ctx context.Context, synced func()) {
 		if f.stores.Store(gr) == nil {
 			return

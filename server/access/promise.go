@@ -50,7 +50,9 @@ func (p *Promise) answers() (*Answers, error) {
 }
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (p *Promise) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (p *Promise) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (user *request.User, among []string, err error) {
 	a, err := p.answers()
 	if err != nil {
 		return nil, nil, err
@@ -71,7 +73,9 @@ func (p *Promise) Authorize(ctx context.Context, attributes *request.Attributes)
 }
 
 // RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
-func (p *Promise) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (p *Promise) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	a, err := p.answers()
 	if err != nil {
 		return nil, true, err
@@ -106,7 +110,9 @@ func (p *Promise) Roles() request.RuleResolver { return byRoles{p} }
 type byRoles struct{ promise *Promise }
 
 // RulesFor implements request.RuleResolver.
-func (r byRoles) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (r byRoles) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	a, err := r.promise.answers()
 	if err != nil {
 		return nil, true, err

@@ -27,7 +27,8 @@ var roleResources = [...]meta.GroupResource{
 func RoleResources() []meta.GroupResource { return slices.Clone(roleResources[:]) }
 
 // errNoRoles is the error of a server that is to decide by roles and does not serve them.
-var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of rbac.authorization.k8s.io/v1, which are not served")
+var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of " +
+	"rbac.authorization.k8s.io/v1, which are not served")
 
 // roleSource is the rbac.Source of the roles in stores, which are there as long as the server.
 type roleSource [len(roleResources)]*registry.Store
@@ -99,7 +100,9 @@ func (s *roleSource) reloads(from *roleMark) bool {
 
 // since reads what has changed after at, as of least or later, and moves at on. lost says that
 // changes may be missing, so that everything must be read again.
-func (s *roleSource) since(ctx context.Context, at *roleMark, least storage.Revision) (list []rbac.Change, lost bool, err error) {
+func (s *roleSource) since(
+	ctx context.Context, at *roleMark, least storage.Revision,
+) (list []rbac.Change, lost bool, err error) {
 	for kind, store := range s {
 		changes, whole, next, err := store.Since(ctx, at[kind], least)
 		if err != nil {

@@ -17,7 +17,8 @@ var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 func (a *Authorizers) webhook(place *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
 	w := place.Webhook
 	if w.ConnectionInfo.Type != authz.ConnectByKubeConfig {
-		return nil, nil, fmt.Errorf("connectionInfo.type %s is not allowed here: the server would ask itself", w.ConnectionInfo.Type)
+		return nil, nil, fmt.Errorf("connectionInfo.type %s is not allowed here: the server would ask itself",
+			w.ConnectionInfo.Type)
 	}
 	target, err := callout.ReadKubeconfig(*w.ConnectionInfo.KubeConfigFile)
 	if err != nil {

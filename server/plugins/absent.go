@@ -86,8 +86,8 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 			u.warn(groups, r.entry().Absence())
 		}
 	}
-	log.Warn("admission plugins that kube-apiserver has by default are not here: what they would refuse is accepted, and what they "+
-		"would change stays as it is", zap.Strings("plugins", names))
+	log.Warn("admission plugins that kube-apiserver has by default are not here: what they would refuse is accepted, "+
+		"and what they would change stays as it is", zap.Strings("plugins", names))
 }
 
 // warn makes the strategy of the resource, if it is among groups, warn clients with text. Other

@@ -92,7 +92,8 @@ func (p *Plugin) place(rows []row) (int, error) {
 
 // row is the plugin in the table.
 func (p *Plugin) row() row {
-	r := row{name: p.Name, on: byDefault, after: p.After, make: func(n *needs) (admission.Plugin, error) { return p.Make(n.stores) }}
+	r := row{name: p.Name, on: byDefault, after: p.After}
+	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.stores) }
 	if p.Off {
 		r.on = ifAsked
 	}

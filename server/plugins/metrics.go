@@ -17,11 +17,14 @@ type metrics struct{ steps, plugins *prometheus.HistogramVec }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	labels, buckets := []string{"type", "operation", "rejected"}, []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
+	times := func(of, help string, labels []string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "apiserver_admission_" + of + "_admission_duration_seconds", Help: help, Buckets: buckets}, labels)
+	}
 	m := &metrics{
-		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_step_admission_duration_seconds",
-			Help: "Time that all admission plugins together take about a write, in seconds.", Buckets: buckets}, labels),
-		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_controller_admission_duration_seconds",
-			Help: "Time that an admission plugin takes about a write, in seconds.", Buckets: buckets}, slices.Concat([]string{"name"}, labels)),
+		steps: times("step", "Time that all admission plugins together take about a write, in seconds.", labels),
+		plugins: times("controller", "Time that an admission plugin takes about a write, in seconds.",
+			slices.Concat([]string{"name"}, labels)),
 	}
 	return m, errors.Join(reg.Register(m.steps), reg.Register(m.plugins))
 }

@@ -41,7 +41,9 @@ func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error
 
 // selectable is what selectors see of an object outside of namespaces. ok reports whether there is
 // such a resource.
-func (s reader) selectable(ctx context.Context, of meta.GroupResource, name, version string) (found registry.Selectable, ok bool, err error) {
+func (s reader) selectable(
+	ctx context.Context, of meta.GroupResource, name, version string,
+) (found registry.Selectable, ok bool, err error) {
 	store := s.stores.Store(of)
 	if store == nil {
 		return found, false, nil
@@ -75,7 +77,9 @@ func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDri
 
 // lookUp gets an object. On a server without its resource there is none. The error of a missing
 // object names the resource in the singular, because informers do, which kube-apiserver asks.
-func lookUp[T meta.Object](ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string) (T, error) {
+func lookUp[T meta.Object](
+	ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string,
+) (T, error) {
 	one := meta.GroupResource{Group: gr.Group, Resource: strings.TrimSuffix(gr.Resource, "s")}
 	store := stores.Store(gr)
 	if store == nil {

@@ -58,40 +58,49 @@ type unheeded struct {
 var table = []row{
 	{name: "AlwaysAdmit"},
 	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},
-	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces}, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewNamespaceLifecycle(n.namespaces), nil
-	}},
+	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewNamespaceLifecycle(n.namespaces), nil
+		}},
 	{name: "NamespaceExists", without: "NamespaceLifecycle alone looks for namespaces"},
 	{name: "LimitPodHardAntiAffinityTopology", guards: true, without: "pods may keep others off by any topology"},
 	{name: "LimitRanger", on: byDefault, guards: true, without: "LimitRanges bound nothing and give no defaults",
 		unheeded: []unheeded{{resource: limitRanges}}},
-	{name: "ServiceAccount", on: byDefault, without: "pods get no service account and no token, and may name any service account"},
+	{name: "ServiceAccount", on: byDefault,
+		without: "pods get no service account and no token, and may name any service account"},
 	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
 		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
 	}},
 	{name: "TaintNodesByCondition", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.TaintNodesByCondition{}, nil
 	}},
-	{name: "AlwaysPullImages", guards: true, without: "pods could use images of others without having a right to pull them"},
+	{name: "AlwaysPullImages", guards: true,
+		without: "pods could use images of others without having a right to pull them"},
 	{name: "ImagePolicyWebhook", guards: true, without: "nobody is asked about images"},
-	{name: "PodSecurity", on: byDefault, guards: true, without: "pods may do what the labels of their namespace forbid",
+	{name: "PodSecurity", on: byDefault, guards: true,
+		without:  "pods may do what the labels of their namespace forbid",
 		unheeded: []unheeded{{namespaces, limitsPods}}},
 	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
-	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses}, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
-	}},
+	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
+		}},
 	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
-		return admission.DefaultTolerationSeconds{NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds}, nil
+		return admission.DefaultTolerationSeconds{
+			NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds,
+		}, nil
 	}},
 	{name: "PodTolerationRestriction", guards: true, without: "pods may tolerate any taint"},
 	{name: "EventRateLimit", guards: true, without: "nothing bounds events but what bounds all requests"},
-	{name: "ExtendedResourceToleration", without: "pods get no tolerations for the extended resources that they ask for"},
+	{name: "ExtendedResourceToleration",
+		without: "pods get no tolerations for the extended resources that they ask for"},
 	{name: "DefaultStorageClass", on: byDefault, without: "claims that name no storage class get none"},
 	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.StorageObjectInUseProtection{}, nil
 	}},
 	{name: "PodGroupProtection", on: byDefault, without: "pod groups, which are not served, get no finalizer"},
-	{name: "OwnerReferencesPermissionEnforcement", guards: true, without: "who may write an object may name any owner"},
+	{name: "OwnerReferencesPermissionEnforcement", guards: true,
+		without: "who may write an object may name any owner"},
 	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, without: "any claim may ask for more"},
 	{name: "RuntimeClass", on: byDefault, without: "RuntimeClasses do not change pods, and pods may name any"},
 	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
@@ -100,7 +109,8 @@ var table = []row{
 	{name: "CertificateSigning", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewCertificateSigning(n.may), nil
 	}},
-	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true, without: "rights to attest are not asked for by signer"},
+	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true,
+		without: "rights to attest are not asked for by signer"},
 	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.CertificateSubjectRestriction{}, nil
 	}},
@@ -109,10 +119,12 @@ var table = []row{
 	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodTopologyLabels(n.nodeLabels), nil
 	}},
-	{name: "PodGroupWorkloadExists", on: byDefault, without: "pod groups, which are not served, may name any workload"},
+	{name: "PodGroupWorkloadExists", on: byDefault,
+		without: "pod groups, which are not served, may name any workload"},
 	{name: "NodeDeclaredFeatureValidator", on: byDefault,
 		without: "bound pods may be changed to need features that their node does not declare"},
-	{name: "JobValidation", on: byDefault, without: "the parallelism of jobs whose pods are scheduled as a gang may change"},
+	{name: "JobValidation", on: byDefault,
+		without: "the parallelism of jobs whose pods are scheduled as a gang may change"},
 	{name: "PodResizeValidator", on: byDefault, without: "bound pods may be resized beyond what their node has"},
 	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, without: "policies change nothing",
 		unheeded: []unheeded{
