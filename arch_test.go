@@ -35,8 +35,9 @@ var allowed = map[string][]string{
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
-		"server/addresses", "server/aggregator", "server/definitions", "server/upkeep", "server/bootstrap", "server/holdings",
-		"server/choice", "server/health", "server/inspect"},
+		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
+		"server/health", "server/holdings", "server/inspect", "server/plugins", "server/upkeep"},
+	"server/access": {"scheme", "storage", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
 	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
 		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
 	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
@@ -46,11 +47,11 @@ var allowed = map[string][]string{
 	"server/connections": {"router/request"},
 	"server/definitions": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds
-	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
-	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
-	"server/choice":      {"scheme", "registry", "server/generic"},
-	"server/health":      {"scheme", "router/request", "router", "server/backing", "server/generic"},
-	"server/inspect":     {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
+	"server/controller": {"scheme", "server/client"}, // a controller is a client, and could run anywhere
+	"server/generic":    {"scheme", "storage", "registry", "router", "server/backing"},
+	"server/choice":     {"scheme", "registry", "server/generic"},
+	"server/health":     {"scheme", "router/request", "router", "server/backing", "server/generic"},
+	"server/inspect":    {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
@@ -58,6 +59,7 @@ var allowed = map[string][]string{
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
+	"server/plugins":         {"scheme", "router/request", "registry", "server/generic"},
 	"server/reload":          {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
@@ -65,9 +67,9 @@ var allowed = map[string][]string{
 		"server/client", "server/controller", "server/flows", "server/generic"},
 	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
 	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
-	"cmd": {"scheme", "scheme/configfile", "server", "server/choice", "server/identity", "server/inspect", "server/upkeep",
-		"storage"}, // of which it stands in for etcd
-	"cmd/wardle": {"scheme", "server", "server/client", "registry"}, // like any user of the library, it declares resources and plugins
+	"cmd": {"scheme", "scheme/configfile", "server", "server/access", "server/choice", "server/identity", "server/inspect",
+		"server/plugins", "server/upkeep", "storage"}, // of which it stands in for etcd
+	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

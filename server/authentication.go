@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/iprange"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/identity"
@@ -26,17 +24,6 @@ func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registere
 		n.Addresses = append(n.Addresses, iprange.New(ranges[0]).First().AsSlice())
 	}
 	return n
-}
-
-// tokens is how tokens of service accounts are made, once there is a key.
-func tokens(c *identity.Config, a *access) core.TokenConfig {
-	return core.TokenConfig{
-		Sign: func(ctx context.Context, t *core.AccountToken) (string, string, error) {
-			return a.issuer.Sign(ctx, t)
-		},
-		Audiences: c.Audiences,
-		Bounds:    func() (longest, extended time.Duration) { return a.issuer.Bounds() },
-	}
 }
 
 // Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server

@@ -13,12 +13,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/health"
-	"github.com/coracle-project/coracle/server/reload"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -26,16 +25,9 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins     []*regexp.Regexp                  // Serving.CORSOrigins
-	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
-	// authorizersFile is the file that they are from, nil if there is none.
-	authorizersFile *reload.File
-	standIn         *standIn // nil if Storage is what the Config says
-}
-
-// decides reports whether an authorization mode is among those that are asked.
-func (c *completed) decides(mode string) bool {
-	return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == mode })
+	origins []*regexp.Regexp  // Serving.CORSOrigins
+	access  *access.Completed // Authorization
+	standIn *standIn          // nil if Storage is what the Config says
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -61,12 +53,12 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.Complete()
-	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
+	authorization, authorizationErr := c.Authorization.Complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	setDefault(&c.Shutdown.Linger, connections.Linger)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorization, nil}, errors.Join(c.validate(), authorizationErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
@@ -135,7 +127,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.validate()}
+	errs := []error{c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.Validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration

@@ -6,9 +6,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/choice"
@@ -16,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -32,8 +32,8 @@ type Config struct {
 	Storage        StorageConfig
 	Serving        ServingConfig
 	Authentication identity.Config
-	Authorization  AuthorizationConfig
-	Admission      AdmissionConfig
+	Authorization  access.Config
+	Admission      plugins.Config
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -206,58 +206,6 @@ type HTTPConfig struct {
 	HTTP1Only bool
 	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
 	MaxStreams int
-}
-
-// The authorization modes that AuthorizationConfig.Modes names.
-const (
-	AuthorizeAlways  = "AlwaysAllow"
-	AuthorizeNever   = "AlwaysDeny"
-	AuthorizeByRoles = "RBAC"    // what roles allow, which are objects of rbac.authorization.k8s.io
-	AuthorizeNode    = "Node"    // kubelets may do what they have to, and read what the pods of their node need
-	AuthorizeABAC    = "ABAC"    // the lines of PolicyFile
-	AuthorizeWebhook = "Webhook" // somebody else is asked
-)
-
-// AuthorizationConfig says who may do what. Members of system:masters may always do everything.
-type AuthorizationConfig struct {
-	// Modes are asked in turn, until one allows or denies; default AuthorizeByRoles. (--authorization-mode)
-	Modes []string
-	// PolicyFile holds the policies of AuthorizeABAC, each a line of JSON. (--authorization-policy-file)
-	PolicyFile string
-	// Webhook is whom AuthorizeWebhook asks.
-	Webhook AuthorizationWebhook
-	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks follow it when it changes.
-	// (--authorization-config)
-	ConfigFile string
-	// Authorizer is asked before the modes, if set.
-	Authorizer request.Authorizer
-}
-
-// AuthorizationWebhook is a webhook that is asked who may do what, by SubjectAccessReviews. If it does not answer, it has no opinion.
-type AuthorizationWebhook struct {
-	// ConfigFile is a kubeconfig that says where it is. (--authorization-webhook-config-file)
-	ConfigFile string
-	// Version is that of the reviews: v1, or v1beta1, which is the default. (--authorization-webhook-version)
-	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative: not at all.
-	// (--authorization-webhook-cache-authorized-ttl, --authorization-webhook-cache-unauthorized-ttl)
-	AuthorizedTTL, UnauthorizedTTL time.Duration
-}
-
-// AdmissionConfig says what is asked about every write.
-type AdmissionConfig struct {
-	// Enable and Disable are the names of plugins to have, and not to have: AdmissionPlugins lists
-	// them. By default all that are here are on, NodeRestriction only where AuthorizeNode lets
-	// kubelets in. One that is not here cannot be enabled. Of those that kube-apiserver has by
-	// default, the log and warnings to clients say that they are absent, unless they are disabled.
-	// (--enable-admission-plugins, --disable-admission-plugins)
-	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is not ready or cannot be reached; nil
-	// means 300. (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
-	NotReadySeconds, UnreachableSeconds *int64
-	// Plugins returns further plugins, which run after the built-in ones. It is called once, before there is any
-	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
-	Plugins func(resources Stores) (admission.Chain, error)
 }
 
 // LimitsConfig bounds what clients can ask for.

@@ -70,7 +70,7 @@ var controllerSet = []controllerEntry{
 	},
 	{
 		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
-		needs: []meta.GroupResource{clusterRoleResource.GroupResource()},
+		needs: []meta.GroupResource{{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}},
 		make:  func(e controllerEnv) runner { return &accounts.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{

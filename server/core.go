@@ -26,6 +26,7 @@ import (
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/addresses"
 )
 
@@ -34,7 +35,7 @@ import (
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
-	access    *access
+	access    *access.Promise
 	tokens    core.TokenConfig
 	peers     *addresses.Peers
 }
@@ -43,7 +44,7 @@ type surroundings struct {
 func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.Ranges() // checked when the configuration was completed
-	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
+	roles := rbac.Config{Access: around.access, Rules: around.access.Roles(), Stores: around.stores}
 	legacy := core.Config{
 		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
 		HeadStart: around.peers.HeadStart,

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -67,7 +67,7 @@ func TestReadHooks(t *testing.T) {
 	store := &ailing{Store: memory.New(memory.Config{})}
 	cfg := config(t)
 	cfg.Storage.Store = store
-	cfg.Authorization.Modes = []string{server.AuthorizeAlways, server.AuthorizeByRoles} // roles are read, and needed by nobody
+	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // roles are read, and needed by nobody
 	away := error(&storage.Error{Op: "revision", Kind: storage.Unavailable})
 	store.err.Store(&away)
 	s, url, end := runEarly(t, cfg)

@@ -17,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
@@ -28,7 +29,7 @@ type Judge struct {
 
 // NewJudge makes a Judge of the resources that a server has. Close ends it.
 func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
-	noPlugins := AdmissionConfig{Disable: admissionPluginNames()}
+	noPlugins := plugins.Config{Disable: plugins.Names()}
 	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}, Admission: noPlugins}.complete()
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage"
@@ -27,7 +28,7 @@ func byRoles(cfg *server.Config) {
 	if err != nil {
 		panic(err)
 	}
-	cfg.Authorization.Modes = []string{server.AuthorizeByRoles}
+	cfg.Authorization.Modes = []string{access.RBAC}
 	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/router/callout"
@@ -20,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
@@ -32,6 +34,7 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/upkeep"
 )
 
@@ -136,18 +139,14 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	roles := newRoles(d.resources.Stores)
-	authorizers, err := newAuthorizerChain(c, roles, reg, metrics.flaws.webhooks)
+	authorizers, err := access.New(c.access, access.Needs{
+		Stores: d.resources.Stores, Metrics: reg, Flawed: metrics.flaws.webhooks, Run: d.life.work.Run, Log: c.Log,
+	})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	*d.access = access{
-		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: who.Accounts,
-	}
-	if roles != nil {
-		d.access.roles = roles
-	}
+	d.access.Keep(access.Answers{Tokens: tokens, Audiences: c.Authentication.Audiences, Authorizers: authorizers, Issuer: who.Accounts})
 	gate := newGate(c.Limits, reg)
 	behind, err := aggregator.New(aggregator.Needs{
 		Config: c.API.Aggregation, Host: d.resources, On: d.aggregator, Resolve: d.resolve,
@@ -199,7 +198,7 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		life:      d.life,
 	}
 	behind.Start()
-	if err := errors.Join(s.addHooks(behind.Hooks(client)...), s.follow(d.definitions), authorizers.start(s)); err != nil {
+	if err := errors.Join(s.addHooks(behind.Hooks(client)...), s.follow(d.definitions), s.addHooks(authorizers.Hooks(client, d.life.controllers.Run)...)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -215,7 +214,7 @@ type declaration struct {
 	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
 	definitions *definitions.Definitions
 	life        *life
-	access      *access
+	access      *access.Promise
 	resources   *generic.Resources
 	nodePorts   *ports.Allocator
 	peers       *addresses.Peers
@@ -224,11 +223,12 @@ type declaration struct {
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
 func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New(), work: generic.NewWork(context.Background()), access: new(access)}
+	d := &declaration{scheme: scheme.New(), work: generic.NewWork(context.Background()), access: new(access.Promise)}
 	span, _ := c.API.Services.NodePorts() // checked when the configuration was completed
 	d.nodePorts, d.peers = ports.New(span), new(addresses.Peers)
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.peers,
+		stores: generic.StoresOf(t), nodePorts: d.nodePorts, access: d.access, peers: d.peers,
+		tokens: core.TokenConfig{Sign: d.access.Sign, Audiences: c.Authentication.Audiences, Bounds: d.access.Bounds},
 	})
 	for i := range all {
 		all[i].Register(d.scheme)
@@ -251,10 +251,11 @@ func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, st
 	if self.Secure {
 		discovery.Address = self.External
 	}
-	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
-	admissionTimes, timesErr := newAdmissionMetrics(reg)
+	chain, pluginsErr := plugins.New(&c.Admission, plugins.Needs{
+		Stores: generic.StoresOf(t), May: d.access, Metrics: reg, Kubelets: c.access.Has(access.Node),
+	})
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: chain, Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
@@ -276,14 +277,16 @@ func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, st
 		Started: processStart, Log: c.Log})
 	d.life = newLife(c.Shutdown, alive, d.work)
 	reg.MustRegister(d.resources.Collector())
-	if err := errors.Join(pluginsErr, timesErr, healthErr); err != nil {
+	if err := errors.Join(pluginsErr, healthErr); err != nil {
 		return d, err
 	}
 	groups, err := choice.Apply(choice.Config{Profile: c.API.Profile, Runtime: c.API.Runtime}, all, d.scheme)
 	if err != nil {
 		return d, err
 	}
-	c.tellAbsence(groups)
+	if c.API.Core && c.API.Profile == "" { // with less, nothing is served that the plugins judge
+		c.Admission.TellAbsence(groups, c.Log)
+	}
 	for i := range groups {
 		on := d.core
 		switch groups[i].Name {
@@ -336,10 +339,10 @@ func (s *Server) populate(c completed) error {
 		}
 	}
 	var deciding []meta.GroupResource
-	if c.decides(AuthorizeByRoles) {
-		deciding = roleResources[:]
+	if c.access.Has(access.RBAC) {
+		deciding = access.RoleResources()
 	}
-	if err := s.addHooks(health.Reads(s, s.Backends().Main().Store, deciding, admissionReads())...); err != nil {
+	if err := s.addHooks(health.Reads(s, s.Backends().Main().Store, deciding, plugins.Reads())...); err != nil {
 		return err
 	}
 	if err := s.addHooks(s.addresses.ServiceHooks()...); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -148,7 +149,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 		s, err := servertest.New(t, server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Store: store},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 			API:           server.APIConfig{Services: addresses.Config{ClusterIPRanges: []string{"10.0.0.0/27", "fd00::/123"}}},
 		})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -34,10 +35,10 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 // levels, which would change what a test has stored: they come when the server has been made
 // without.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, server.AdmissionConfig{Disable: plugins(absent)})
+	return runUntended(t, plugins.Config{Disable: pluginNames(absent)})
 }
 
-func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
+func runUntended(t *testing.T, admission plugins.Config) *ours {
 	none := map[string]string{"apiregistration.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"}
 	o := runOurs(t, none, server.StorageConfig{}, admission)
 	for on, group := range map[*generic.Server]server.Group{
@@ -53,10 +54,10 @@ func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
 
 // startOurs starts a server on a store of its own, in which it stores objects as storage says.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
-	return runOurs(t, runtime, storage, server.AdmissionConfig{Disable: plugins(absent)})
+	return runOurs(t, runtime, storage, plugins.Config{Disable: pluginNames(absent)})
 }
 
-func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission server.AdmissionConfig) *ours {
+func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission plugins.Config) *ours {
 	store := memory.New(memory.Config{})
 	storage.Store = store
 	s := servertest.Start(madeUp{t}, server.Config{

@@ -1,35 +1,34 @@
-package server
+package access
 
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/coracle-project/coracle/filters/authz/rbac"
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The resources that roles and bindings are in.
-var (
-	roleResource               = rbacv1.GroupVersion.WithResource("roles")
-	clusterRoleResource        = rbacv1.GroupVersion.WithResource("clusterroles")
-	roleBindingResource        = rbacv1.GroupVersion.WithResource("rolebindings")
-	clusterRoleBindingResource = rbacv1.GroupVersion.WithResource("clusterrolebindings")
-)
+// This file reads the roles and bindings for the mode RBAC. The authorizer calls Holds before each
+// decision and Read when something has changed.
 
-// roleResources are those resources, by what the authorizer calls them.
+// roleResources are the resources that roles and bindings are in, by what the authorizer calls them.
 var roleResources = [...]meta.GroupResource{
-	rbac.Role:               roleResource.GroupResource(),
-	rbac.ClusterRole:        clusterRoleResource.GroupResource(),
-	rbac.RoleBinding:        roleBindingResource.GroupResource(),
-	rbac.ClusterRoleBinding: clusterRoleBindingResource.GroupResource(),
+	rbac.Role:               {Group: rbacv1.GroupVersion.Group, Resource: "roles"},
+	rbac.ClusterRole:        {Group: rbacv1.GroupVersion.Group, Resource: "clusterroles"},
+	rbac.RoleBinding:        {Group: rbacv1.GroupVersion.Group, Resource: "rolebindings"},
+	rbac.ClusterRoleBinding: {Group: rbacv1.GroupVersion.Group, Resource: "clusterrolebindings"},
 }
 
-// errNoRoles is what is wrong with a server that is to decide by roles and has none.
-var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of rbac.authorization.k8s.io/v1, which are not served")
+// RoleResources returns the resources that the mode RBAC reads. They must be in one store.
+func RoleResources() []meta.GroupResource { return slices.Clone(roleResources[:]) }
+
+// errNoRoles is the error of a server that is to decide by roles and does not serve them.
+var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of " +
+	"rbac.authorization.k8s.io/v1, which are not served")
 
 // roleSource is the rbac.Source of the roles in stores, which are there as long as the server.
 type roleSource [len(roleResources)]*registry.Store
@@ -37,8 +36,8 @@ type roleSource [len(roleResources)]*registry.Store
 // roleMark is how far the authorizer has read each store.
 type roleMark [len(roleResources)]registry.Place
 
-// newRoles returns the authorizer by roles, nil if the server has not all resources that it needs.
-func newRoles(stores Stores) *rbac.Authorizer {
+// newRoles returns the authorizer by roles, or nil if the server lacks one of the resources.
+func newRoles(stores registry.Stores) *rbac.Authorizer {
 	var source roleSource
 	for kind, gr := range roleResources {
 		if source[kind] = stores.Store(gr); source[kind] == nil {
@@ -59,9 +58,10 @@ func (s *roleSource) Holds(mark any) bool {
 	return true
 }
 
-// Read implements rbac.Source. What it returns is the state of all four at one revision: a role is never seen with what it got after
-// somebody lost it, or had before somebody got it. While the objects are being loaded again, because the store's watch was lost,
-// what was known goes on to count.
+// Read implements rbac.Source. It returns the state of all four resources at one revision. So if a
+// user loses a role before the role gets a right, or gets a role after it has lost a right, no
+// decision gives the user that right. While the objects are being loaded again, because the store's
+// watch was lost, what was known goes on to count.
 func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 	at := new(roleMark)
 	if from, ok := mark.(*roleMark); ok {
@@ -79,7 +79,7 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 		case lost:
 			*at, least, u = roleMark{}, 0, rbac.Update{Whole: true, Mark: at}
 			continue
-		case least > 0 && len(changes) == 0: // the second look, at all that the first one has seen, has found nothing else
+		case least > 0 && len(changes) == 0: // nothing has changed since the first look, up to the revision that it saw
 			return u, nil
 		}
 		u.Changes = append(u.Changes, changes...)
@@ -89,7 +89,7 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 	}
 }
 
-// reloads reports whether some resource is being loaded again.
+// reloads reports whether one of the resources is being loaded again.
 func (s *roleSource) reloads(from *roleMark) bool {
 	some := false
 	for kind, store := range s {
@@ -98,8 +98,11 @@ func (s *roleSource) reloads(from *roleMark) bool {
 	return some
 }
 
-// since reads what has changed after at, as of least or later, and moves it on. lost: more than that may have.
-func (s *roleSource) since(ctx context.Context, at *roleMark, least storage.Revision) (list []rbac.Change, lost bool, err error) {
+// since reads what has changed after at, as of least or later, and moves at on. lost says that
+// changes may be missing, so that everything must be read again.
+func (s *roleSource) since(
+	ctx context.Context, at *roleMark, least storage.Revision,
+) (list []rbac.Change, lost bool, err error) {
 	for kind, store := range s {
 		changes, whole, next, err := store.Since(ctx, at[kind], least)
 		if err != nil {
@@ -120,15 +123,4 @@ func (s *roleSource) since(ctx context.Context, at *roleMark, least storage.Revi
 		}
 	}
 	return list, lost, nil
-}
-
-// byRoles are the rules that roles alone give, whatever else decides.
-type byRoles struct{ *access }
-
-// RulesFor implements request.RuleResolver.
-func (r byRoles) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
-	if r.roles == nil {
-		return nil, false, nil
-	}
-	return r.roles.RulesFor(ctx, user, namespace)
 }

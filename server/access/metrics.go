@@ -1,9 +1,8 @@
-package server
+package access
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,9 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// authorizationMetrics are what authorizers do, under Kubernetes' names. Those of webhooks are there if there is one, or a file may
-// bring one.
-type authorizationMetrics struct {
+// metrics are what authorizers do, under Kubernetes' names.
+type metrics struct {
 	decisions                    *prometheus.CounterVec
 	evaluations, failedOpen      *prometheus.CounterVec
 	duration, matching           *prometheus.HistogramVec
@@ -25,26 +23,34 @@ type authorizationMetrics struct {
 	config                       *reload.Metrics
 }
 
-func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationConfiguration) (*authorizationMetrics, error) {
+// newMetrics registers the metrics; those of webhooks only if webhooks may be asked.
+func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}, labels)
+		opts := prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}
+		return prometheus.NewHistogramVec(opts, labels)
 	}
-	m := &authorizationMetrics{
-		decisions:   counter("decisions_total", "Decisions that authorizers have made.", "type", "name", "decision"),
-		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.", "name", "result"),
-		failedOpen:  counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.", "name", "result"),
-		duration:    histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.", prometheus.DefBuckets, "name", "result"),
+	m := &metrics{
+		decisions: counter("decisions_total", "Decisions that authorizers have made.",
+			"type", "name", "decision"),
+		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.",
+			"name", "result"),
+		failedOpen: counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.",
+			"name", "result"),
+		duration: histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.",
+			prometheus.DefBuckets, "name", "result"),
 		matching: histogram("match_condition_evaluation_seconds", "Time that match conditions take.",
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
-		matchErrors:     counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.", "type", "name"),
-		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.", "type", "name"),
-		config:          reload.NewMetrics("authorization"),
+		matchErrors: counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.",
+			"type", "name"),
+		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.",
+			"type", "name"),
+		config: reload.NewMetrics("authorization"),
 	}
 	errs := []error{reg.Register(m.decisions)}
-	if c.APIVersion != "" || slices.ContainsFunc(c.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == AuthorizeWebhook }) {
+	if webhooks {
 		for _, c := range []prometheus.Collector{
 			m.evaluations, m.failedOpen, m.duration, m.matching, m.matchErrors, m.matchExclusions, m.config,
 		} {
@@ -55,8 +61,9 @@ func newAuthorizationMetrics(reg *prometheus.Registry, c *authz.AuthorizationCon
 }
 
 // counted is an authorizer whose decisions are counted.
-func (m *authorizationMetrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
-	c := counted{a, m.decisions.WithLabelValues(place.Type, place.Name, "allowed"), m.decisions.WithLabelValues(place.Type, place.Name, "denied")}
+func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
+	decided := func(how string) prometheus.Counter { return m.decisions.WithLabelValues(place.Type, place.Name, how) }
+	c := counted{a, decided("allowed"), decided("denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}
 	}
@@ -85,12 +92,14 @@ type countedRules struct {
 	rules request.RuleResolver
 }
 
-func (c countedRules) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (c countedRules) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	return c.rules.RulesFor(ctx, user, namespace)
 }
 
 // tried implements callout.Hooks.
-func (m *authorizationMetrics) tried(name string, kind callout.Kind, took time.Duration) {
+func (m *metrics) tried(name string, kind callout.Kind, took time.Duration) {
 	result := resultOf(kind)
 	m.evaluations.WithLabelValues(name, result).Inc()
 	m.duration.WithLabelValues(name, result).Observe(took.Seconds())
@@ -110,8 +119,8 @@ func resultOf(kind callout.Kind) string {
 }
 
 // events count what happens at a webhook.
-func (m *authorizationMetrics) events(name string) authz.WebhookEvents {
-	const kind = AuthorizeWebhook
+func (m *metrics) events(name string) authz.WebhookEvents {
+	const kind = Webhook
 	return authz.WebhookEvents{
 		FailedOpen: func(err error) {
 			result := resultOf(callout.KindOf(err))

@@ -1,4 +1,4 @@
-package server_test
+package plugins_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -46,7 +47,7 @@ func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string)
 // groups, or with few of them, has nothing that they would judge.
 func TestAbsentPluginsAtStart(t *testing.T) {
 	var all, butOne []string
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
 			all = append(all, p.Name)
 		}
@@ -60,7 +61,7 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 		{"all", func(*server.Config) {}, [][]string{all}},
 		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"PodSecurity", "Priority"} }, [][]string{butOne}},
 		{"all disabled", func(c *server.Config) { c.Admission.Disable = all }, nil},
-		{"groups of one's own", func(c *server.Config) { c.API.Groups = twoVersions() }, nil},
+		{"groups of one's own", func(c *server.Config) { c.API.Groups = ownGroup() }, nil},
 		{"only definitions", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly }, nil},
 	} {
 		if got := absentAtStart(t, tt.change); fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -71,8 +72,8 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 
 // TestAbsentPluginCannotBeEnabled: a configuration that asks for what is not here is wrong.
 func TestAbsentPluginCannotBeEnabled(t *testing.T) {
-	for _, p := range server.AdmissionPlugins() {
-		admission := server.AdmissionConfig{Enable: []string{p.Name}, Disable: []string{"Nope"}}
+	for _, p := range plugins.Table() {
+		admission := plugins.Config{Enable: []string{p.Name}, Disable: []string{"Nope"}}
 		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: admission})
 		if got := strings.Contains(fmt.Sprint(err), "the admission plugin "+p.Name+" cannot be enabled: it is not here"); got == p.Here {
 			t.Errorf("%s: got %v", p.Name, err)
@@ -121,7 +122,7 @@ func registered(kind, rest string) string {
 // every way to write it, but not by its status, and not if the plugin is disabled.
 func TestWarningsOfAbsentPlugins(t *testing.T) {
 	walked := 0
-	for _, plugin := range server.AdmissionPlugins() {
+	for _, plugin := range plugins.Table() {
 		if plugin.Here || !plugin.Default {
 			continue
 		}
@@ -183,7 +184,7 @@ func TestNoWarningsOfAbsentPlugins(t *testing.T) {
 	for _, step := range []struct{ name, method, path, body string }{
 		{"pod", "POST", "/api/v1/namespaces/ns/pods",
 			`{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"a","image":"a"}]}}`},
-		{"config map", "POST", maps, `{"metadata":{"name":"a"}}`},
+		{"config map", "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"a"}}`},
 		{"namespace without labels", "POST", "/api/v1/namespaces", `{"metadata":{"name":"plain"}}`},
 		{"namespace that lets pods do everything", "POST", "/api/v1/namespaces",
 			`{"metadata":{"name":"free","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`},

@@ -1,27 +1,16 @@
-package server_test
+package access_test
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
-
-// tokensOf writes a file of tokens: each user's is their name.
-func tokensOf(t *testing.T, lines ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "tokens.csv")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // TestNodeMode: a kubelet reads what its pods need as soon as the server has seen them, and writes what is its own.
 func TestNodeMode(t *testing.T) {
@@ -29,16 +18,11 @@ func TestNodeMode(t *testing.T) {
 		Controllers:    []string{},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
-		Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeNode}},
+		Authorization:  access.Config{Modes: []string{access.Node}},
 	})
-	do := func(token, method, path, body string) (int, string) {
-		t.Helper()
-		p := &inProcess{s.Server, t}
-		return p.do(method, path, body, "Authorization", "Bearer "+token)
-	}
 	must := func(code int, token, method, path, body, says string) {
 		t.Helper()
-		if got, answer := do(token, method, path, body); got != code || !strings.Contains(answer, says) {
+		if got, answer := do(t, s.Server, token, method, path, body); got != code || !strings.Contains(answer, says) {
 			t.Fatalf("%s %s as %s: got %d %s, want %d %s", method, path, token, got, answer, code, says)
 		}
 	}
@@ -49,7 +33,7 @@ func TestNodeMode(t *testing.T) {
 		"containers":[{"name":"c","image":"i","envFrom":[{"secretRef":{"name":"needed"}}]}]}}`, "")
 	const secret = "/api/v1/namespaces/default/secrets/needed"
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		if code, answer := do("a", "GET", secret, ""); code == http.StatusOK {
+		if code, answer := do(t, s.Server, "a", "GET", secret, ""); code == http.StatusOK {
 			break
 		} else if code != http.StatusForbidden || time.Now().After(deadline) {
 			t.Fatalf("its pod's secret: %d %s", code, answer)

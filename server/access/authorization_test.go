@@ -1,19 +1,18 @@
-package server_test
+package access_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -40,16 +39,6 @@ func newJudge(t *testing.T) *judge {
 	write(t, j.kubeconfig, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: j, user: u}}],
 		clusters: [{name: j, cluster: {server: "`+j.URL+`/authorize", certificate-authority: ca.pem}}], users: [{name: u, user: {token: secret}}]}`)
 	return j
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +77,7 @@ func (j *judge) fail(yes bool) {
 }
 
 // authorizing starts a server with users alice and bob, and returns what sends it a GET.
-func authorizing(t *testing.T, c server.AuthorizationConfig) (*servertest.Server, func(token, target string) (int, string)) {
+func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token, target string) (int, string)) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
@@ -97,16 +86,16 @@ func authorizing(t *testing.T, c server.AuthorizationConfig) (*servertest.Server
 	})
 	return s, func(token, target string) (int, string) {
 		t.Helper()
-		return (&inProcess{s.Server, t}).do("GET", target, "", "Authorization", "Bearer "+token)
+		return do(t, s.Server, token, "GET", target, "")
 	}
 }
 
 // TestWebhookMode: a webhook is asked, and its answers count for their time.
 func TestWebhookMode(t *testing.T) {
 	j := newJudge(t)
-	_, get := authorizing(t, server.AuthorizationConfig{
-		Modes:   []string{server.AuthorizeByRoles, server.AuthorizeWebhook},
-		Webhook: server.AuthorizationWebhook{ConfigFile: j.kubeconfig, UnauthorizedTTL: -1},
+	_, get := authorizing(t, access.Config{
+		Modes:   []string{access.RBAC, access.Webhook},
+		Webhook: access.WebhookConfig{ConfigFile: j.kubeconfig, UnauthorizedTTL: -1},
 	})
 	for range 2 {
 		if code, body := get("alice", "/api/v1/pods?labelSelector=a%20in%20(c,b)&fieldSelector=spec.nodeName!%3Dx"); code != http.StatusOK {
@@ -167,7 +156,7 @@ authorizers:
 ` + more
 	}
 	write(t, file, config("Deny", "request.user != 'bob' && has(request.resourceAttributes)", ""))
-	s, get := authorizing(t, server.AuthorizationConfig{ConfigFile: file})
+	s, get := authorizing(t, access.Config{ConfigFile: file})
 	if code, _ := get("alice", "/api/v1/secrets"); code != http.StatusForbidden {
 		t.Errorf("denied by the webhook: got %d", code)
 	}
@@ -182,22 +171,14 @@ authorizers:
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusInternalServerError {
 		t.Errorf("a failure that denies: got %d", code)
 	}
-	eventually := func(what string, holds func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal(what)
-			}
-		}
-	}
 	write(t, file, config("NoOpinion", "request.user != 'bob'", ""))
-	eventually("the failure policy was not taken up", func() bool { code, _ := get("alice", "/api/v1/services"); return code == http.StatusOK })
+	eventually(t, "the failure policy was not taken up", func() bool { code, _ := get("alice", "/api/v1/services"); return code == http.StatusOK })
 	failures := func() bool {
 		_, metrics := get(s.Token, "/metrics")
 		return strings.Contains(metrics, `status="failure"} 1`)
 	}
 	write(t, file, config("NoOpinion", "request.nobody", ""))
-	eventually("a wrong file was not told of", failures)
+	eventually(t, "a wrong file was not told of", failures)
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusOK {
 		t.Errorf("after a wrong file: got %d, want what was before", code)
 	}
@@ -222,17 +203,17 @@ authorizers:
 func TestAuthorizationMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration"}`)
-	for want, c := range map[string]server.AuthorizationConfig{
+	for want, c := range map[string]access.Config{
 		`authorization-mode "Maybe" is not a valid mode`:                            {Modes: []string{"Maybe"}},
 		`authorization-mode ["Node" "Node"] has mode specified more than once`:      {Modes: []string{"Node", "Node"}},
 		`at least one authorization-mode must be passed`:                            {Modes: []string{}},
 		`authorization-mode ABAC's authorization policy file not passed`:            {Modes: []string{"ABAC"}},
 		`authorization-mode Webhook's authorization config file not passed`:         {Modes: []string{"Webhook"}},
 		`cannot specify --authorization-policy-file without mode ABAC`:              {PolicyFile: file},
-		`cannot specify --authorization-webhook-config-file without mode Webhook`:   {Webhook: server.AuthorizationWebhook{ConfigFile: file}},
+		`cannot specify --authorization-webhook-config-file without mode Webhook`:   {Webhook: access.WebhookConfig{ConfigFile: file}},
 		`--authorization-config can not be specified when --authorization-mode or`:  {ConfigFile: file, Modes: []string{"Node"}},
 		`authorizers: Required value: at least one authorization mode must be defi`: {ConfigFile: file},
-		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: server.AuthorizationWebhook{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
+		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: access.WebhookConfig{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
 	} {
 		s, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
 		if err == nil {
