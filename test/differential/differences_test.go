@@ -57,12 +57,13 @@ var decisions = []*decision{
 		reason: "Kubernetes does not see managedFields that it cannot read when it looks whether there are any.",
 	},
 	{
-		kinds: ".*", what: `(missing|extra): [\s\S]*|code 4.., not 4..|status differs at (code|reason|status|details|message)[\s\S]*`, when: func(tr trial) bool {
+		kinds: ".*", what: `(missing|extra): [\s\S]*|code 4.., not (4..|500)|status differs at (code|reason|status|details|message)[\s\S]*`, when: func(tr trial) bool {
+			unfit := matches(`failed to (create typed patch|convert new) object \([\s\S]*`, fmt.Sprint(tr.theirs.Body["message"]))
 			return tr.form() == applyForm && strings.Contains(tr.url, "/absent/") && !tr.theirs.accepted() && !tr.ours.accepted() &&
-				(tr.ours.Code == http.StatusNotFound) != (tr.theirs.Code == http.StatusNotFound)
+				(tr.ours.Code == http.StatusNotFound) != (tr.theirs.Code == http.StatusNotFound) && (tr.theirs.Code < 500 || unfit)
 		},
 		reason: "What is applied to a part of an object that there is not: Coracle reads it, and then finds out; Kubernetes finds out first, or after " +
-			"it has merged it, as the kind may be.",
+			"it has merged it, as the kind may be. What then does not fit its field is a 500 there.",
 	},
 	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
@@ -88,10 +89,10 @@ var decisions = []*decision{
 	{
 		kinds: ".*", what: `(missing|extra): [\s\S]*`, when: func(tr trial) bool {
 			const ours = "99999999999999999999"
-			said := strings.ReplaceAll(fmt.Sprint(tr.theirs.Body["message"]), `"100E"`, `"`+ours+`"`)
+			said := strings.NewReplacer(`"100E"`, `"`+ours+`"`, "100000000000000000000", ours).Replace(fmt.Sprint(tr.theirs.Body["message"]))
 			return tr.form() == strategicForm && strings.Contains(said, ours) && said == tr.ours.Body["message"]
 		},
-		reason: "The same quantity, in a message that shows the object.",
+		reason: "The same quantity, or an integer beyond 64 bits in a part of any shape, in a message that shows the object.",
 	},
 	{
 		kinds: "Secret|ConfigMap", what: `object differs at (data|binaryData)\..*`, when: func(tr trial) bool {
@@ -259,9 +260,11 @@ var decisions = []*decision{
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
-			return emptyValue.Match(encode(tr.body)) || tr.form() == jsonForm && emptyAdded.Match(encode(tr.body))
+			return emptyValue.Match(encode(tr.body)) || tr.form() == jsonForm && emptyAdded.Match(encode(tr.body)) ||
+				(tr.form() == mergeForm || tr.form() == strategicForm) && leavesEmpty.Match(encode(tr.body))
 		},
-		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one.",
+		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one. " +
+			"A merge patch of nulls alone, or of a directive alone, leaves one.",
 	},
 	{
 		kinds: ".*", what: `null for what is empty at .*`, when: func(tr trial) bool { // not of kinds that are stored as JSON
@@ -324,6 +327,10 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 
 // emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
 var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
+
+// leavesEmpty is a map of nulls, or a list or map with one directive in it and nothing else, in a merge patch of a network policy.
+var leavesEmpty = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":` +
+	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^"]*":[^{}\[\],]*\}\])`)
 
 // ownersOfEmpty reports whether the fields that are owned on one side only are such that what was
 // sent has an empty list or map in them.
