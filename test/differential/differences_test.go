@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,7 +160,7 @@ var decisions = []*decision{
 			return slices.Equal(withNetHunks(theirs, whole), withNetHunks(ours, whole))
 		},
 		reason: "Of the ways to show how two long texts differ, Coracle takes a shortest one, and Kubernetes one with long blocks. " +
-			"And Coracle shows 4 KiB of it.",
+			"And Coracle shows 4 KiB of it, and an empty list or map like none, as it is encoded.",
 	},
 	{
 		kinds: "Pod", what: `extra: metadata\..*`, when: func(tr trial) bool {
@@ -257,6 +258,15 @@ var decisions = []*decision{
 	{
 		kinds: "CertificateSigningRequest", what: `extra: metadata\.generateName: .*: may not contain '[/%]'`,
 		reason: "Kubernetes has no rule for the names of these requests but that of all names; Coracle repeats it with all else on an update.",
+	},
+	{
+		kinds: "Node", what: `object differs at status\.allocatable`, when: func(tr trial) bool {
+			theirs, _ := tr.theirs.Body["status"].(map[string]any)
+			ours, _ := tr.ours.Body["status"].(map[string]any)
+			return ours["allocatable"] == nil && reflect.DeepEqual(theirs["allocatable"], theirs["capacity"])
+		},
+		reason: "An empty allocatable is not encoded. Kubernetes answers with what it has encoded and reads again, filled from capacity; " +
+			"Coracle fills it when it loads the node next.",
 	},
 	{
 		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
@@ -461,9 +471,9 @@ func withNetHunks(causes []string, whole bool) []string {
 		net := map[string]int{}
 		for _, line := range strings.Split(hunks, "\n")[1:] { // behind the head of the first
 			if rest, ok := strings.CutPrefix(line, "+"); ok {
-				net[rest]++
+				net[emptyAsNone.Replace(rest)]++
 			} else if rest, ok := strings.CutPrefix(line, "-"); ok {
-				net[rest]--
+				net[emptyAsNone.Replace(rest)]--
 			}
 		}
 		for line, n := range net {
@@ -476,6 +486,9 @@ func withNetHunks(causes []string, whole bool) []string {
 	slices.Sort(list)
 	return list
 }
+
+// emptyAsNone shows an empty list or map of such a line like one that is not there.
+var emptyAsNone = strings.NewReplacer(`": {}`, `": null`, `": []`, `": null`)
 
 // sameBeginnings reports whether causes are the same ones but that some of ours are cut.
 func sameBeginnings(theirs, ours []string) bool {

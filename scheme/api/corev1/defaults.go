@@ -38,8 +38,7 @@ func defaultSecret(s *Secret) {
 	scheme.SetDefault(&s.Type, SecretTypeOpaque)
 }
 
-// defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable. An empty
-// allocatable is not encoded, so that it would be none when the node is read next.
+// defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
 func defaultNode(n *Node) {
 	spec, status := &n.Spec, &n.Status
 	spec.PodCIDRs = agree(spec.PodCIDR, spec.PodCIDRs)
@@ -48,7 +47,7 @@ func defaultNode(n *Node) {
 	}
 	roundResources(status.Capacity)
 	roundResources(status.Allocatable)
-	if len(status.Allocatable) == 0 && len(status.Capacity) > 0 {
+	if status.Allocatable == nil && status.Capacity != nil {
 		status.Allocatable = maps.Clone(status.Capacity)
 	}
 }

@@ -48,7 +48,6 @@ func TestDefaults(t *testing.T) {
 			"data": `{"p":"bmV3","u":"YQ=="}`, "stringData": `null`, "type": `"Opaque"`}},
 		{"node", &Node{}, `{"spec":{"podCIDR":"10.0.0.0/24","podCIDRs":["10.1.0.0/24"]},"status":{"capacity":{"cpu":"0.0001"}}}`, map[string]string{
 			"spec.podCIDRs": `["10.0.0.0/24"]`, "status.capacity": `{"cpu":"1m"}`, "status.allocatable": `{"cpu":"1m"}`}},
-		{"node of empty resources", &Node{}, `{"status":{"allocatable":{},"capacity":{"cpu":"1"}}}`, map[string]string{"status.allocatable": `{"cpu":"1"}`}},
 		{"endpoints", &Endpoints{}, `{"subsets":[{"ports":[{"port":80},{"port":53,"protocol":"UDP"}]}]}`, map[string]string{
 			"subsets.0.ports": `[{"port":80,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]`}},
 		{"replication controller", &ReplicationController{}, `{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`, map[string]string{
