@@ -338,9 +338,10 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 // emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
 var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
 
-// leavesEmpty is a map of nulls, or a list or map with one directive in it and nothing else, in a merge patch of a network policy.
+// leavesEmpty is a map of nulls, a map of one directive, or a list of one element with a directive, in a merge patch of a
+// network policy.
 var leavesEmpty = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":` +
-	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^"]*":[^{}\[\],]*\}\])`)
+	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^{}\[\]]*\}\])`)
 
 // ownersOfEmpty reports whether the fields that are owned on one side only are such that what was
 // sent has an empty list or map in them.
