@@ -17,7 +17,9 @@ const flushEvery = 200 * time.Millisecond
 // client and another server are joined:
 //   - Both bodies stream. A reader that is slow holds back the writer, because what is between them
 //     is one buffer of 32 KiB, or 4 KiB if the request Lasts.
-//   - When the other server answers without reading the whole body, the client gets that answer.
+//   - When the other server answers without reading the whole body, the client gets that answer. By
+//     HTTP/1, net/http reads the rest of a body before it sends an answer. The caller of Serve bounds
+//     that wait by a read deadline.
 //   - A request to switch protocols gets a connection of its own. Once the other server has
 //     switched, the two connections are joined: the end of one ends the other.
 //

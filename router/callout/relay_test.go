@@ -12,10 +12,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
-// relaying serves by a Relay to a backend.
-func relaying(t *testing.T, ends context.Context, backend http.HandlerFunc) (address string) {
+// relaying serves by a Relay to a backend. served, unless it is nil, is called when Serve returns.
+func relaying(
+	t *testing.T, ends context.Context, backend http.HandlerFunc, served func(http.ResponseWriter),
+) (address string) {
 	t.Helper()
 	behind := httptest.NewServer(backend)
 	t.Cleanup(behind.Close)
@@ -38,6 +41,9 @@ func relaying(t *testing.T, ends context.Context, backend http.HandlerFunc) (add
 			},
 		}
 		relay.Serve(w, in)
+		if served != nil {
+			served(w)
+		}
 	}))
 	t.Cleanup(front.Close)
 	return front.Listener.Addr().String()
@@ -81,7 +87,7 @@ func switching(w http.ResponseWriter, _ *http.Request) {
 func TestRelaySwitches(t *testing.T) {
 	for _, by := range []string{"server behind", "server"} {
 		ends, end := context.WithCancel(t.Context())
-		conn, r, resp := dial(t, relaying(t, ends, switching))
+		conn, r, resp := dial(t, relaying(t, ends, switching, nil))
 		if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Seen") != "" {
 			t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
 		}
@@ -110,10 +116,64 @@ func TestRelayDoesNotSwitch(t *testing.T) {
 		_, _, resp := dial(t, relaying(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(code)
 			io.WriteString(w, "no")
-		}))
+		}, nil))
 		body, err := io.ReadAll(resp.Body)
 		if got := fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Seen"), " ", strings.TrimSpace(string(body))); got != want || err != nil {
 			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+// refusing answers without looking at the body, and waits for nothing. A handler that only returns
+// would not do: net/http reads the body before it sends the answer.
+func refusing(w http.ResponseWriter, _ *http.Request) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+	io.Copy(io.Discard, rw) // the connection stays
+}
+
+// TestRelayAnswersEarly: the server behind answers while the client has not sent its whole body, and
+// may never do so. Serve passes the answer on and returns. What still holds the answer up then is
+// net/http on this side, which wants to read the body first, until the client sends the rest or
+// its time is over.
+func TestRelayAnswersEarly(t *testing.T) {
+	for _, upgrade := range []string{"", "Connection: Upgrade\r\nUpgrade: echo\r\n"} {
+		for _, sends := range []bool{true, false} {
+			served := make(chan struct{})
+			address := relaying(t, t.Context(), refusing, func(w http.ResponseWriter) {
+				if !sends {
+					_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+				}
+				close(served)
+			})
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprintf(conn, "POST /x HTTP/1.1\r\nHost: h\r\n%sContent-Length: 10\r\n\r\nabc", upgrade)
+			select {
+			case <-served:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("upgrade %t: Serve waits for the body", upgrade != "")
+			}
+			if sends {
+				fmt.Fprint(conn, "defghij")
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("upgrade %t, the rest is sent %t: %v", upgrade != "", sends, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if resp.StatusCode != http.StatusForbidden || string(body) != "no" || err != nil || resp.Close == sends {
+				t.Errorf("upgrade %t, the rest is sent %t: got %d %q, %v, closes %t",
+					upgrade != "", sends, resp.StatusCode, body, err, resp.Close)
+			}
 		}
 	}
 }

@@ -90,7 +90,11 @@ func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
 			p.report(name)
 			delete(v, name)
 		case holdsMore(held):
-			p.way.field(name)
+			if _, ok := s.Properties[name]; ok {
+				p.way.field(name)
+			} else {
+				p.way.key(name)
+			}
 			p.value(below, held, false)
 			p.way.back()
 		}
@@ -149,12 +153,12 @@ func (p *pruner) report(name string) {
 		return
 	}
 	p.way.field(name)
-	msg := "unknown field " + strconv.Quote(p.way.String())
-	p.way.back()
+	defer p.way.back()
+	const unknown = "unknown field "
 	if p.meta > 0 {
-		p.inMeta = append(p.inMeta, msg)
+		p.inMeta = append(p.inMeta, unknown+strconv.Quote(p.way.toMeta()))
 	} else {
-		p.found = append(p.found, msg)
+		p.found = append(p.found, unknown+strconv.Quote(p.way.String()))
 	}
 }
 

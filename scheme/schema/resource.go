@@ -83,8 +83,15 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 		return nil, err
 	}
 	var head meta.ObjectMeta
-	return &head, json.Unmarshal(data, &head)
+	err = json.Unmarshal(data, &head)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = errors.New(theirTypes.Replace(wrong.Error()))
+	}
+	return &head, err
 }
+
+// theirTypes has messages name the types of metadata as kube-apiserver calls them.
+var theirTypes = strings.NewReplacer("of type meta.UID", "of type types.UID", "of type []meta.", "of type []v1.", "of type meta.", "of type v1.")
 
 // jsonName is what Go's decoder of JSON calls the type of a value.
 func jsonName(v any) string {
@@ -132,11 +139,15 @@ func (c *checker) coerceHead(v map[string]any) {
 	}
 }
 
-// treeOf returns metadata as a tree.
+// treeOf returns metadata as a tree. A time of creation that is zero is none.
 func treeOf(head *meta.ObjectMeta) (any, error) {
 	data, err := json.Marshal(head)
 	if err != nil {
 		return nil, err
 	}
-	return jsontext.Decode(data, nil)
+	tree, err := jsontext.Decode(data, nil)
+	if fields, ok := tree.(map[string]any); ok && head.CreationTimestamp.IsZero() {
+		delete(fields, "creationTimestamp")
+	}
+	return tree, err
 }

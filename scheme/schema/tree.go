@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,8 @@ type step struct {
 	entry bool
 	// additional is set for an entry that messages write like a field, but for a dot before it even where nothing else is.
 	additional bool
+	// key is set for an entry that messages write like a field, but for those about the metadata of a resource below it.
+	key bool
 }
 
 // way is how a value was reached.
@@ -59,6 +62,7 @@ type way []step
 func (w *way) field(name string)     { *w = append(*w, step{name: name, index: -1}) }
 func (w *way) entry(key string)      { *w = append(*w, step{name: key, index: -1, entry: true}) }
 func (w *way) additional(key string) { *w = append(*w, step{name: key, index: -1, additional: true}) }
+func (w *way) key(key string)        { *w = append(*w, step{name: key, index: -1, key: true}) }
 func (w *way) index(i int)           { *w = append(*w, step{index: i}) }
 func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
@@ -84,4 +88,13 @@ func (w way) String() string {
 		}
 	}
 	return field.Cut(b.String(), field.MaxText)
+}
+
+// toMeta writes a way into the metadata of a resource: as String does, but for its keys, which are in brackets.
+func (w way) toMeta() string {
+	w = slices.Clone(w)
+	for i := range w {
+		w[i].entry = w[i].entry || w[i].key
+	}
+	return w.String()
 }

@@ -231,6 +231,30 @@ func TestValidateEmbedded(t *testing.T) {
 		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
 }
 
+// Metadata that cannot be read is told of in the words of kube-apiserver, which name its own types. What can be read is
+// written as every object has it.
+func TestCoerce(t *testing.T) {
+	s := parseSchema(t, `{"type":"object","additionalProperties":{"type":"object","x-kubernetes-embedded-resource":true}}`)
+	for _, tt := range []struct{ metadata, becomes, wrong string }{
+		{`{"creationTimestamp":"0001-01-01T00:00:00Z"}`, `{}`, ""},
+		{`{"creationTimestamp":"2020-01-01T01:00:00.123+01:00","labels":{"a":null}}`, `{"creationTimestamp":"2020-01-01T00:00:00Z","labels":{"a":""}}`, ""},
+		{`{"uid":5}`, "", "number into Go struct field ObjectMeta.uid of type types.UID"},
+		{`{"managedFields":"x"}`, "", "string into Go struct field ObjectMeta.managedFields of type []v1.ManagedFieldsEntry"},
+		{`{"ownerReferences":[5]}`, "", "number into Go struct field ObjectMeta.ownerReferences of type v1.OwnerReference"},
+		{`{"labels":{"a":1}}`, "", "number into Go struct field ObjectMeta.labels of type string"},
+	} {
+		tree := parseTree(t, `{"a b":{"metadata":`+tt.metadata+`}}`)
+		switch err := s.Coerce(nil, nil, tree); {
+		case err != nil:
+			if want := `[a b].metadata: Invalid value: ` + tt.metadata + `: json: cannot unmarshal ` + tt.wrong; err.Error() != want {
+				t.Errorf("%s:\n got %s\nwant %s", tt.metadata, err, want)
+			}
+		case text(tree) != `{"a b":{"metadata":`+tt.becomes+`}}`:
+			t.Errorf("%s becomes %s, want %s", tt.metadata, text(tree), tt.becomes)
+		}
+	}
+}
+
 // A part of an object is judged under the path of the part, and messages name what is below it.
 func TestValidateBelowPath(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["x"],"properties":{"count":{"type":"integer"}}}`)

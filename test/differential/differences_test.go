@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,12 +58,13 @@ var decisions = []*decision{
 		reason: "Kubernetes does not see managedFields that it cannot read when it looks whether there are any.",
 	},
 	{
-		kinds: ".*", what: `(missing|extra): [\s\S]*|code 4.., not 4..|status differs at (code|reason|status|details|message)[\s\S]*`, when: func(tr trial) bool {
+		kinds: ".*", what: `(missing|extra): [\s\S]*|code 4.., not (4..|500)|status differs at (code|reason|status|details|message)[\s\S]*`, when: func(tr trial) bool {
+			unfit := matches(`failed to (create typed patch|convert new) object \([\s\S]*`, fmt.Sprint(tr.theirs.Body["message"]))
 			return tr.form() == applyForm && strings.Contains(tr.url, "/absent/") && !tr.theirs.accepted() && !tr.ours.accepted() &&
-				(tr.ours.Code == http.StatusNotFound) != (tr.theirs.Code == http.StatusNotFound)
+				(tr.ours.Code == http.StatusNotFound) != (tr.theirs.Code == http.StatusNotFound) && (tr.theirs.Code < 500 || unfit)
 		},
 		reason: "What is applied to a part of an object that there is not: Coracle reads it, and then finds out; Kubernetes finds out first, or after " +
-			"it has merged it, as the kind may be.",
+			"it has merged it, as the kind may be. What then does not fit its field is a 500 there.",
 	},
 	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool {
@@ -88,10 +90,10 @@ var decisions = []*decision{
 	{
 		kinds: ".*", what: `(missing|extra): [\s\S]*`, when: func(tr trial) bool {
 			const ours = "99999999999999999999"
-			said := strings.ReplaceAll(fmt.Sprint(tr.theirs.Body["message"]), `"100E"`, `"`+ours+`"`)
+			said := strings.NewReplacer(`"100E"`, `"`+ours+`"`, "100000000000000000000", ours).Replace(fmt.Sprint(tr.theirs.Body["message"]))
 			return tr.form() == strategicForm && strings.Contains(said, ours) && said == tr.ours.Body["message"]
 		},
-		reason: "The same quantity, in a message that shows the object.",
+		reason: "The same quantity, or an integer beyond 64 bits in a part of any shape, in a message that shows the object.",
 	},
 	{
 		kinds: "Secret|ConfigMap", what: `object differs at (data|binaryData)\..*`, when: func(tr trial) bool {
@@ -158,7 +160,7 @@ var decisions = []*decision{
 			return slices.Equal(withNetHunks(theirs, whole), withNetHunks(ours, whole))
 		},
 		reason: "Of the ways to show how two long texts differ, Coracle takes a shortest one, and Kubernetes one with long blocks. " +
-			"And Coracle shows 4 KiB of it.",
+			"And Coracle shows 4 KiB of it, and an empty list or map like none, as it is encoded.",
 	},
 	{
 		kinds: "Pod", what: `extra: metadata\..*`, when: func(tr trial) bool {
@@ -258,10 +260,21 @@ var decisions = []*decision{
 		reason: "Kubernetes has no rule for the names of these requests but that of all names; Coracle repeats it with all else on an update.",
 	},
 	{
-		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
-			return emptyValue.Match(encode(tr.body)) || tr.form() == jsonForm && emptyAdded.Match(encode(tr.body))
+		kinds: "Node", what: `object differs at status\.allocatable`, when: func(tr trial) bool {
+			theirs, _ := tr.theirs.Body["status"].(map[string]any)
+			ours, _ := tr.ours.Body["status"].(map[string]any)
+			return ours["allocatable"] == nil && reflect.DeepEqual(theirs["allocatable"], theirs["capacity"])
 		},
-		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one.",
+		reason: "An empty allocatable is not encoded. Kubernetes answers with what it has encoded and reads again, filled from capacity; " +
+			"Coracle fills it when it loads the node next.",
+	},
+	{
+		kinds: "NetworkPolicy", what: `object differs at metadata\.generation`, when: func(tr trial) bool {
+			return emptyValue.Match(encode(tr.body)) || tr.form() == jsonForm && emptyAdded.Match(encode(tr.body)) ||
+				(tr.form() == mergeForm || tr.form() == strategicForm) && leavesEmpty.Match(encode(tr.body))
+		},
+		reason: "An empty list or map is a change of a policy without one for Kubernetes, which does not store it, so that each update is one. " +
+			"A merge patch of nulls alone, or of a directive alone, leaves one.",
 	},
 	{
 		kinds: ".*", what: `null for what is empty at .*`, when: func(tr trial) bool { // not of kinds that are stored as JSON
@@ -324,6 +337,11 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 
 // emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
 var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
+
+// leavesEmpty is a map of nulls, a map of one directive, or a list of one element with a directive, in a merge patch of a
+// network policy.
+var leavesEmpty = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":` +
+	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^{}\[\]]*\}\])`)
 
 // ownersOfEmpty reports whether the fields that are owned on one side only are such that what was
 // sent has an empty list or map in them.
@@ -454,9 +472,9 @@ func withNetHunks(causes []string, whole bool) []string {
 		net := map[string]int{}
 		for _, line := range strings.Split(hunks, "\n")[1:] { // behind the head of the first
 			if rest, ok := strings.CutPrefix(line, "+"); ok {
-				net[rest]++
+				net[emptyAsNone.Replace(rest)]++
 			} else if rest, ok := strings.CutPrefix(line, "-"); ok {
-				net[rest]--
+				net[emptyAsNone.Replace(rest)]--
 			}
 		}
 		for line, n := range net {
@@ -469,6 +487,9 @@ func withNetHunks(causes []string, whole bool) []string {
 	slices.Sort(list)
 	return list
 }
+
+// emptyAsNone shows an empty list or map of such a line like one that is not there.
+var emptyAsNone = strings.NewReplacer(`": {}`, `": null`, `": []`, `": null`)
 
 // sameBeginnings reports whether causes are the same ones but that some of ours are cut.
 func sameBeginnings(theirs, ours []string) bool {

@@ -3,6 +3,7 @@ package differential
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -186,7 +187,35 @@ var sessionExcuses = []*sessionExcuse{
 		reason: "A dry deletion that takes the last finalizer away and lets the object go: Kubernetes answers with an empty object " +
 			"of the kind, Coracle with the status that answers the same deletion if it is not dry.",
 	},
+	{
+		what: `details\.causes\[\*\]\.message|message`,
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			return strings.Contains(fmt.Sprint(theirs), "json: cannot unmarshal ") && unreadable.ReplaceAllString(fmt.Sprint(theirs), "$1$2") == unreadable.ReplaceAllString(fmt.Sprint(ours), "$1$2")
+		},
+		reason: "Of the metadata of an embedded resource that cannot be read, Coracle shows what is left of it without unknown fields.",
+	},
+	{
+		what: `details\.causes\[\*\]\.message|message`,
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			return strings.ReplaceAll(fmt.Sprint(theirs), "99999999999999999999", "100000000000000000000") == ours
+		},
+		reason: "An integer beyond 64 bits in an object that a message shows.",
+	},
+	{
+		what: `details\.causes.*|message`,
+		when: func(st step, their, our reply, theirs, ours any) bool {
+			a, b := their.causes(), our.causes()
+			return their.Code == 422 && slices.ContainsFunc(a, embeddedType.MatchString) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+		},
+		reason: "What is wrong with apiVersion and kind of an embedded resource Kubernetes says in the order of a map.",
+	},
 }
+
+// unreadable finds the value of metadata in a message that says why it cannot be read.
+var unreadable = regexp.MustCompile(`(metadata: Invalid value: ).*(: json: cannot unmarshal )`)
+
+// embeddedType is a cause that is about the type of an embedded resource.
+var embeddedType = regexp.MustCompile(`^spec\..*\.(apiVersion|kind): `)
 
 // withoutVersions is what an answer says but for resourceVersions.
 func withoutVersions(r reply) []byte {

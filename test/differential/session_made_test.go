@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -107,6 +108,9 @@ var sessionKinds = []*sessionKind{
 		return map[string]any{"anything": g.pick("x", "y")}
 	}},
 }
+
+// playedKinds are those of random sessions and of stored ones.
+var playedKinds = append(slices.Clone(sessionKinds), &sessionKind{root: "/apis/session.example.com/v1", resource: "frames", kind: "Frame"})
 
 func replicaStatus(g *sessionMaker) map[string]any { return map[string]any{"replicas": g.rnd.IntN(3)} }
 

@@ -28,9 +28,10 @@ type party struct {
 	url, token string
 	client     *http.Client
 
+	began     uint64              // the revision of the store with which the session began
 	versions  map[string][]string // the resourceVersions of each object that were seen, by what key says
 	uids      map[string][]string // the same for uids
-	revisions []uint64            // the resourceVersions of all objects that were seen, each once
+	revisions []uint64            // the resourceVersions since began of all objects that were seen, each once
 	pages     map[string]page     // the last page of each list, by the path of the collection
 	labels    map[string]string   // what stands for a uid or a resourceVersion in what is compared
 	watches   map[int]*watching
@@ -278,7 +279,7 @@ func (s *party) settleOne(v any) {
 	}
 	if version, _ := meta["resourceVersion"].(string); version != "" {
 		s.versions[at] = learn(s.versions[at], version)
-		if n, err := strconv.ParseUint(version, 10, 64); err == nil && !slices.Contains(s.revisions, n) {
+		if n, err := strconv.ParseUint(version, 10, 64); err == nil && n > s.began && !slices.Contains(s.revisions, n) {
 			s.revisions = append(s.revisions, n)
 		}
 		meta["resourceVersion"] = s.label("rv", version)
