@@ -13,6 +13,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -119,27 +120,36 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	}
 	resource, group, _ := strings.Cut(o.Name, ".")
 	served := m.Store(meta.GroupResource{Group: group, Resource: resource}) != nil
-	events := client.For[*apiextensionsv1.CustomResourceDefinition](m.client, o.Kind.GroupVersion().WithResource(customResourceDefinitions.Resource)).
-		Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
-	for e, err := range events {
-		if err != nil {
-			m.Log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
-			continue
-		}
-		if e.Type == client.Unread {
-			continue
-		}
-		accepted := extensions.Condition(e.Object, apiextensionsv1.NamesAccepted)
-		switch {
-		case extensions.Is(e.Object, apiextensionsv1.Established):
-			return nil
-		case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
-			return fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
-		case extensions.Distrusted(e.Object):
-			return fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates", o.Place(), o.Name)
+	definition := client.For[*apiextensionsv1.CustomResourceDefinition](m.client, o.Kind.GroupVersion().WithResource(customResourceDefinitions.Resource)).
+		Source(meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
+	failed := func(err error) {
+		m.Log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+	}
+	for b := range follow.Changes(ctx, definition, follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Gone || ch.Unread != nil {
+				continue
+			}
+			if settled, err := settled(o, ch.New, served); settled {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
+}
+
+// settled reports whether a definition, whose resource may be served already, is established, or why it will not be.
+func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
+	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
+	switch {
+	case extensions.Is(def, apiextensionsv1.Established):
+		return true, nil
+	case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
+		return true, fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
+	case extensions.Distrusted(def):
+		return true, fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates", o.Place(), o.Name)
+	}
+	return false, nil
 }
 
 // apply applies an object as its file says, and again for as long as it is not to blame for what fails.

@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -29,42 +30,44 @@ func newNodeGraph(reg *prometheus.Registry) (*authz.NodeGraph, error) {
 
 // addNodeGraph keeps a graph up to date with the objects that it is made of. The server is ready when all are known.
 func (s *Server) addNodeGraph(g *authz.NodeGraph) error {
-	follows := []func(ctx context.Context, s *Server, synced func()){
-		followed(pods, corev1.GroupVersion, func(gone bool, pod *corev1.Pod) {
-			if gone {
-				g.DeletePod(pod.Namespace, pod.Name)
+	followers := []func(ctx context.Context, s *Server, synced func()){
+		followed(pods, corev1.GroupVersion, func(name follow.Name, pod *corev1.Pod) {
+			if pod == nil {
+				g.DeletePod(name.Namespace, name.Name)
 				return
 			}
 			g.SetPod(pod)
 		}),
-		followed(volumes, corev1.GroupVersion, func(gone bool, pv *corev1.PersistentVolume) {
-			if gone {
-				g.DeleteVolume(pv.Name)
+		followed(volumes, corev1.GroupVersion, func(name follow.Name, pv *corev1.PersistentVolume) {
+			if pv == nil {
+				g.DeleteVolume(name.Name)
 				return
 			}
 			g.SetVolume(pv)
 		}),
-		followed(volumeAttachments, storagev1.GroupVersion, func(gone bool, a *storagev1.VolumeAttachment) {
-			if gone {
-				a.Spec.NodeName = ""
+		followed(volumeAttachments, storagev1.GroupVersion, func(name follow.Name, a *storagev1.VolumeAttachment) {
+			node := ""
+			if a != nil {
+				node = a.Spec.NodeName
 			}
-			g.SetAttachment(a.Name, a.Spec.NodeName)
+			g.SetAttachment(name.Name, node)
 		}),
-		followed(resourceSlices, resourcev1.GroupVersion, func(gone bool, slice *resourcev1.ResourceSlice) {
-			if gone {
-				slice.Spec.NodeName = nil
+		followed(resourceSlices, resourcev1.GroupVersion, func(name follow.Name, slice *resourcev1.ResourceSlice) {
+			node := ""
+			if slice != nil {
+				node = scheme.OrZero(slice.Spec.NodeName)
 			}
-			g.SetSlice(slice.Name, scheme.OrZero(slice.Spec.NodeName))
+			g.SetSlice(name.Name, node)
 		}),
 	}
 	return s.AddPostStartHook(Hook{Name: "start-node-authorizer", Run: func(ctx context.Context, s *Server) error {
 		var complete sync.WaitGroup
-		for _, follow := range follows {
+		for _, run := range followers {
 			complete.Add(1)
 			synced := sync.OnceFunc(complete.Done)
 			s.life.controllers.run(func(ctx context.Context) {
 				defer synced()
-				follow(ctx, s, synced)
+				run(ctx, s, synced)
 			})
 		}
 		complete.Wait()
@@ -73,23 +76,25 @@ func (s *Server) addNodeGraph(g *authz.NodeGraph) error {
 }
 
 // followed tells changed of all objects of a resource and their changes, until its context ends, and calls synced when those that
-// there were are known. A server without the resource has none.
-func followed[T meta.Object](gr meta.GroupResource, version meta.GroupVersion, changed func(gone bool, obj T)) func(context.Context, *Server, func()) {
+// there were are known. An object that is gone is nil. A server without the resource has none.
+func followed[T meta.Object](gr meta.GroupResource, version meta.GroupVersion, changed func(name follow.Name, obj T)) func(context.Context, *Server, func()) {
 	return func(ctx context.Context, s *Server, synced func()) {
 		if s.Store(gr) == nil {
 			return
 		}
-		all := client.For[T](s.client, version.WithResource(gr.Resource))
-		for ev, err := range all.Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
-			switch {
-			case err != nil:
-				s.Log().Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
-					zap.String("resource", gr.String()), zap.Error(err))
-			case ev.Type == client.Bookmark:
+		failed := func(err error) {
+			s.Log().Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
+				zap.String("resource", gr.String()), zap.Error(err))
+		}
+		all := client.For[T](s.client, version.WithResource(gr.Resource)).Source(meta.ListOptions{})
+		for b := range follow.Changes(ctx, all, follow.Options{Failed: failed}) {
+			for _, ch := range b.Changes {
+				if ch.Unread == nil { // else what was known of it counts
+					changed(ch.Name, ch.New)
+				}
+			}
+			if b.InStep {
 				synced()
-			case ev.Type == client.Unread: // what was known of it counts
-			default:
-				changed(ev.Type == client.Deleted, ev.Object)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
@@ -19,9 +20,11 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
-		if err == nil && ev.Type != client.Deleted && ok(ev.Object) {
-			return ev.Object
+	for b := range follow.Changes(ctx, r.Source(meta.ListOptions{FieldSelector: "metadata.name=" + name}), follow.Options{}) {
+		for _, ch := range b.Changes {
+			if !ch.Gone && ch.Unread == nil && ok(ch.New) {
+				return ch.New
+			}
 		}
 	}
 	t.Fatalf("%s is not what it is waited for", name)
