@@ -3,7 +3,7 @@
 GO ?= go
 # How all tests are compiled, and the programs that they build, so that modules share what they have in common: without debug information,
 # which no test reads, and by tools that collect garbage less often. From an empty cache that saves a fifth of that work.
-vet unit interop robust: export GOFLAGS += -vet=off -gcflags=all=-dwarf=false '-ldflags=-s -w' '-toolexec=env GOGC=400'
+vet unit race interop robust: export GOFLAGS += -vet=off -gcflags=all=-dwarf=false '-ldflags=-s -w' '-toolexec=env GOGC=400'
 # Linters run from their modules, at fixed versions; nothing is installed.
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GREMLINS    = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
@@ -11,9 +11,8 @@ GREMLINS    = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 # The race detector has the packages in which goroutines are begun, by themselves or by their tests. In the others it would find nothing.
 RACED = $(addprefix ./,$(sort $(dir $(shell grep -rlE '^\s*go [a-z]|\.Go.func|httptest\.New.*Server|servertest\.(Start|New|Environment)' \
 	--include='*.go' cmd filters registry router scheme server storage))))
-# Files of their tests of what is done very often, with very much or on every engine: the race detector, which takes ten times as long,
-# has seen it in other tests already.
-UNRACED = $(shell grep -ls '^//go:build !race' $(addsuffix *_test.go,$(RACED)))
+# Tests in files with the build tag !race do something very often, with very much or on every engine. The race detector has seen it in
+# other tests already, and takes ten times as long: only `make unit` runs them.
 
 .PHONY: help
 help: ## list the targets
@@ -28,19 +27,21 @@ run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
 .PHONY: test
-test: vet unit interop robust ## all tests but the differential ones: what CI runs, and then those
+test: vet unit interop robust ## every test of the server and its clients, without the race detector: no C compiler is needed
 
 .PHONY: vet
 vet: ## formatting and go vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt would change the files above'; exit 1; }
 	$(GO) vet ./...
 
+.PHONY: unit
+unit: ## tests of the main module
+	$(GO) test ./...
+
 # Without GORACE each test program sleeps for a second before it exits, in case that goroutines which outlive the tests find a race
 # meanwhile.
-.PHONY: unit
-unit: ## tests of the main module, with the race detector where there are goroutines; vet is a target of its own
-	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACED))")
-	$(GO) test -run "^($$(sed -n 's/^func \(Test[^(]*\)(.*/\1/p' $(UNRACED) | paste -sd '|' -))$$" $(sort $(dir $(UNRACED)))
+.PHONY: race
+race: ## tests of the packages that begin goroutines, with the race detector, which needs a C compiler
 	GORACE=atexit_sleep_ms=0 $(GO) test -race $(RACED)
 
 # The time of tests is also that of building the programs which they start.
@@ -61,7 +62,7 @@ robust: ## kill servers under load and check what everybody saw, for DURATION (d
 
 .PHONY: soak
 soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 3,000 definitions, 5 minutes of definitions at random, 5 of kills under load; then `differential` with a new seed, which it prints, and 20,000 steps of sessions
-	CHURN=5m $(GO) test -race -count=1 -timeout 0 -run DefinitionsAtRandom ./server
+	CHURN=5m $(GO) test -race -count=1 -timeout 0 -run DefinitionsAtRandom ./server/definitions
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/loops/ownership
 	cd test/robust && SOAK=1 DURATION=$(or $(DURATION),5m) $(GO) test -count=1 -timeout 0 -run 'TestRobust|TestServices|TestEvictions|TestDefinitions|TestGarbage'
 	cd test/differential && $(GO) test -count=1 -timeout 0
@@ -74,8 +75,9 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled (modules of their own); RUN chooses tests
+cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, RUN chooses tests; and sample-apiserver behind a server
 	cd test/cluster && $(GO) test -count=1 -timeout 40m -v -run '$(RUN)'
+	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster -run '^(TestAggregation|TestProxyClientCertificate)$$'
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it

@@ -33,24 +33,43 @@ var allowed = map[string][]string{
 	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":          {"scheme", "storage", "router/request", "router/callout"},
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
-		"server/client", "server/connections", "server/controller", "server/flows", "server/reload", "server/backing", "server/generic",
-		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity"},
+		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
+		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
+		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
+		"server/health", "server/holdings", "server/inspect", "server/plugins", "server/upkeep"},
+	"server/access": {"scheme", "storage", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
+	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
+		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
+	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
+		"server/generic", "server/loops"},
 	"server/client":      {"scheme"},
 	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
 	"server/connections": {"router/request"},
-	"server/controller":  {"scheme", "server/client"}, // a controller is a client, and could run anywhere
-	"server/generic":     {"scheme", "storage", "registry", "router", "server/backing"},
-	"server/identity": {"scheme", "scheme/configfile", "router/request", "router/callout", "filters", "registry",
+	"server/definitions": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
+		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds
+	"server/controller": {"scheme", "server/client"}, // a controller is a client, and could run anywhere
+	"server/generic":    {"scheme", "storage", "registry", "router", "server/backing"},
+	"server/choice":     {"scheme", "registry", "server/generic"},
+	"server/health":     {"scheme", "router/request", "router", "server/backing", "server/generic"},
+	"server/inspect":    {"scheme", "scheme/configfile", "router/request", "router", "server/connections", "server/generic", "server/reload"},
+	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
 	"server/loops/endpoints": {"scheme", "server/client", "server/controller", "server/loops/pods", "server/loops/topology"},
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
+	"server/plugins":         {"scheme", "router/request", "registry", "server/generic"},
 	"server/reload":          {"scheme/configfile"},
-	"server/flows":           {"scheme", "registry", "server/client", "server/controller"},            // controllers, too
-	"cmd":                    {"scheme", "scheme/configfile", "server", "server/identity", "storage"}, // of which it stands in for etcd
-	"cmd/wardle":             {"scheme", "server", "server/client", "registry"},                       // like any user of the library, it declares resources and plugins
+	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
+		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
+	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",
+		"server/client", "server/controller", "server/flows", "server/generic"},
+	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
+	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
+	"cmd": {"scheme", "scheme/configfile", "server", "server/access", "server/choice", "server/identity", "server/inspect",
+		"server/plugins", "server/upkeep", "storage"}, // of which it stands in for etcd
+	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
 // modules are the third-party modules that the code may import directly, each with the reason for it.

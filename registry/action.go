@@ -96,6 +96,11 @@ type Actions struct {
 	Returned bool
 }
 
+// Describe returns what clients are told of the resource in the version of gvk.
+func (a *Actions) Describe(gvk meta.GroupVersionKind) meta.Description {
+	return meta.Description{Name: a.GroupResource.Resource, Singular: a.Singular, Kind: gvk, Namespaced: a.Namespaced}
+}
+
 // Actor serves creates of what is not stored: of a resource without a store, or of a subresource with Create. All methods
 // may be called at once.
 type Actor struct {
@@ -247,22 +252,26 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 
 // admit runs what stands between a decoded object and its action.
 func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action) error {
-	if err := fixNamespace(c.namespaced, a.Namespace, a.Object.GetObjectMeta()); err != nil {
+	if err := fixNamespace(c.namespaced, a.Namespace, a.Meta()); err != nil {
 		return err
 	}
 	if err := c.cfg.Admission.Mutate(ctx, a); err != nil {
 		return err
 	}
-	if warning := meta.DropRepeatedOwners(a.Object.GetObjectMeta(), true); warning != "" {
+	obj, err := mutated(a)
+	if err != nil {
+		return err
+	}
+	if warning := meta.DropRepeatedOwners(obj.GetObjectMeta(), true); warning != "" {
 		a.Warn(warning)
 	}
-	act.Object = a.Object
+	act.Object = obj
 	if c.complete != nil {
 		if err := c.complete(ctx, act); err != nil {
 			return err
 		}
 	}
-	errs := c.kind.Check(ctx, a.Object, nil, a.Kind.Version)
+	errs := c.kind.Check(ctx, obj, nil, a.Kind.Version)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -346,7 +355,7 @@ type Connecter struct {
 func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, sub} }
 
 // Connect asks admission and returns the handler. The client's options, req.Options, are the object
-// that admission sees. See router.Connecter.
+// that admission sees; the handler gets what the mutators have left. See router.Connecter.
 func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	h, err := c.connect(ctx, req, path)
 	if err != nil {
@@ -358,6 +367,7 @@ func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string
 func (c *Connecter) connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	a := c.store.attributes(req, admission.Connect)
 	a.Subresource, a.Kind = c.sub.Name, cmp.Or(c.sub.Kind, a.Kind)
+	a.Object, a.Options = req.Options, nil
 	fate := admission.NotStored
 	defer func() { a.Settle(ctx, fate) }()
 	if err := c.store.cfg.Admission.Mutate(ctx, &a); err != nil {
@@ -367,7 +377,7 @@ func (c *Connecter) connect(ctx context.Context, req *request.Write, path string
 		return nil, err
 	}
 	fate = fateOf(errUnfinished, req.DryRun)
-	h, err := c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: req.Options})
+	h, err := c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: a.Object})
 	fate = fateOf(err, req.DryRun)
 	return h, err
 }

@@ -410,8 +410,8 @@ func TestConnect(t *testing.T) {
 		t.Errorf("the connection: %+v", got)
 	}
 	a := p.seen[0]
-	if a.Operation != admission.Connect || a.Subresource != "log" || a.Name != "a" || a.Namespace != "ns" || a.Object != nil ||
-		a.Resource != v1.WithResource("widgets") || a.Kind != pokeV1 || a.Options != got.Options {
+	if a.Operation != admission.Connect || a.Subresource != "log" || a.Name != "a" || a.Namespace != "ns" || a.Options != nil ||
+		a.Resource != v1.WithResource("widgets") || a.Kind != pokeV1 || a.Object == nil || a.Object != got.Options {
 		t.Errorf("attributes: %+v", a)
 	}
 	_, err = connecter.Connect(k.ctx, k.sent("ns", "silent", nil), "")

@@ -152,7 +152,7 @@ func TestRepeatedOwners(t *testing.T) {
 		owner := meta.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"}
 		m.OwnerReferences = append(m.OwnerReferences, owner, owner)
 	}
-	p := &plugin{mutate: func(a *admission.Attributes) error { twice(a.Object.GetObjectMeta()); return nil }}
+	p := &plugin{mutate: func(a *admission.Attributes) error { twice(a.Meta()); return nil }}
 	k := newKit(t, options{chain: admission.Chain{p}})
 	k.create(named("created"))
 	p.mutate = nil

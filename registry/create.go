@@ -135,7 +135,9 @@ func (w *write) mutate(ctx context.Context, hub meta.Object) (err error) {
 	if err := w.admission().Mutate(ctx, w.attrs); err != nil {
 		return err
 	}
-	w.obj = w.attrs.Object
+	if w.obj, err = mutated(w.attrs); err != nil {
+		return err
+	}
 	m := w.obj.GetObjectMeta()
 	w.keepOwners(ctx, m, entries)
 	if warning := meta.DropRepeatedOwners(m, true); warning != "" {

@@ -29,6 +29,11 @@ type Observed struct {
 	Deprecated []Deprecation
 }
 
+// Describe returns what clients are told of the resource in the version of gvk.
+func (o *Observed) Describe(gvk meta.GroupVersionKind) meta.Description {
+	return meta.Description{Name: o.GroupResource.Resource, Singular: o.Singular, Kind: gvk, ShortNames: o.ShortNames}
+}
+
 // Observer serves get and list of what is observed. All methods may be called at once.
 type Observer struct {
 	Observed

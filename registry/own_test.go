@@ -176,7 +176,7 @@ func TestApply(t *testing.T) {
 func TestBrokenOwners(t *testing.T) {
 	broken := []meta.ManagedFieldsEntry{{Manager: "plugin", Operation: "Dance"}}
 	k, _ := clocked(t, options{chain: admission.Chain{&plugin{mutate: func(a *admission.Attributes) error {
-		a.Object.GetObjectMeta().ManagedFields = broken
+		a.Meta().ManagedFields = broken
 		return nil
 	}}}})
 	w := k.createBy("a", named("w", colored("red")))

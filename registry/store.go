@@ -255,6 +255,16 @@ func sameHub(a, b kind.Kind) bool { return reflect.TypeOf(a.New()) == reflect.Ty
 // Resource returns the declaration of the store.
 func (s *Store) Resource() *Resource { return &s.res }
 
+// Describe returns what clients are told of the resource in the version of gvk.
+func (s *Store) Describe(gvk meta.GroupVersionKind) meta.Description {
+	r := &s.res
+	return meta.Description{
+		Name: r.GroupResource.Resource, Singular: r.Singular, ListKind: r.ListKind, Kind: gvk,
+		Namespaced: r.Namespaced, ShortNames: r.ShortNames, Categories: r.Categories,
+		Custom: r.Custom || kind.In(s.kind, gvk.Version).Type == nil, ReturnsDeleted: r.ReturnsDeleted,
+	}
+}
+
 // groupKind is what errors call the kind of the objects.
 func (s *Store) groupKind() meta.GroupKind {
 	return meta.GroupKind{Group: s.res.GroupResource.Group, Kind: s.res.Kind}

@@ -149,7 +149,7 @@ func (w *write) upToDate(cur *cache.Object) error {
 	if w.old == nil {
 		return nil
 	}
-	m := w.attrs.Object.GetObjectMeta()
+	m := w.attrs.Meta()
 	rev, err := parseRevision(m.ResourceVersion)
 	if err != nil {
 		return meta.NewBadRequest(err.Error())

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -83,6 +84,16 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 	}
 	a.Listen(req.Warn, req.Annotate)
 	return a
+}
+
+// mutated returns the object that the mutators have left, or the error of a plugin that has set
+// something else.
+func mutated(a *admission.Attributes) (meta.Object, error) {
+	obj, ok := a.Object.(meta.Object)
+	if !ok {
+		return nil, meta.NewInternalError(fmt.Errorf("an admission plugin has set a %T in the place of an object", a.Object))
+	}
+	return obj, nil
 }
 
 // version is the one in which the client addresses the resource.

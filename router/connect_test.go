@@ -32,7 +32,7 @@ func (l *line) Connect(_ context.Context, req *request.Write, path string) (http
 // connected are things with a log, that is read, and a proxy, that takes all methods.
 func connected(l *line) GroupVersion {
 	v1 := meta.GroupVersion{Version: "v1"}
-	log := Resource{Name: "things/log", Kind: v1.WithKind("ConfigMap"), Type: configMaps(), Namespaced: true, Encoder: encoder{},
+	log := Resource{Description: meta.Description{Name: "things/log", Kind: v1.WithKind("ConfigMap"), Namespaced: true}, Type: configMaps(), Encoder: encoder{},
 		Connecter: l, ConnectVerbs: []string{"get"}}
 	proxy := log
 	proxy.Name, proxy.ConnectVerbs = "things/proxy", []string{"update", "get", "create", "delete", "patch"}

@@ -23,7 +23,7 @@ func things(group, version string, groupPriority, versionPriority int) GroupVers
 	gv := meta.GroupVersion{Group: group, Version: version}
 	return GroupVersion{
 		GroupVersion: gv, GroupPriority: groupPriority, VersionPriority: versionPriority,
-		Resources: []Resource{{Name: "things", Kind: gv.WithKind("Thing"), Lister: &fake{}}},
+		Resources: []Resource{{Description: meta.Description{Name: "things", Kind: gv.WithKind("Thing")}, Lister: &fake{}}},
 	}
 }
 
@@ -32,7 +32,7 @@ func groups(tb testing.TB) *Discovery {
 	tb.Helper()
 	d := NewDiscovery(testConfig(tb).Codecs)
 	f := &fake{}
-	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f, NoPatch: true}
+	status := Resource{Description: meta.Description{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true}, Getter: f, Updater: f, NoPatch: true}
 	main := all("things", true, f)
 	main.ShortNames, main.Categories = []string{"th"}, []string{"all"}
 	v1 := GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{status, all("zebras", false, f), main}}
@@ -301,7 +301,7 @@ func TestDiscoveryChange(t *testing.T) {
 	gv := func(version string, names ...string) []GroupVersion {
 		v := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: version}}
 		for _, name := range names {
-			v.Resources = append(v.Resources, Resource{Name: name})
+			v.Resources = append(v.Resources, Resource{Description: meta.Description{Name: name}})
 		}
 		return []GroupVersion{v}
 	}
@@ -371,7 +371,7 @@ func TestDiscoveryKeeps(t *testing.T) {
 		t.Error("a change made documents")
 	}
 	d.Remove(things("b.io", "v9", 0, 0))
-	d.Remove(GroupVersion{GroupVersion: made.GroupVersion, Resources: []Resource{{Name: "others"}}})
+	d.Remove(GroupVersion{GroupVersion: made.GroupVersion, Resources: []Resource{{Description: meta.Description{Name: "others"}}}})
 	if d.now.Load() != after {
 		t.Error("a change that changes nothing made a new picture")
 	}

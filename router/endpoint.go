@@ -41,7 +41,7 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	e := &endpoint{
 		cfg: cfg, res: res, gv: gv,
 		plain:     res.Encoder.FormOf(gv.Version, codec.Media{}),
-		listKind:  res.listKind(),
+		listKind:  res.Lists().Kind,
 		gr:        meta.GroupResource{Group: gv.Group, Resource: name},
 		itemDoc:   []byte(`{"kind":"` + res.Kind.Kind + `","apiVersion":"` + res.Kind.GroupVersion().String() + `",`),
 		itemVerbs: map[string]http.Handler{}, collectionVerbs: map[string]http.Handler{},

@@ -231,7 +231,8 @@ func (encoder) Encode(_ context.Context, enc request.Encoded, _ string, m codec.
 func all(name string, namespaced bool, f *fake) Resource {
 	v1 := meta.GroupVersion{Version: "v1"}
 	return Resource{
-		Name: name, Singular: strings.TrimSuffix(name, "s"), Kind: v1.WithKind("ConfigMap"), Type: configMaps(), Namespaced: namespaced,
+		Description:    meta.Description{Name: name, Singular: strings.TrimSuffix(name, "s"), Kind: v1.WithKind("ConfigMap"), Namespaced: namespaced},
+		Type:           configMaps(),
 		StorageVersion: v1.WithKind("ConfigMap"), Encoder: encoder{},
 		Getter: f, Lister: f, Watcher: f, Creater: f, Updater: f, Deleter: f, CollectionDeleter: f, Tabler: f,
 	}

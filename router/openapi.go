@@ -190,7 +190,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	if r.Connecter != nil {
 		return o.connecter(r)
 	}
-	list := r.Kind.GroupVersion().WithKind(r.listKind())
+	list := r.Lists()
 	object := openapi.Model{Kind: r.Kind}
 	if v := kind.In(r.Type, r.Kind.Version); v.Type != nil {
 		object.Type = v.Type()
@@ -198,14 +198,14 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 		object.Schema, object.Selectable = v.Schema, v.Selectable
 	}
 	return openapi.Resource{
-		Name: r.Name, Namespaced: r.Namespaced, Verbs: r.Verbs(), Custom: r.Custom, ReturnsDeleted: r.ReturnsDeleted,
+		Description: r.Description, Verbs: r.Verbs(),
 		Object: object, List: openapi.Model{Kind: list, Type: o.codecs.TypeOf(list)},
 	}
 }
 
 // connecter describes what hands connections on: its methods, and the options that go with them, if they are a kind.
 func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
-	d := openapi.Resource{Name: r.Name, Namespaced: r.Namespaced, Options: openapi.Model{Kind: r.Kind}, Subpath: true}
+	d := openapi.Resource{Description: r.Description, Options: openapi.Model{Kind: r.Kind}, Subpath: true}
 	d.Options.Type = r.optionsType(o.codecs)
 	for _, verb := range r.Verbs() {
 		d.Connect = append(d.Connect, methodOf[verb])

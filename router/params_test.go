@@ -14,7 +14,7 @@ import (
 // checkOneAnswer compares what authorization is told of a query with what the handlers make of it.
 func checkOneAnswer(t *testing.T, query string) {
 	t.Helper()
-	e := newEndpoint(testConfig(t), meta.GroupVersion{Version: "v1"}, &Resource{Name: "configmaps", Encoder: encoder{}})
+	e := newEndpoint(testConfig(t), meta.GroupVersion{Version: "v1"}, &Resource{Description: meta.Description{Name: "configmaps"}, Encoder: encoder{}})
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		r := httptest.NewRequest(method, maps, nil)
 		r.URL.RawQuery = query
@@ -57,7 +57,7 @@ func TestWatchesFromNowhere(t *testing.T) {
 	} {
 		cfg := testConfig(t)
 		cfg.NoWatchLists = tt.without
-		e := newEndpoint(cfg, meta.GroupVersion{Version: "v1"}, &Resource{Name: "configmaps", Encoder: encoder{}})
+		e := newEndpoint(cfg, meta.GroupVersion{Version: "v1"}, &Resource{Description: meta.Description{Name: "configmaps"}, Encoder: encoder{}})
 		info := &request.Info{}
 		if err := request.Parse(httptest.NewRequest(http.MethodGet, maps+"?"+tt.query, nil), info); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,25 +14,14 @@ import (
 
 // Resource is a resource, or a subresource of one, in one served version. Its verbs are what is not nil.
 type Resource struct {
-	// Name is the plural, with "/subresource" behind it for subresources: "pods", "pods/status".
-	Name     string
-	Singular string // of resources only
-	ListKind string // of lists; "": that of the objects with List behind it
-	// Kind is what is sent and taken, in the version served; of subresources it may be of another group. Type is the
-	// kind as a value; of a Connecter, that of the resource, while Kind is that of the options. Also are further versions of
-	// Kind that are taken.
-	Kind       meta.GroupVersionKind
-	Also       []string
-	Type       kind.Kind
-	Namespaced bool
-	ShortNames []string
-	Categories []string
-	// StorageVersion is the version that most objects are stored in; of resources only, and zero if they are not stored.
+	meta.Description
+	// Type is the kind as a value; for a Connecter, the kind of the resource, while Kind is that of
+	// the options. Also are further versions of Kind that are taken.
+	Type kind.Kind
+	Also []string
+	// StorageVersion is the version that most objects are stored in. It is zero for subresources, and
+	// for resources that are not stored.
 	StorageVersion meta.GroupVersionKind
-	// Custom is set for custom resources, and for kinds without a Go type, at least, whose fields stand in the order of their names,
-	// and for their subresources, whatever kind these have. kube-apiserver does not serve them as it does others: items of their
-	// lists carry apiVersion and kind, strategic merge patches are not taken, and what cannot be served is refused in other words.
-	Custom bool
 
 	Getter            Getter
 	Lister            Lister
@@ -42,7 +30,6 @@ type Resource struct {
 	Updater           Updater // serves update, and patch unless NoPatch is set
 	NoPatch           bool
 	Deleter           Deleter
-	ReturnsDeleted    bool // delete answers with the object when it is gone, too
 	CollectionDeleter CollectionDeleter
 	// Hidden are verbs that are served, but not shown to clients.
 	Hidden []string
@@ -63,9 +50,6 @@ type Tabler interface {
 	// the row of an empty one.
 	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
-
-// listKind is the kind of lists.
-func (r *Resource) listKind() string { return cmp.Or(r.ListKind, r.Kind.Kind+"List") }
 
 // Verbs lists the verbs of the resource as discovery shows them: sorted, but for custom resources.
 func (r *Resource) Verbs() []string {

@@ -57,11 +57,11 @@ func marked(rr *RESTRouter) *RESTRouter {
 // TestRoutes is the table of what leads where.
 func TestRoutes(t *testing.T) {
 	f := &fake{}
-	status := Resource{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true, Getter: f, Updater: f, Encoder: encoder{}}
-	binding := Resource{Name: "things/binding", Kind: status.Kind, Namespaced: true, Creater: f, Encoder: encoder{}}
-	readOnly := Resource{Name: "signs", Kind: status.Kind, Getter: f, Lister: f, Encoder: encoder{}}
-	asked := Resource{Name: "asks", Kind: status.Kind, Namespaced: true, Creater: f, Encoder: encoder{}}
-	review := Resource{Name: "reviews", Kind: status.Kind, Creater: f, Encoder: encoder{}}
+	status := Resource{Description: meta.Description{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true}, Getter: f, Updater: f, Encoder: encoder{}}
+	binding := Resource{Description: meta.Description{Name: "things/binding", Kind: status.Kind, Namespaced: true}, Creater: f, Encoder: encoder{}}
+	readOnly := Resource{Description: meta.Description{Name: "signs", Kind: status.Kind}, Getter: f, Lister: f, Encoder: encoder{}}
+	asked := Resource{Description: meta.Description{Name: "asks", Kind: status.Kind, Namespaced: true}, Creater: f, Encoder: encoder{}}
+	review := Resource{Description: meta.Description{Name: "reviews", Kind: status.Kind}, Creater: f, Encoder: encoder{}}
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
 		all("things", true, f), status, binding, readOnly, asked, review, all("nodes", false, f), all("namespaces", false, f)}})
@@ -154,7 +154,7 @@ func TestChange(t *testing.T) {
 	gv := func(v meta.GroupVersion, resources ...Resource) GroupVersion {
 		return GroupVersion{GroupVersion: v, Resources: resources}
 	}
-	status := Resource{Name: "things/status", Kind: v1.WithKind("ConfigMap"), Getter: &fake{err: meta.NewBadRequest("status")}, Encoder: encoder{}}
+	status := Resource{Description: meta.Description{Name: "things/status", Kind: v1.WithKind("ConfigMap")}, Getter: &fake{err: meta.NewBadRequest("status")}, Encoder: encoder{}}
 	for _, step := range []struct {
 		name    string
 		out, in []GroupVersion
@@ -167,13 +167,13 @@ func TestChange(t *testing.T) {
 			map[string]string{"v1/things": "one", "v1/others": "others"}},
 		{"replace, without the subresource", nil, []GroupVersion{gv(v1, served("things", "three"))}, 1,
 			map[string]string{"v1/things": "three", "v1/things/a/status": "", "v1/others": "others"}},
-		{"move from a version to another", []GroupVersion{gv(v2, Resource{Name: "things"})}, []GroupVersion{gv(v2, served("others", "new"))}, 1,
+		{"move from a version to another", []GroupVersion{gv(v2, Resource{Description: meta.Description{Name: "things"}})}, []GroupVersion{gv(v2, served("others", "new"))}, 1,
 			map[string]string{"v2/things": "", "v2/others": "new", "v1/things": "three"}},
-		{"remove one", []GroupVersion{gv(v1, Resource{Name: "things"})}, nil, 1,
+		{"remove one", []GroupVersion{gv(v1, Resource{Description: meta.Description{Name: "things"}})}, nil, 1,
 			map[string]string{"v1/things": "", "v1/others": "others"}},
-		{"remove what is not there", []GroupVersion{gv(v1, Resource{Name: "things"}), gv(meta.GroupVersion{Group: "h", Version: "v1"}, Resource{Name: "things"})}, nil, 0,
+		{"remove what is not there", []GroupVersion{gv(v1, Resource{Description: meta.Description{Name: "things"}}), gv(meta.GroupVersion{Group: "h", Version: "v1"}, Resource{Description: meta.Description{Name: "things"}})}, nil, 0,
 			map[string]string{"v1/others": "others"}},
-		{"remove the rest", []GroupVersion{gv(v1, Resource{Name: "others"}), gv(v2, Resource{Name: "others"})}, nil, 2,
+		{"remove the rest", []GroupVersion{gv(v1, Resource{Description: meta.Description{Name: "others"}}), gv(v2, Resource{Description: meta.Description{Name: "others"}})}, nil, 2,
 			map[string]string{"v1/others": "", "v2/others": ""}},
 	} {
 		retired := rr.Change(step.out, step.in)
@@ -202,7 +202,7 @@ func TestChange(t *testing.T) {
 func TestChangesWhileServing(t *testing.T) {
 	rr, d := NewRESTRouter(testConfig(t)), NewDiscovery(testConfig(t).Codecs)
 	director := &Director{REST: rr, Discovery: d, Prefix: NewPrefixMux()}
-	gv := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: "v1"}, Resources: []Resource{{Name: "things", Encoder: encoder{}}}}
+	gv := GroupVersion{GroupVersion: meta.GroupVersion{Group: "g", Version: "v1"}, Resources: []Resource{{Description: meta.Description{Name: "things"}, Encoder: encoder{}}}}
 	gvs := []GroupVersion{gv}
 	var wg sync.WaitGroup
 	for range 4 {

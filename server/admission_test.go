@@ -4,19 +4,18 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"regexp"
-	"strings"
 	"testing"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // demanding is an admission plugin that refuses config maps while there is no resource of a name.
 type demanding struct {
-	resources server.Stores
+	resources registry.Stores
 	name      meta.GroupResource
 }
 
@@ -34,9 +33,9 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 // goes later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
-		c.Admission.Plugins = func(resources server.Stores) (admission.Chain, error) {
-			return admission.Chain{&demanding{resources, widgetsName}}, nil
-		}
+		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores) (admission.Plugin, error) {
+			return &demanding{resources, widgetsName}, nil
+		}}}
 	})
 	create := func(name string, want int) {
 		t.Helper()
@@ -49,85 +48,6 @@ func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	create("during", http.StatusCreated)
 	p.remove(widgetsName)
 	create("after", http.StatusForbidden)
-}
-
-// TestDeviceAdminAccess: a label of a namespace lets claims in it have access to devices as an administrator.
-func TestDeviceAdminAccess(t *testing.T) {
-	p := newInProcess(t)
-	const claims = "/apis/resource.k8s.io/v1/namespaces/team/resourceclaims"
-	const claim = `{"metadata":{"name":"a"},"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"c","adminAccess":true}}]}}}`
-	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"team"}}`); code != http.StatusCreated {
-		t.Fatalf("namespace: got %d %s", code, body)
-	}
-	if code, body := p.do("POST", claims, claim); code != http.StatusUnprocessableEntity {
-		t.Errorf("without the label: got %d %s, want %d", code, body, http.StatusUnprocessableEntity)
-	}
-	code, body := p.do("PATCH", "/api/v1/namespaces/team", `{"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}}`,
-		"Content-Type", "application/merge-patch+json")
-	if code != http.StatusOK {
-		t.Fatalf("label: got %d %s", code, body)
-	}
-	if code, body := p.do("POST", claims, claim); code != http.StatusCreated {
-		t.Errorf("with the label: got %d %s, want %d", code, body, http.StatusCreated)
-	}
-}
-
-// withoutRight refuses one verb on subresources of claims, which nobody asks for in a path.
-type withoutRight struct{ verb, subresource string }
-
-func (f withoutRight) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
-	if a.Resource == "resourceclaims" && a.Subresource == f.subresource && a.Verb == f.verb {
-		return request.Deny, "", nil
-	}
-	return request.NoOpinion, "", nil
-}
-
-// TestClaimStatusRights: a reservation takes the verb of the request on resourceclaims/binding, besides that on the status.
-func TestClaimStatusRights(t *testing.T) {
-	const status = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status"
-	reserved := func(uid string) string {
-		return `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a"},"status":{"allocation":{},"reservedFor":[{"resource":"pods","name":"p","uid":"` + uid + `"}]}}`
-	}
-	for verb, other := range map[string]string{"PUT": "PATCH", "PATCH": "PUT"} {
-		p := newInProcess(t, func(cfg *server.Config) {
-			cfg.Authorization.Authorizer = withoutRight{map[string]string{"PUT": "update", "PATCH": "patch"}[verb], "binding"}
-		})
-		if code, body := p.do("POST", "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims", `{"metadata":{"name":"a"},"spec":{}}`); code != http.StatusCreated {
-			t.Fatalf("claim: got %d %s", code, body)
-		}
-		if code, body := p.do(verb, status, reserved("1"), "Content-Type", contentTypes[verb]); code != http.StatusUnprocessableEntity ||
-			!strings.Contains(body, "resourceclaims/binding") {
-			t.Errorf("%s without the right: got %d %s", verb, code, body)
-		}
-		if code, body := p.do(other, status, reserved("1"), "Content-Type", contentTypes[other]); code != http.StatusOK {
-			t.Errorf("%s with the right: got %d %s", other, code, body)
-		}
-	}
-}
-
-var contentTypes = map[string]string{"PUT": "application/json", "PATCH": "application/merge-patch+json"}
-
-// TestAdmissionMetrics times plugins, and all of them together, by what is done and by what they say of it.
-func TestAdmissionMetrics(t *testing.T) {
-	p := newInProcess(t)
-	const pods = "/api/v1/namespaces/ns/pods"
-	for class, want := range map[string]int{"": 201, "none": 403} {
-		body := `{"metadata":{"name":"a"},"spec":{"priorityClassName":"` + class + `","containers":[{"name":"a","image":"a"}]}}`
-		if code, answer := p.do("POST", pods, body); code != want {
-			t.Fatalf("got %d %s, want %d", code, answer, want)
-		}
-	}
-	for _, series := range []string{
-		`apiserver_admission_controller_admission_duration_seconds_count{name="Priority",operation="CREATE",rejected="false",type="admit"} `,
-		`apiserver_admission_controller_admission_duration_seconds_count{name="Priority",operation="CREATE",rejected="true",type="admit"} 1`,
-		`apiserver_admission_controller_admission_duration_seconds_count{name="NamespaceLifecycle",operation="CREATE",rejected="false",type="admit"} `,
-		`apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="true",type="admit"} 1`,
-		`apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="false",type="validate"} `,
-	} {
-		if got := shownLines(t, p, regexp.QuoteMeta(series)); len(got) != 1 {
-			t.Errorf("%s: got %q", series, got)
-		}
-	}
 }
 
 // TestSignersHaveRights: who may write requests for certificates may not for that approve and sign them.

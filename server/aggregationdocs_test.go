@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/coracle-project/coracle/scheme/codec"
-	"github.com/coracle-project/coracle/server"
 )
 
 // speaker is a server behind another one: what it says, by path, and what it was asked.
@@ -347,31 +344,6 @@ func TestRemoteOpenAPIv2Only(t *testing.T) {
 	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v1.boats.example.com", "")
 	p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/v2.boats.example.com", "")
 	eventually(t, "the index is what it was", func() bool { return index() == v3 })
-}
-
-// FuzzDescription: whatever a server behind says of itself, what is shown of it is well-formed.
-func FuzzDescription(f *testing.F) {
-	for _, seed := range []string{boatsList, boatsIndex, "{}", "", "null", `{"items":[{"versions":[{"resources":[{}]}]}]}`,
-		`{"resources":[{"name":"a/b","verbs":null},{"name":"a","namespaced":true}]}`, `{"resources":[{"name":"/"},{"name":""}]}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		resources, schemas, _ := server.ReadDescription(body)
-		for i := range resources {
-			doc, err := codec.AppendJSON(nil, &resources[i])
-			if err != nil || !json.Valid(doc) {
-				t.Errorf("%s, %v", doc, err)
-			}
-			if resources[i].ResponseKind == nil {
-				t.Errorf("a resource without a kind: %s", doc)
-			}
-		}
-		for path, hash := range schemas {
-			if strings.ContainsAny(hash, "\"&?#%/ \n<") || len(hash) > 1000 {
-				t.Errorf("the document of %q has the hash %q", path, hash)
-			}
-		}
-	})
 }
 
 // TestRemoteHangs: a server that does not answer holds nobody else up, but for one request for version 2.

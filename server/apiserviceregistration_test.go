@@ -13,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
 const apiServicePath = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -29,7 +30,7 @@ func (q *quay) registered() map[string]string {
 		if service := value(s, "spec.service.name"); service != nil {
 			line += fmt.Sprint(" ", service)
 		}
-		list[fmt.Sprint(value(s, "metadata.name"))] = line + " " + conditionOf(s.(map[string]any), "Available")
+		list[fmt.Sprint(value(s, "metadata.name"))] = line + " " + quaytest.ConditionOf(s.(map[string]any), "Available")
 	}
 	return list
 }
@@ -235,4 +236,27 @@ func TestNotReadyBeforeRegistration(t *testing.T) {
 		code, _ := p.do("GET", "/readyz", "")
 		return code == http.StatusOK
 	})
+}
+
+// TestRegisteredWithoutNames: the versions of a definition that has not got its names are
+// registered, and go with the definition.
+func TestRegisteredWithoutNames(t *testing.T) {
+	q := newQuay(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}})
+	define := func(plural, version string) string {
+		return fmt.Sprintf(`{"metadata":{"name":"%[1]s.names.example.com"},"spec":{"group":"names.example.com","scope":"Cluster",
+			"names":{"plural":%[1]q,"kind":"Thing"},"versions":[
+			{"name":%[2]q,"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},
+			{"name":"v9","served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, plural, version)
+	}
+	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	want := managed("true") + " 1000/100" + local
+	q.want(201, "POST", definitions, define("things", "v1"), nil)
+	q.untilRegistered("a definition", "v1.names.example.com", want)
+	q.want(201, "POST", definitions, define("objects", "v2"), nil)
+	q.untilRegistered("a definition without its names", "v2.names.example.com", want)
+	q.want(200, "DELETE", definitions+"/objects.names.example.com", "", nil)
+	q.untilRegistered("the end of the definition", "v2.names.example.com", "")
+	if got := q.registered()["v9.names.example.com"]; got != "" {
+		t.Errorf("a version that is not served: got %q", got)
+	}
 }

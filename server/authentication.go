@@ -2,40 +2,28 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/iprange"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/identity"
 )
 
 // identityNeeds is what the identity of a server is made of.
-func (c *completed) identityNeeds(reg prometheus.Registerer) identity.Needs {
+func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registerer) identity.Needs {
 	n := identity.Needs{
 		DataDir: c.DataDir, TLS: c.Serving.TLS, Secure: c.Serving.SecurePort != NoPort, BindAddress: c.Serving.BindAddress,
 		ProxyCertFile: c.API.Aggregation.CertFile, ProxyKeyFile: c.API.Aggregation.KeyFile,
 		Authentication: &c.Authentication, Metrics: reg,
 	}
-	if ip, err := c.Serving.advertised(); err == nil {
+	if ip, err := self.Advertised(); err == nil {
 		n.Addresses = append(n.Addresses, ip.AsSlice())
 	}
-	if ranges, err := c.API.Services.ranges(); err == nil {
+	if ranges, err := c.API.Services.Ranges(); err == nil {
 		n.Addresses = append(n.Addresses, iprange.New(ranges[0]).First().AsSlice())
 	}
 	return n
-}
-
-// tokens is how tokens of service accounts are made, once there is a key.
-func tokens(c *identity.Config, a *access) core.TokenConfig {
-	return core.TokenConfig{
-		Sign: func(ctx context.Context, t *core.AccountToken) (string, string, error) {
-			return a.issuer.Sign(ctx, t)
-		},
-		Audiences: c.Audiences,
-		Bounds:    func() (longest, extended time.Duration) { return a.issuer.Bounds() },
-	}
 }
 
 // Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server
@@ -63,7 +51,7 @@ func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
 		return nil
 	}
 	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(publisher.Run)
+		s.life.controllers.Run(publisher.Run)
 		return nil
 	}})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -31,7 +32,7 @@ func TestRemoteOwners(t *testing.T) {
 		boats + "silent": {code: http.StatusServiceUnavailable}, boats + "lost": {code: 404, typ: "text/plain", body: "404 page not found"},
 	})
 	front := servertest.Start(t, server.Config{
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}, Controllers: []string{"garbagecollector"},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}}, Controllers: []string{"garbagecollector"},
 	})
 	server.NoAvailability(front.Server)
 	p := &inProcess{front.Server, t}
@@ -80,7 +81,7 @@ func TestRemoteDependents(t *testing.T) {
 	ext := httptest.NewTLSServer(back.Handler())
 	t.Cleanup(ext.Close)
 	front := servertest.Start(t, server.Config{
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}, Controllers: []string{"garbagecollector"},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}}, Controllers: []string{"garbagecollector"},
 	})
 	server.NoAvailability(front.Server)
 	p := &inProcess{front.Server, t}

@@ -13,10 +13,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/generic"
-	"github.com/coracle-project/coracle/server/reload"
+	"github.com/coracle-project/coracle/server/health"
 )
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
@@ -24,16 +25,9 @@ import (
 // finished, and nobody can change it for another.
 type completed struct {
 	Config
-	origins     []*regexp.Regexp                  // Serving.CORSOrigins
-	authorizers *authz.AuthorizationConfiguration // Authorization.ConfigFile, or what stands for the modes
-	// authorizersFile is the file that they are from, nil if there is none.
-	authorizersFile *reload.File
-	standIn         *standIn // nil if Storage is what the Config says
-}
-
-// decides reports whether an authorization mode is among those that are asked.
-func (c *completed) decides(mode string) bool {
-	return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type == mode })
+	origins []*regexp.Regexp  // Serving.CORSOrigins
+	access  *access.Completed // Authorization
+	standIn *standIn          // nil if Storage is what the Config says
 }
 
 // shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
@@ -59,19 +53,19 @@ func (c Config) complete() (completed, error) {
 	c.Storage = c.Storage.complete()
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.Complete()
-	authorizers, authorizersFile, authorizersErr := c.Authorization.complete()
+	authorization, authorizationErr := c.Authorization.Complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	setDefault(&c.Shutdown.Linger, connections.Linger)
 	origins, err := compileAll(c.Serving.CORSOrigins)
-	return completed{c, origins, authorizers, authorizersFile, nil}, errors.Join(c.validate(), authorizersErr, err)
+	return completed{c, origins, authorization, nil}, errors.Join(c.validate(), authorizationErr, err)
 }
 
 func (c APIConfig) complete() APIConfig {
 	setDefault(&c.Version, KubernetesVersion+"+coracle."+Version)
 	setDefault(&c.EventTTL, time.Hour)
 	c.Core = c.Core || c.Groups == nil
-	c.Services = c.Services.complete()
+	c.Services = c.Services.Complete()
 	return c
 }
 
@@ -82,8 +76,8 @@ func (c StorageConfig) complete() StorageConfig {
 	setDefault(&c.Engine, StorageEmbedded)
 	setDefault(&c.Prefix, "/registry")
 	setDefault(&c.InitTimeout, 5*time.Second)
-	setDefault(&c.HealthTimeout, healthTimeout)
-	setDefault(&c.ReadyTimeout, healthTimeout)
+	setDefault(&c.HealthTimeout, health.DefaultTimeout)
+	setDefault(&c.ReadyTimeout, health.DefaultTimeout)
 	c.Prefix = "/" + strings.Trim(c.Prefix, "/")
 	setDefault(&c.CompactionInterval, 5*time.Minute)
 	setDefault(&c.MinCompatibility, fmt.Sprintf("1.%d", generic.DefaultCompatible))
@@ -133,7 +127,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.validate()}
+	errs := []error{c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.Validate()}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -163,15 +157,8 @@ func (c *APIConfig) validate() error {
 			errs = append(errs, fmt.Errorf("group %q registers no types: AddToScheme is nil", c.Groups[i].Name))
 		}
 	}
-	if _, known := profiles[c.Profile]; !known && c.Profile != "" {
-		errs = append(errs, fmt.Errorf("unknown profile %q: there is %s", c.Profile, ProfileCRDOnly))
-	}
-	_, rangesErr := c.Services.ranges()
-	span, portsErr := c.Services.nodePorts()
-	if port := c.Services.KubernetesNodePort; portsErr == nil && port != 0 && !span.Contains(port) {
-		portsErr = fmt.Errorf("kubernetes service node port range %v doesn't contain %v", span, port)
-	}
-	return errors.Join(append(errs, rangesErr, portsErr)...)
+	errs = append(errs, choice.CheckProfile(c.Profile))
+	return errors.Join(append(errs, c.Services.Validate())...)
 }
 
 func (c *StorageConfig) validate() error {

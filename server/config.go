@@ -6,11 +6,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
-	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/manifest"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
+	"github.com/coracle-project/coracle/server/aggregator"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -27,8 +32,8 @@ type Config struct {
 	Storage        StorageConfig
 	Serving        ServingConfig
 	Authentication identity.Config
-	Authorization  AuthorizationConfig
-	Admission      AdmissionConfig
+	Authorization  access.Config
+	Admission      plugins.Config
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -68,9 +73,9 @@ type APIConfig struct {
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
 	// Services is what services are given.
-	Services ServicesConfig
+	Services addresses.Config
 	// Aggregation is how other API servers are reached, behind this one.
-	Aggregation AggregationConfig
+	Aggregation aggregator.Config
 	// Without is what to leave out of the API.
 	Without WithoutConfig
 	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
@@ -99,25 +104,9 @@ type WithoutConfig struct {
 	PriorityAndFairness bool
 }
 
-// ServicesConfig says what services are given.
-type ServicesConfig struct {
-	// ClusterIPRanges are one or two ranges that cluster IPs come from, of different families; default 10.0.0.0/24. Services that
-	// name no family have that of the first. They become the ServiceCIDR "kubernetes"; more can be added to a running
-	// cluster by ServiceCIDRs of one's own. (--service-cluster-ip-range)
-	ClusterIPRanges []string
-	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the same.
-	// (--service-node-port-range)
-	NodePortRange string
-	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of the range; 0 does not.
-	// (--kubernetes-service-node-port)
-	KubernetesNodePort int
-	// NoKubernetesEndpoints leaves the endpoints of the service "kubernetes" to others. (--endpoint-reconciler-type=none)
-	NoKubernetesEndpoints bool
-}
-
 // ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
-// service accounts, roles and their bindings, events and leases.
-const ProfileCRDOnly = "crd-only"
+// service accounts, roles and their bindings, events, leases and definitions.
+const ProfileCRDOnly = choice.CRDOnly
 
 // The storage engines that StorageConfig.Engine names.
 const (
@@ -143,7 +132,8 @@ type StorageConfig struct {
 	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a minute.
 	// (--storage-initialization-timeout)
 	InitTimeout time.Duration
-	CheckTimeouts
+	// Timeouts are those of the checks of health.
+	health.Timeouts
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
 	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)
@@ -160,10 +150,6 @@ type StorageConfig struct {
 	// that the release knows. (--min-compatibility-version)
 	MinCompatibility string
 }
-
-// CheckTimeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store,
-// default 2 s. (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
-type CheckTimeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
 // EtcdConfig is how to reach an etcd cluster.
 type EtcdConfig struct {
@@ -209,35 +195,7 @@ type ServingConfig struct {
 	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
 	// Debug is what the server shows of itself.
-	Debug DebugConfig
-}
-
-// DebugConfig is what a server shows of itself, to those who may see such paths.
-type DebugConfig struct {
-	// Profiles says who gets profiles of the process.
-	Profiles ProfilesConfig
-	// Metrics says what /metrics shows.
-	Metrics MetricsConfig
-	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none. (--tracing-config-file)
-	TracingFile string
-	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler, of /var/log)
-	LogDir string
-	// Flags are shown at /flagz, by their names; nil: there is no such path. (--feature-gates=ComponentFlagz)
-	Flags func() map[string]string
-	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
-	NoStatus bool
-}
-
-// MetricsConfig says what /metrics shows.
-type MetricsConfig struct {
-	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
-	Disabled []string
-	// LabelValues are the values that a label of a metric may have, by the names of both. What has others is shown together, with the
-	// value "unexpected". (--allow-metric-labels)
-	LabelValues map[string]map[string][]string
-	// Hidden shows the metrics as well that Kubernetes shows no more, as something else has taken their place.
-	// (--show-hidden-metrics-for-version)
-	Hidden bool
+	Debug inspect.Config
 }
 
 // HTTPConfig says how the server speaks to clients.
@@ -248,69 +206,6 @@ type HTTPConfig struct {
 	HTTP1Only bool
 	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
 	MaxStreams int
-}
-
-// ProfilesConfig says who gets profiles of the process.
-type ProfilesConfig struct {
-	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on. (--profiling)
-	Serve bool
-	// Contention has the profiles "block" and "mutex" filled, at some cost. (--contention-profiling)
-	Contention bool
-	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without more authentication;
-	// "" for none. (--debug-socket-path)
-	Socket string
-}
-
-// The authorization modes that AuthorizationConfig.Modes names.
-const (
-	AuthorizeAlways  = "AlwaysAllow"
-	AuthorizeNever   = "AlwaysDeny"
-	AuthorizeByRoles = "RBAC"    // what roles allow, which are objects of rbac.authorization.k8s.io
-	AuthorizeNode    = "Node"    // kubelets may do what they have to, and read what the pods of their node need
-	AuthorizeABAC    = "ABAC"    // the lines of PolicyFile
-	AuthorizeWebhook = "Webhook" // somebody else is asked
-)
-
-// AuthorizationConfig says who may do what. Members of system:masters may always do everything.
-type AuthorizationConfig struct {
-	// Modes are asked in turn, until one allows or denies; default AuthorizeByRoles. (--authorization-mode)
-	Modes []string
-	// PolicyFile holds the policies of AuthorizeABAC, each a line of JSON. (--authorization-policy-file)
-	PolicyFile string
-	// Webhook is whom AuthorizeWebhook asks.
-	Webhook AuthorizationWebhook
-	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks follow it when it changes.
-	// (--authorization-config)
-	ConfigFile string
-	// Authorizer is asked before the modes, if set.
-	Authorizer request.Authorizer
-}
-
-// AuthorizationWebhook is a webhook that is asked who may do what, by SubjectAccessReviews. If it does not answer, it has no opinion.
-type AuthorizationWebhook struct {
-	// ConfigFile is a kubeconfig that says where it is. (--authorization-webhook-config-file)
-	ConfigFile string
-	// Version is that of the reviews: v1, or v1beta1, which is the default. (--authorization-webhook-version)
-	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative: not at all.
-	// (--authorization-webhook-cache-authorized-ttl, --authorization-webhook-cache-unauthorized-ttl)
-	AuthorizedTTL, UnauthorizedTTL time.Duration
-}
-
-// AdmissionConfig says what is asked about every write.
-type AdmissionConfig struct {
-	// Enable and Disable are the names of plugins to have, and not to have: AdmissionPlugins lists
-	// them. By default all that are here are on, NodeRestriction only where AuthorizeNode lets
-	// kubelets in. One that is not here cannot be enabled. Of those that kube-apiserver has by
-	// default, the log and warnings to clients say that they are absent, unless they are disabled.
-	// (--enable-admission-plugins, --disable-admission-plugins)
-	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is not ready or cannot be reached; nil
-	// means 300. (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
-	NotReadySeconds, UnreachableSeconds *int64
-	// Plugins returns further plugins, which run after the built-in ones. It is called once, before there is any
-	// resource: a plugin looks for what it reads when it is asked itself, so it sees resources that come and go.
-	Plugins func(resources Stores) (admission.Chain, error)
 }
 
 // LimitsConfig bounds what clients can ask for.

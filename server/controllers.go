@@ -11,9 +11,9 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/holdings"
 )
 
 // resourceOfKind returns the resource of a kind in a version, and whether its objects have a scale.
@@ -25,12 +25,9 @@ func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupV
 	return gvk.GroupVersion().WithResource(o.Name.Resource), o.Serves(gvk.GroupVersion(), "scale"), true
 }
 
-// addControllers adds post-start hooks for the system's objects and the selected controllers. Those of servers that share a
-// store run in one of them at a time.
+// addControllers adds a post-start hook for the selected controllers. If servers share a store, the
+// controllers run in one of the servers at a time.
 func (s *Server) addControllers(selection []string, shared bool) error {
-	if err := s.addSystemObjects(); err != nil {
-		return err
-	}
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {
@@ -52,7 +49,7 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 		wg.Wait()
 	}
 	return s.AddPostStartHook(Hook{Name: "start-controllers", Run: func(context.Context, *Server) error {
-		s.life.controllers.run(func(ctx context.Context) {
+		s.life.controllers.Run(func(ctx context.Context) {
 			if shared && s.Store(leases) != nil {
 				s.election().Run(ctx, run)
 				return
@@ -65,10 +62,10 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 
 // runControllers runs some controllers, with informers that they share, until ctx ends.
 func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
-	in := controller.NewInformers(ctx, s.client, s.loopLog("informers"))
+	in, held := controller.NewInformers(ctx, s.client, s.loopLog("informers")), s.holdings()
 	var wg sync.WaitGroup
 	for _, c := range list {
-		wg.Go(func() { c.make(controllerEnv{s, in, s.loopLog(c.name)}).Run(ctx) })
+		wg.Go(func() { c.make(controllerEnv{s, in, held, s.loopLog(c.name)}).Run(ctx) })
 	}
 	wg.Wait()
 	in.Wait()
@@ -130,32 +127,10 @@ func selected(list []string, name string) bool {
 	return all
 }
 
-// contents returns the resources whose objects live in namespaces and can be deleted, each in the most preferred version that is
-// served here, pods first: what they leave behind is deleted after them.
-func (s *Server) contents() []meta.GroupVersionResource {
-	var list []meta.GroupVersionResource
-	now := s.Table().Now()
-	for e := range now.Stored {
-		res := e.Store.Resource()
-		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
-			continue
-		}
-		for _, o := range now.Of(e) {
-			if i := slices.IndexFunc(o.Versions, func(v router.GroupVersion) bool { return s.behind.other(v.GroupVersion) == nil }); i >= 0 { // under some name there is one
-				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
-				break
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b meta.GroupVersionResource) int {
-		ra, rb := a.GroupResource(), b.GroupResource()
-		switch {
-		case ra == pods:
-			return -1
-		case rb == pods:
-			return 1
-		}
-		return strings.Compare(ra.String(), rb.String())
+// holdings are what the controllers of namespaces and owners see of the server, apart from being its
+// clients.
+func (s *Server) holdings() *holdings.Holdings {
+	return holdings.New(holdings.Needs{
+		Table: s.Table(), Backends: s.Backends(), Behind: s.behind, Ready: s.life.ready,
 	})
-	return list
 }

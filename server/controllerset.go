@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/holdings"
 	"github.com/coracle-project/coracle/server/loops/accounts"
 	endpointloops "github.com/coracle-project/coracle/server/loops/endpoints"
 	"github.com/coracle-project/coracle/server/loops/ownership"
@@ -30,8 +31,9 @@ type controllerEntry struct {
 // controllerEnv is what a controller is made of. What it shares with others is in the informers.
 type controllerEnv struct {
 	*Server
-	in  *controller.Informers
-	log *zap.Logger
+	in   *controller.Informers
+	held *holdings.Holdings
+	log  *zap.Logger
 }
 
 // runner is a controller. Run works until ctx ends.
@@ -45,13 +47,16 @@ var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
-			return &ownership.Namespace{Client: e.client, Contents: e.contents, Elsewhere: e.behind.docs.inNamespaces, Holds: e.holds, Hidden: e.hidden, Removals: e.removals, Log: e.log}
+			return &ownership.Namespace{
+				Client: e.client, Contents: e.held.Contents, Elsewhere: e.behind.InNamespaces, Holds: e.held.Holds,
+				Hidden: e.definitions.Hidden, Removals: e.held.Removals, Log: e.log,
+			}
 		},
 	},
 	{
 		name: garbageCollector, short: "garbagecollector",
 		make: func(e controllerEnv) runner {
-			return &ownership.GarbageCollector{Client: e.client, Stream: e.stream, Resources: kept{e.Table(), e.behind.docs}, Log: e.log}
+			return &ownership.GarbageCollector{Client: e.client, Stream: e.held.Stream, Resources: e.held, Log: e.log}
 		},
 	},
 	{
@@ -65,7 +70,7 @@ var controllerSet = []controllerEntry{
 	},
 	{
 		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
-		needs: []meta.GroupResource{clusterRoleResource.GroupResource()},
+		needs: []meta.GroupResource{{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}},
 		make:  func(e controllerEnv) runner { return &accounts.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{

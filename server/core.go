@@ -26,6 +26,8 @@ import (
 	"github.com/coracle-project/coracle/registry/storage"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
 )
 
 // surroundings are what some of Kubernetes' own resources work with: others that they read and write, which they find in
@@ -33,19 +35,19 @@ import (
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
-	access    *access
+	access    *access.Promise
 	tokens    core.TokenConfig
-	peers     *peers
+	peers     *addresses.Peers
 }
 
 // coreGroups returns Kubernetes' own groups as far as they are served.
 func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
-	ranges, _ := c.Services.ranges() // checked when the configuration was completed
-	roles := rbac.Config{Access: around.access, Rules: byRoles{around.access}, Stores: around.stores}
+	ranges, _ := c.Services.Ranges() // checked when the configuration was completed
+	roles := rbac.Config{Access: around.access, Rules: around.access.Roles(), Stores: around.stores}
 	legacy := core.Config{
 		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
-		HeadStart: around.peers.headStart,
+		HeadStart: around.peers.HeadStart,
 	}
 	groups := []Group{
 		{

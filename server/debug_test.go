@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -61,7 +62,7 @@ func shownLines(t *testing.T, p *inProcess, pattern string) []string {
 // TestShownMetrics disables metrics, shows hidden ones, and shows together what labels may not tell apart.
 func TestShownMetrics(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) {
-		c.Serving.Debug.Metrics = server.MetricsConfig{
+		c.Serving.Debug.Metrics = inspect.Metrics{
 			Disabled: []string{"go_goroutines", "no_such_metric"}, Hidden: true,
 			LabelValues: map[string]map[string][]string{
 				"apiserver_request_total":                {"resource": {"namespaces", "secrets"}},

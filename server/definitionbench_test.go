@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
@@ -50,7 +51,7 @@ func BenchmarkDefinition(b *testing.B) {
 func BenchmarkDefinitionsStart(b *testing.B) {
 	store := memory.New(memory.Config{})
 	b.Cleanup(func() { store.Close() })
-	cfg := server.Config{Storage: server.StorageConfig{Store: &distant{Store: store}}}
+	cfg := server.Config{Storage: server.StorageConfig{Store: &quaytest.Distant{Store: store}}}
 	q := newQuay(b, cfg)
 	for i := range 500 {
 		q.define(fmt.Sprintf("things%d", i), fmt.Sprintf("Thing%d", i), large)

@@ -17,6 +17,6 @@
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //
-// Read: config.go, complete.go, server.go, life.go, core.go, hooks.go, health.go, listen.go,
-// loopback.go, then generic/, backing/, connections/, reload/, client/ and controller/.
+// Read: config.go, complete.go, server.go, life.go, core.go, hooks.go, listen.go, loopback.go,
+// then generic/, health/, inspect/, aggregator/, definitions/, addresses/, backing/, connections/, reload/, client/ and controller/.
 package server

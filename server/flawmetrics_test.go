@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 // TestFlawedCertificates are counted, those of servers behind and of webhooks apart, and what is answered in place of a server behind.
@@ -35,11 +37,13 @@ func TestFlawedCertificates(t *testing.T) {
 	other.StartTLS()
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")
-	write(t, file, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: x, user: u}}],
-		users: [{name: u, user: {}}], clusters: [{name: x, cluster: {server: "`+other.URL+`", insecure-skip-tls-verify: true}}]}`)
+	if err := os.WriteFile(file, []byte(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: x, user: u}}],
+		users: [{name: u, user: {}}], clusters: [{name: x, cluster: {server: "`+other.URL+`", insecure-skip-tls-verify: true}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := inFront(t, func(c *server.Config) {
 		c.Authentication.Webhook.File = file
-		c.Authorization.Modes, c.Authorization.Webhook.ConfigFile = []string{server.AuthorizeByRoles, server.AuthorizeWebhook}, file
+		c.Authorization.Modes, c.Authorization.Webhook.ConfigFile = []string{access.RBAC, access.Webhook}, file
 	})
 	counted := func(name string) (n int) {
 		t.Helper()

@@ -3,12 +3,12 @@ package server
 import (
 	"slices"
 
-	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/authorizationv1"
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/generic"
 	"go.uber.org/zap"
 )
@@ -35,9 +35,9 @@ func (c *completed) groups(around surroundings) []Group {
 func (c *completed) needs(group string) bool {
 	switch group {
 	case rbacv1.GroupVersion.Group:
-		return c.decides(AuthorizeByRoles)
+		return c.access.Has(access.RBAC)
 	case authenticationv1.GroupVersion.Group, authorizationv1.GroupVersion.Group:
-		return slices.ContainsFunc(c.authorizers.Authorizers, func(p authz.AuthorizerConfiguration) bool { return p.Type != AuthorizeAlways })
+		return c.access.Judges()
 	}
 	return false
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -131,7 +132,7 @@ func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 	cfg.DataDir = t.TempDir()
 	cfg.Storage.Store = staying{cfg.Storage.Store}
 	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
-	cfg.Authorization.Modes = []string{server.AuthorizeAlways}
+	cfg.Authorization.Modes = []string{access.AlwaysAllow}
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -38,7 +39,7 @@ func (f *folder) start(change ...func(*server.Config)) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	cfg := server.Config{DataDir: f.dir, Storage: server.StorageConfig{Engine: server.StorageFile},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}, Log: zap.New(core)}
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}}, Log: zap.New(core)}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,4 +177,27 @@ func TestOIDC(t *testing.T) {
 	if code, body := ask(t, s, namespace, nil, "Authorization", "Bearer "+p.token("bob")); code != 403 || !strings.Contains(body, want) {
 		t.Errorf("got %d %s, want 403 with %s", code, body, want)
 	}
+}
+
+var serverLabel = regexp.MustCompile(`apiserver_id_hash="sha256:[0-9a-f]{64}"`)
+
+// anywhere is metrics of a server, whichever machine it runs on.
+func anywhere(text string) string {
+	return serverLabel.ReplaceAllString(text, `apiserver_id_hash="sha256:X"`)
+}
+
+// fileHash is the hash of what a file says.
+func fileHash(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labelHash(string(data))
+}
+
+// labelHash stands for a value in a label.
+func labelHash(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

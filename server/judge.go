@@ -15,7 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/bootstrap"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
@@ -27,7 +29,7 @@ type Judge struct {
 
 // NewJudge makes a Judge of the resources that a server has. Close ends it.
 func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
-	noPlugins := AdmissionConfig{Disable: admissionPluginNames()}
+	noPlugins := plugins.Config{Disable: plugins.Names()}
 	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}, Admission: noPlugins}.complete()
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -36,7 +38,7 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	store := c.newStore(table, metrics.store, nil, nil)
 	openErr := store.Open(ctx)
-	d, err := declare(c, table, metrics, store, reg)
+	d, err := declare(c, c.Serving.self(), table, metrics, store, reg)
 	if err := errors.Join(metricsErr, openErr, err); err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
@@ -63,7 +65,7 @@ func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []strin
 	}
 	namespace := o.Namespace
 	if offer.Store.Resource().Namespaced {
-		setDefault(&namespace, defaultNamespace)
+		setDefault(&namespace, bootstrap.DefaultNamespace)
 	}
 	enc, err := offer.View.Create(ctx, &request.Write{
 		Namespace: namespace, Version: o.Kind.Version, DryRun: true, Admitted: true, Options: &meta.CreateOptions{},
@@ -103,5 +105,5 @@ func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.E
 	if j.resources.Store(res.GroupResource) != nil {
 		return fmt.Errorf("there is another definition of %s", res.GroupResource)
 	}
-	return j.resources.Install(j.extensions, Group{Name: res.GroupResource.Group, Resources: []registry.Resource{res}})
+	return j.resources.Install(j.definitions.Server(), Group{Name: res.GroupResource.Group, Resources: []registry.Resource{res}})
 }

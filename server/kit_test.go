@@ -2,18 +2,27 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/coracle-project/coracle/scheme/follow"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,7 +40,7 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 		DataDir:       tb.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -107,4 +116,46 @@ func pool(tb testing.TB, pem []byte) *x509.CertPool {
 		tb.Fatal("no certificate")
 	}
 	return p
+}
+
+// appears waits until a change makes an object what ok wants, and returns the object.
+func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	one := r.Source(meta.ListOptions{FieldSelector: "metadata.name=" + name})
+	for b := range follow.Changes(ctx, one, follow.Options{}) {
+		for _, ch := range b.Changes {
+			if !ch.Gone && ch.Unread == nil && ok(ch.New) {
+				return ch.New
+			}
+		}
+	}
+	t.Fatalf("%s is not what it is waited for", name)
+	return found
+}
+
+// sharedStore is a store that several servers are on: none of them closes it.
+type sharedStore struct{ storage.Store }
+
+func (sharedStore) Close() error { return nil }
+
+func newSharedStore(t *testing.T) sharedStore {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return sharedStore{store}
+}
+
+// shared is a store that several servers have, and none closes.
+type shared struct{ storage.Store }
+
+func (shared) Close() error { return nil }
+
+// cpuTime is how long the process has used processors.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

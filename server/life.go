@@ -9,17 +9,22 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 )
+
+// processStart is when the process began, within milliseconds.
+var processStart = time.Now()
 
 // life is the course of a server: what it does at the start and at the end, and what runs in between.
 type life struct {
-	shutdown               ShutdownConfig
-	health                 *health
-	postStart, preShutdown *hooks
-	drain                  *filters.Drain
-	crowd                  *connections.Crowd // of connections, requests that stay, documents, the start
-	work                   *background        // of Go
-	controllers            *background        // clients of the server, and so stopped before it turns requests away
+	shutdown    ShutdownConfig
+	health      *health.Health
+	preShutdown *health.Hooks
+	drain       *filters.Drain
+	crowd       *connections.Crowd // of connections, requests that stay, documents, the start
+	work        *generic.Work      // of Go
+	controllers *generic.Work      // clients of the server, and so stopped before it turns requests away
 
 	used     atomic.Bool   // Run or Close has been called
 	ready    chan struct{} // closed when all post-start hooks have run
@@ -27,14 +32,13 @@ type life struct {
 	closeErr error // of closing
 }
 
-func newLife(c ShutdownConfig, h *health) *life {
-	work := newBackground(context.Background())
+func newLife(c ShutdownConfig, h *health.Health, work *generic.Work) *life {
 	drain := filters.NewDrain()
 	crowd := &connections.Crowd{}
 	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came
 	return &life{
-		shutdown: c, health: h, postStart: h.hooks, preShutdown: &hooks{}, drain: drain, crowd: crowd,
-		work: work, controllers: newBackground(work.ctx), ready: make(chan struct{}),
+		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, crowd: crowd,
+		work: work, controllers: work.Part(), ready: make(chan struct{}),
 	}
 }
 
@@ -43,7 +47,7 @@ func (s *Server) Ready() <-chan struct{} { return s.life.ready }
 
 // Go runs work that ends when its context does, which is when the server stops. Run waits for it. A server that has
 // stopped runs nothing any more.
-func (s *Server) Go(work func(ctx context.Context)) { s.life.work.run(work) }
+func (s *Server) Go(work func(ctx context.Context)) { s.life.work.Run(work) }
 
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
 //
@@ -60,7 +64,7 @@ func (s *Server) Run(ctx context.Context) error {
 	failed := s.listeners.Serve(s.handler)
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
-		if s.life.postStart.run(ctx, s, first(hookFailed)) {
+		if s.life.health.RunHooks(ctx, first(hookFailed)) {
 			s.life.crowd.Burst() // the start
 			close(s.life.ready)
 		}
@@ -87,17 +91,17 @@ func first(c chan error) func(error) {
 // shutDown sees the requests out, and then the connections.
 func (s *Server) shutDown() error {
 	l := s.life
-	l.health.stopping.Store(true)
+	l.health.Stop()
 	s.Log().Info("shutting down")
 	time.Sleep(l.shutdown.Delay)
-	hooksTime, cancelHooks := context.WithTimeout(l.work.ctx, l.shutdown.Timeout)
+	hooksTime, cancelHooks := context.WithTimeout(l.work.Context(), l.shutdown.Timeout)
 	defer cancelHooks()
 	hookFailed := make(chan error, 1)
 	var err error
-	if !l.preShutdown.run(hooksTime, s, first(hookFailed)) {
+	if !l.preShutdown.Run(hooksTime, first(hookFailed)) {
 		err = <-hookFailed
 	}
-	l.controllers.stop()
+	l.controllers.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), l.shutdown.Timeout+l.shutdown.WatchGrace)
 	defer cancel()
 	if l.shutdown.RefuseNew {
@@ -120,8 +124,8 @@ func (s *Server) Close() error {
 	l.used.Store(true)
 	l.closing.Do(func() {
 		s.Table().Close()
-		l.controllers.stop()
-		l.work.stop()
+		l.controllers.Stop()
+		l.work.Stop()
 		s.Backends().CloseCaches()
 		l.closeErr = s.Backends().Main().Close()
 	})

@@ -17,11 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -60,7 +63,7 @@ func config(t *testing.T) server.Config {
 		DataDir:       t.TempDir(),
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	}
 }
 
@@ -394,7 +397,7 @@ func TestNewReportsEverything(t *testing.T) {
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
 		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
-		Authorization: server.AuthorizationConfig{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
+		Authorization: access.Config{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
 	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -418,8 +421,8 @@ func TestNewReportsEverything(t *testing.T) {
 		"no encryption config": {Serving: anyPort, Storage: server.StorageConfig{
 			Engine: server.StorageMemory, EncryptionConfigFile: "/nonexistent/e"}},
 		"a group without a kind": {Storage: inMemory, Serving: anyPort, API: server.APIConfig{Groups: []server.Group{{Name: "x.io"}}}},
-		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: server.AdmissionConfig{
-			Plugins: func(server.Stores) (admission.Chain, error) { return nil, errors.New("no plugin") }}},
+		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: plugins.Config{
+			Plugins: []plugins.Plugin{{Name: "Failing", Make: func(registry.Stores) (admission.Plugin, error) { return nil, errors.New("no plugin") }}}}},
 		"a setup that fails": {Storage: inMemory, Serving: anyPort, Setup: func(*server.Server) error { return errors.New("no setup") }},
 	} {
 		t.Run(name, func(t *testing.T) {

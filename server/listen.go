@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/connections"
 )
 
@@ -26,6 +27,14 @@ func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crow
 		Address: c.BindAddress, Secure: port(c.SecurePort), Plain: port(c.HTTPPort), TLS: tls,
 		SharePort: c.SharePort, ShareAddress: c.ShareAddress,
 		Streams: c.HTTP.MaxStreams, AnswerTimeout: longest, Crowd: crowd, Log: log,
+	}
+}
+
+// self is how others reach the server.
+func (c *ServingConfig) self() *addresses.Self {
+	return &addresses.Self{
+		Bind: c.BindAddress, Advertise: c.AdvertiseAddress, Hostname: c.ExternalHostname,
+		Port: c.SecurePort, Secure: c.SecurePort != NoPort,
 	}
 }
 
@@ -48,7 +57,9 @@ func (s *Server) listen() error {
 	if err := s.listeners.Open(); err != nil {
 		return err
 	}
-	if secure := s.Address(); secure != nil && s.identity.Kubeconfig() != "" {
+	secure := s.Address()
+	s.addresses.Self().Listen(secure)
+	if secure != nil && s.identity.Kubeconfig() != "" {
 		if err := s.identity.WriteKubeconfig(secure); err != nil {
 			return fmt.Errorf("server: write the kubeconfig: %w", err)
 		}

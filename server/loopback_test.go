@@ -13,12 +13,15 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -74,9 +77,9 @@ func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
 	who := &witness{}
-	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{server.AuthorizeNever}, new(bool)
+	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{access.AlwaysDeny}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
-	cfg.Admission.Plugins = func(server.Stores) (admission.Chain, error) { return admission.Chain{who}, nil }
+	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return who, nil }}}
 	cfg.Controllers = []string{} // which would be seen as well
 	early := make(chan error, 1)
 	var token string

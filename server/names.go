@@ -27,6 +27,4 @@ var (
 	apiServices               = meta.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	priorityClasses           = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
-	flowSchemas               = meta.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}
-	priorityLevels            = meta.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations"}
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -54,9 +55,10 @@ func (c *StorageConfig) validateOverrides() error {
 		}
 		places[o.Resource] = o.place()
 	}
-	for _, gr := range roleResources {
-		if places[gr] != places[roleResources[0]] {
-			return fmt.Errorf("%s and %s must be in one store", roleResources[0], gr)
+	roles := access.RoleResources()
+	for _, gr := range roles {
+		if places[gr] != places[roles[0]] {
+			return fmt.Errorf("%s and %s must be in one store", roles[0], gr)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -46,7 +47,7 @@ func TestStorageOverrides(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	writeEncryption(t, file, gcmKey("a"))
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{
-		Store: main, EncryptionConfigFile: file, CheckTimeouts: server.CheckTimeouts{HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour},
+		Store: main, EncryptionConfigFile: file, Timeouts: health.Timeouts{HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour},
 		Overrides: []server.StorageOverride{
 			{Resource: meta.GroupResource{Resource: "configmaps"}, Store: maps},
 			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // of two the last counts

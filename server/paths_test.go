@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // TestOddPaths asks for paths that no client means, and gets the answers that kube-apiserver has for them.
@@ -153,7 +154,7 @@ func TestProduced(t *testing.T) {
 // TestIndex compares what / lists.
 func TestIndex(t *testing.T) {
 	p := newInProcess(t, func(cfg *server.Config) {
-		cfg.Serving.Debug = server.DebugConfig{Profiles: server.ProfilesConfig{Serve: true}, Flags: func() map[string]string { return nil }}
+		cfg.Serving.Debug = inspect.Config{Profiles: inspect.Profiles{Serve: true}, Flags: func() map[string]string { return nil }}
 	})
 	_, body := p.do("GET", "/", "")
 	var index struct{ Paths []string }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -40,7 +41,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 			DataDir: dir, Controllers: []string{},
 			Storage:       server.StorageConfig{Engine: engine},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 		}
 		change(&cfg)
 		s, err := servertest.New(t, cfg)

@@ -1,15 +1,10 @@
 package server_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +17,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
 // boats is a resource that no Go type stands for: in v1 a boat has spec.length, in metres, in v1alpha1 it has spec.feet.
@@ -116,98 +112,29 @@ const (
 	boatsAlpha = "/apis/" + boatGroup + "/v1alpha1/namespaces/default/boats"
 )
 
-// do sends a request and returns code and decoded answer.
+func (h *harbor) caller() *quaytest.Caller { return &quaytest.Caller{Server: h.Server, T: h.t} }
+
 func (h *harbor) do(method, path, body string, header ...string) (int, map[string]any) {
 	h.t.Helper()
-	code, data := h.raw(method, path, body, header...)
-	var tree map[string]any
-	if err := json.Unmarshal(data, &tree); err != nil {
-		h.t.Fatalf("%s %s: %d %q: %v", method, path, code, data, err)
-	}
-	return code, tree
+	return h.caller().Do(method, path, body, header...)
 }
 
 func (h *harbor) raw(method, path, body string, header ...string) (int, []byte) {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), method, h.URL+path, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := h.Client.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return resp.StatusCode, data
+	return h.caller().Raw(method, path, body, header...)
 }
 
-// want sends a request and compares the code and, at dotted paths, the answer.
 func (h *harbor) want(code int, method, path, body string, at map[string]any, header ...string) {
 	h.t.Helper()
-	got, tree := h.do(method, path, body, header...)
-	if got != code {
-		h.t.Errorf("%s %s: got %d %v, want %d", method, path, got, tree["message"], code)
-	}
-	for p, want := range at {
-		if v := value(tree, p); fmt.Sprint(v) != fmt.Sprint(want) {
-			h.t.Errorf("%s %s: %s: got %v, want %v", method, path, p, v, want)
-		}
-	}
+	h.caller().Want(code, method, path, body, at, header...)
 }
 
-// value is what stands in a tree at a dotted path; a number is an index of a list.
-func value(v any, path string) any {
-	for name := range strings.SplitSeq(path, ".") {
-		switch t := v.(type) {
-		case map[string]any:
-			v = t[name]
-		case []any:
-			var i int
-			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(t) {
-				return nil
-			}
-			v = t[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
-// watch opens a watch and returns what yields its events, nil at the end.
 func (h *harbor) watch(path string, query ...string) func() map[string]any {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), "GET", h.URL+path+"?watch=1"+strings.Join(query, ""), nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	resp, err := h.Client.Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.t.Cleanup(func() { resp.Body.Close() })
-	lines := bufio.NewReader(resp.Body)
-	return func() map[string]any {
-		h.t.Helper()
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return nil
-		}
-		var event map[string]any
-		if err := json.Unmarshal(line, &event); err != nil {
-			h.t.Fatalf("watch %s: %q: %v", path, line, err)
-		}
-		return event
-	}
+	return h.caller().Watch(path, query...)
 }
+
+func value(v any, path string) any { return quaytest.Value(v, path) }
 
 // load keeps other resources busy until the returned function is called, which reports how much was done.
 func (h *harbor) load() (stop func() int64) {

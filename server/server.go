@@ -9,22 +9,33 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/core"
 	"github.com/coracle-project/coracle/registry/ports"
 	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/bootstrap"
+	"github.com/coracle-project/coracle/server/choice"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
 	"github.com/coracle-project/coracle/server/identity"
-	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 // Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
@@ -38,7 +49,7 @@ type Server struct {
 
 	*generic.Resources
 	links
-	addresses *addresses
+	addresses *addresses.Addresses
 	handler   http.Handler
 	client    *client.Client
 	identity  *identity.Identity
@@ -48,14 +59,8 @@ type Server struct {
 
 // links are what the first and the last link of the chain know.
 type links struct {
-	definitions *definitions
-	behind      *aggregator // the servers behind this one
-}
-
-// addresses are what services are given, and who else gives it.
-type addresses struct {
-	nodePorts *ports.Allocator
-	peers     *peers // the other servers on the store
+	definitions *definitions.Definitions
+	behind      *aggregator.Aggregator // the servers behind this one
 }
 
 // Chain is the delegation chain: what one link does not know is the next one's.
@@ -103,14 +108,15 @@ func build(ctx context.Context, c completed) (*Server, error) {
 	metrics, metricsErr := newMetrics(reg, table, c.Log)
 	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, c.Storage.EncryptionReload, reg, c.Log)
 	declared := make(chan struct{})
-	store := c.newStore(table, metrics.store, encryption, accepting(table, declared))
+	self := c.Serving.self()
+	store := c.newStore(table, metrics.store, encryption, generic.AcceptorOf(table, declared))
 	var opening sync.WaitGroup
 	var who *identity.Identity
 	var storeErr, identityErr error
 	opening.Go(func() { storeErr = store.Open(ctx) })
 	opening.Go(func() { encryption.Ask(ctx) })
-	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(reg)) })
-	d, declareErr := declare(c, table, metrics, store, reg)
+	opening.Go(func() { who, identityErr = identity.New(ctx, c.identityNeeds(self, reg)) })
+	d, declareErr := declare(c, self, table, metrics, store, reg)
 	close(declared)
 	opening.Wait()
 	if err := errors.Join(metricsErr, encryptionErr, storeErr, identityErr, declareErr); err != nil {
@@ -120,34 +126,41 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	who.Accounts.Follow(d.life.work.run, c.Log)
-	tracer, err := newTracer(c.Serving.Debug.TracingFile, d.life.work, c.Log)
+	who.Accounts.Follow(d.life.work.Run, c.Log)
+	tracer, err := inspect.NewTracer(c.Serving.Debug.TracingFile, d.life.work.Run, c.Log)
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	authenticator, tokens, err := who.Authenticators(&c.Authentication, identity.Surroundings{
-		Stores: d.resources.Stores, Run: d.life.work.run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
+		Stores: d.resources.Stores, Run: d.life.work.Run, Metrics: reg, Flawed: metrics.flaws.webhooks, Log: c.Log,
 	})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	roles := newRoles(d.resources.Stores)
-	authorizers, err := newAuthorizerChain(c, roles, reg, metrics.flaws.webhooks)
+	authorizers, err := access.New(c.access, access.Needs{
+		Stores: d.resources.Stores, Metrics: reg, Flawed: metrics.flaws.webhooks, Run: d.life.work.Run, Log: c.Log,
+	})
 	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
-	*d.access = access{
-		tokens: tokens, audiences: c.Authentication.Audiences, judge: authorizers, rules: authorizers, issuer: who.Accounts,
-	}
-	if roles != nil {
-		d.access.roles = roles
-	}
+	d.access.Keep(access.Answers{Tokens: tokens, Audiences: c.Authentication.Audiences, Authorizers: authorizers, Issuer: who.Accounts})
 	gate := newGate(c.Limits, reg)
-	d.aggregator.certificate, d.aggregator.gate = who.Proxy, gate
-	handler := filters.Chain(d.aggregator, filters.Config{
+	behind, err := aggregator.New(aggregator.Needs{
+		Config: c.API.Aggregation, Host: d.resources, On: d.aggregator, Resolve: d.resolve,
+		Certificate: who.Proxy, Gate: gate, Flawed: metrics.flaws.behind, Metrics: reg,
+		Ends: d.life.controllers.Context(), Loop: d.life.controllers.Run,
+	})
+	if err == nil {
+		err = installOpenAPI(d.core, newOpenAPI(&c, d, behind, d.life.crowd.Burst))
+	}
+	if err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	handler := filters.Chain(behind, filters.Config{
 		Fail:           router.WriteError,
 		Authenticator:  connections.Acquaint(authenticator),
 		Authorizer:     authorizers,
@@ -163,27 +176,29 @@ func build(ctx context.Context, c completed) (*Server, error) {
 		Server:         "Coracle/" + Version,
 		Settings:       c.Serving.HTTP.Settings,
 	}.Steps()...)
-	d.schemas.Made = d.life.crowd.Burst
 	client, clientErr := newLoopback(handler, who.Loopback, d.codecs, d.resources, metrics.unreadable)
 	listeners, listenersErr := connections.New(c.Serving.connections(who.TLSConfig(c.Serving.protocols()), c.Limits.longest(), d.life.crowd, filters.LimitLog(c.Log)), reg)
-	if err := errors.Join(clientErr, listenersErr, newVersionMetrics(reg, c.API.Version)); err != nil {
+	if err := errors.Join(clientErr, listenersErr); err != nil {
+		d.close()
+		return nil, errors.Join(err, store.Close())
+	}
+	places, err := addresses.New(c.API.Services, addresses.Needs{
+		Resources: d.resources, NodePorts: d.nodePorts, Self: self, Peers: d.peers, Client: client, Loops: d.life.controllers,
+		Shared: c.Storage.shared(), Lease: !c.API.Without.IdentityLease, RequestTimeout: c.Limits.RequestTimeout,
+	})
+	if err != nil {
 		d.close()
 		return nil, errors.Join(err, store.Close())
 	}
 	s := &Server{
-		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator.on, Core: d.core, Extensions: d.extensions}, Metrics: reg,
-		Resources: d.resources, links: links{d.definitions, d.aggregator}, addresses: d.addresses,
+		Scheme: d.scheme, Codecs: d.codecs, Chain: Chain{Aggregator: d.aggregator, Core: d.core, Extensions: d.definitions.Server()}, Metrics: reg,
+		Resources: d.resources, links: links{d.definitions, behind}, addresses: places,
 		handler: handler, client: client, identity: who,
 		listeners: listeners,
 		life:      d.life,
 	}
-	d.core.Discovery.Address = func() string {
-		if c.Serving.SecurePort == NoPort {
-			return ""
-		}
-		return s.external(&c.Serving)
-	}
-	if err := errors.Join(d.aggregator.begin(s), d.definitions.begin(s), s.addManifests(&c.API, d.definitions.seen), authorizers.start(s)); err != nil {
+	behind.Start()
+	if err := errors.Join(s.addHooks(behind.Hooks(client)...), s.follow(d.definitions), s.addHooks(authorizers.Hooks(client, d.life.controllers.Run)...)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -191,26 +206,29 @@ func build(ctx context.Context, c completed) (*Server, error) {
 
 // declaration is what a server serves, before it can be asked for it.
 type declaration struct {
-	scheme           *scheme.Scheme
-	codecs           *codec.Factory
-	core, extensions *generic.Server
-	aggregator       *aggregator
-	definitions      *definitions
-	life             *life
-	access           *access
-	schemas          *router.OpenAPI
-	resources        *generic.Resources
-	addresses        *addresses
+	scheme      *scheme.Scheme
+	codecs      *codec.Factory
+	work        *generic.Work
+	core        *generic.Server
+	aggregator  *generic.Server  // where APIServices are
+	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
+	definitions *definitions.Definitions
+	life        *life
+	access      *access.Promise
+	resources   *generic.Resources
+	nodePorts   *ports.Allocator
+	peers       *addresses.Peers
 }
 
 // declare registers the types and installs the configured groups. What is wrong with either is found here, and with the kinds of
 // built-in groups in tests: those are compiled later. It reads nothing from the store, which is not open.
-func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
-	d := &declaration{scheme: scheme.New(), access: new(access)}
-	span, _ := c.API.Services.nodePorts() // checked when the configuration was completed
-	d.addresses = &addresses{nodePorts: ports.New(span), peers: new(peers)}
+func declare(c completed, self *addresses.Self, t *generic.Table, m *metrics, store *backing.Store, reg *prometheus.Registry) (*declaration, error) {
+	d := &declaration{scheme: scheme.New(), work: generic.NewWork(context.Background()), access: new(access.Promise)}
+	span, _ := c.API.Services.NodePorts() // checked when the configuration was completed
+	d.nodePorts, d.peers = ports.New(span), new(addresses.Peers)
 	all := c.groups(surroundings{
-		stores: generic.StoresOf(t), nodePorts: d.addresses.nodePorts, access: d.access, tokens: tokens(&c.Authentication, d.access), peers: d.addresses.peers,
+		stores: generic.StoresOf(t), nodePorts: d.nodePorts, access: d.access, peers: d.peers,
+		tokens: core.TokenConfig{Sign: d.access.Sign, Audiences: c.Authentication.Audiences, Bounds: d.access.Bounds},
 	})
 	for i := range all {
 		all[i].Register(d.scheme)
@@ -227,77 +245,92 @@ func declare(c completed, t *generic.Table, m *metrics, store *backing.Store, re
 		return nil, err
 	}
 	cfg, discovery := &router.Config{
-		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.watches.started, DeprecatedUse: m.deprecatedUse,
+		Codecs: d.codecs, MinWatch: c.Limits.MinWatch, WatchStarted: m.resources.WatchStarted, DeprecatedUse: m.resources.DeprecatedUse,
 		NoWatchLists: c.API.Without.WatchLists,
 	}, router.NewDiscovery(d.codecs)
-	d.extensions = generic.NewServer("extensions", cfg, discovery, nil)
-	d.core = generic.NewServer("core", cfg, discovery, d.extensions)
-	d.life = newLife(c.Shutdown, newHealth(d.core.Paths, store, c.Storage.CheckTimeouts, c.Serving.LivezGrace, c.Log))
-	plugins, pluginsErr := newAdmission(c.Admission, c.decides(AuthorizeNode), generic.StoresOf(t), d.access)
-	admissionTimes, timesErr := newAdmissionMetrics(reg)
+	if self.Secure {
+		discovery.Address = self.External
+	}
+	chain, pluginsErr := plugins.New(&c.Admission, plugins.Needs{
+		Stores: generic.StoresOf(t), May: d.access, Metrics: reg, Kubelets: c.access.Has(access.Node),
+	})
 	minor, _ := c.Storage.compatible() // checked when the configuration was completed
-	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: plugins.Observed(admissionTimes.observer), Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
+	common := registry.Config{Kinds: kinds, Codecs: d.codecs, Admission: chain, Prefix: t.Root(), Protobuf: c.Storage.Protobuf,
 		NoGarbageCollection: c.API.Without.GarbageCollection, DeleteWorkers: c.Limits.DeleteWorkers}
 	d.resources = generic.NewResources(generic.Needs{
 		Table: t, Backends: backing.NewBackends(store, common, m.unreadable, c.Log),
 		Reviews:    store.Reviewer,
-		Compatible: minor, Forget: m.forget, Run: d.life.work.run, Longest: c.Limits.longest(), Log: c.Log,
+		Compatible: minor, Forget: m.forget, Run: d.work.Run, Longest: c.Limits.longest(), Log: c.Log,
 	})
-	d.aggregator = newAggregator(c.API.Aggregation, d.resources, generic.NewServer("aggregator", cfg, discovery, d.core), m, d.life.work, c.Log)
-	d.aggregator.ends = d.life.controllers.ctx
-	d.definitions = newDefinitions(d.resources, d.extensions, d.aggregator.resolve, m, d.life.work, c.Log)
-	d.definitions.endChain(d.core, c.Storage.shared())
-	reg.MustRegister(&cacheCollector{d.resources})
-	d.schemas = newOpenAPI(d.core, d.scheme, d.codecs, &c)
-	d.schemas.AskRemote = d.aggregator.docs.askV2
-	version := VersionInfo(c.API.Version)
-	version.MinCompatibilityMinor = strconv.Itoa(minor)
-	pathsErr := errors.Join(d.life.health.install(), installPaths(d.core, d.schemas, shownMetrics{reg, &c.Serving.Debug.Metrics}, version))
-	if err := errors.Join(pluginsErr, timesErr, pathsErr); err != nil {
-		return d, err
-	}
-	groups, err := choose(&c.API, all, d.scheme)
+	d.resolve = addresses.NewResolver(d.resources.Stores, c.API.Aggregation.ByEndpoints)
+	var err error
+	d.definitions, err = definitions.New(definitions.Needs{
+		Host: d.resources, Home: d.resources.Backends().Main(), Router: cfg, Discovery: discovery, Before: d.serves, Shared: c.Storage.shared(),
+		Resolve: d.resolve, Flawed: m.flaws.webhooks, Metrics: reg,
+	})
 	if err != nil {
 		return d, err
 	}
-	c.tellAbsence(groups)
+	d.core = generic.NewServer("core", cfg, discovery, d.definitions)
+	d.aggregator = generic.NewServer("aggregator", cfg, discovery, d.core)
+	alive, healthErr := health.New(health.Needs{Paths: d.core.Paths, Store: store, Timeouts: c.Storage.Timeouts, Lenient: c.Serving.LivezGrace,
+		Started: processStart, Log: c.Log})
+	d.life = newLife(c.Shutdown, alive, d.work)
+	reg.MustRegister(d.resources.Collector())
+	if err := errors.Join(pluginsErr, healthErr); err != nil {
+		return d, err
+	}
+	groups, err := choice.Apply(choice.Config{Profile: c.API.Profile, Runtime: c.API.Runtime}, all, d.scheme)
+	if err != nil {
+		return d, err
+	}
+	if c.API.Core && c.API.Profile == "" { // with less, nothing is served that the plugins judge
+		c.Admission.TellAbsence(groups, c.Log)
+	}
 	for i := range groups {
 		on := d.core
 		switch groups[i].Name {
 		case apiServices.Group:
-			on = d.aggregator.on
+			on = d.aggregator
 		case customResourceDefinitions.Group:
-			on = d.extensions
+			on = d.definitions.Server()
 		}
 		if err := d.resources.Install(on, groups[i]); err != nil {
 			return d, err
 		}
 	}
 	warnOfNamespaces(groups, t, c.Log)
-	return d, openNodePorts(d.resources, d.addresses.nodePorts)
+	return d, addresses.OpenNodePorts(d.resources, d.nodePorts)
+}
+
+// serves implements definitions.Before.
+func (d *declaration) serves(group string) bool {
+	return d.core.REST.Serves(group) || group == apiServices.Group
 }
 
 // close ends what a server that is not made has begun.
 func (d *declaration) close() {
 	if d != nil {
 		d.resources.Table().Close()
-		d.life.work.stop()
+		d.work.Stop()
 		d.resources.Backends().CloseCaches()
 	}
 }
 
+// follow has definitions followed, and the server wait for those that are stored before it is ready.
+func (s *Server) follow(d *definitions.Definitions) error {
+	hooks, err := d.Start()
+	return errors.Join(err, s.addHooks(hooks...))
+}
+
 // populate gives a server that is complete what runs beside its resources.
 func (s *Server) populate(c completed) error {
-	if c.Storage.CompactionInterval > 0 {
-		for _, b := range s.Backends() {
-			compactor := &storage.Compactor{Store: b, Interval: c.Storage.CompactionInterval, Failed: func(err error) {
-				s.Log().Log(backing.Severity(err), "compaction failed; it will be tried again", zap.Error(err))
-			}}
-			s.Go(compactor.Run)
-		}
-	}
+	stored := upkeep.New(upkeep.Needs{
+		Host: s.Resources, Backends: s.Backends(), Unread: s.definitions.Unread, CompactionInterval: c.Storage.CompactionInterval,
+	})
+	stored.Start()
 	if e := s.Backends().Main().Encryption(); e.Follows() {
-		err := s.AddPostStartHook(Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(_ context.Context, s *Server) error {
+		err := s.addHooks(generic.Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(context.Context) error {
 			s.Go(func(ctx context.Context) { e.Follow(ctx, s.Go) })
 			return nil
 		}})
@@ -305,42 +338,65 @@ func (s *Server) populate(c completed) error {
 			return err
 		}
 	}
-	if err := s.addReadHooks(c.decides(AuthorizeByRoles)); err != nil {
+	var deciding []meta.GroupResource
+	if c.access.Has(access.RBAC) {
+		deciding = access.RoleResources()
+	}
+	if err := s.addHooks(health.Reads(s, s.Backends().Main().Store, deciding, plugins.Reads())...); err != nil {
 		return err
 	}
-	if err := s.addServiceAddresses(&c); err != nil {
+	if err := s.addHooks(s.addresses.ServiceHooks()...); err != nil {
+		return err
+	}
+	made, err := bootstrap.New(bootstrap.Needs{
+		Host: s.Resources, Client: s.client, Run: s.life.controllers.Run, Ready: s.life.ready, Defined: s.definitions.Seen(),
+		Manifests: c.API.Manifests, Objects: c.API.Objects, FlowStatus: !c.API.Without.PriorityAndFairness,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.addHooks(made.Hooks()...); err != nil {
 		return err
 	}
 	if err := s.addControllers(c.Controllers, c.Storage.shared()); err != nil {
 		return err
 	}
-	if !c.API.Without.PriorityAndFairness {
-		if err := s.addFlowStatus(); err != nil {
-			return err
-		}
-	}
-	if err := s.addKubernetesService(c); err != nil {
+	if err := errors.Join(s.addHooks(s.addresses.ServerHooks()...), s.life.preShutdown.Add(s.addresses.PreShutdownHooks()...)); err != nil {
 		return err
 	}
-	if err := s.addIdentityLease(c.Storage.shared() && !c.API.Without.IdentityLease); err != nil {
+	registration := &aggregator.Registration{
+		Host: s.Resources, Client: s.client, Yields: s.addresses.Peers().Foreign, Ready: s.Ready(),
+		Definitions: aggregator.Definitions{
+			All: s.definitions.Versions, Changed: s.definitions.VersionsChanged, Hidden: s.definitions.UnreadIn,
+		},
+		Loop: s.life.controllers.Run, Log: s.loopLog("apiservice-registration"),
+	}
+	if err := s.addHooks(registration.Hooks()...); err != nil {
 		return err
 	}
-	if err := s.addAPIServiceRegistration(); err != nil {
-		return err
-	}
-	if err := s.addIssuerPaths(c); err != nil {
+	if err := s.identity.Accounts.ServeIssuer(s.Core.Paths, &c.Authentication.ServiceAccounts, s.addresses.Self().External, s.Log()); err != nil {
 		return err
 	}
 	if err := s.addAuthenticationTrust(&c.Authentication.FrontProxy); err != nil {
 		return err
 	}
-	if err := errors.Join(s.addDebug(&c.Serving.Debug), s.addCheck(), s.addDefragment()); err != nil {
+	if err := errors.Join(inspect.Install(&c.Serving.Debug, s.inspected(&c)), stored.Install(s.Core.Paths)); err != nil {
 		return err
 	}
 	if c.Setup != nil {
 		return c.Setup(s)
 	}
 	return nil
+}
+
+// inspected is what the server is inspected by.
+func (s *Server) inspected(c *completed) inspect.Needs {
+	version := VersionInfo(c.API.Version)
+	minor, _ := c.Storage.compatible() // checked when the configuration was completed
+	version.MinCompatibilityMinor = strconv.Itoa(minor)
+	return inspect.Needs{
+		On: s.Core, Codecs: s.Codecs, Metrics: s.Metrics, Version: version, Started: processStart, Go: s.Go, Log: s.Log(),
+	}
 }
 
 // newGate makes what decides which requests may run. The configuration's word for no bound is a
@@ -353,5 +409,9 @@ func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Log is the server's log.
-func (s *Server) Log() *zap.Logger { return s.life.health.log }
+// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
+// through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
+// has written anything, is answered as a Status. For other methods there is Core.Paths.
+func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
+	return s.Core.Paths.Handle(path, router.ReadOnly(router.Plain(get)))
+}

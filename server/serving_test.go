@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -158,7 +159,7 @@ func TestProfilesSocket(t *testing.T) {
 	left.SetUnlinkOnClose(false)
 	left.Close()
 	t.Run("server", func(t *testing.T) {
-		at := server.Config{Serving: server.ServingConfig{Debug: server.DebugConfig{Profiles: server.ProfilesConfig{Socket: path}}}}
+		at := server.Config{Serving: server.ServingConfig{Debug: inspect.Config{Profiles: inspect.Profiles{Socket: path}}}}
 		servertest.Start(t, at)
 		if second, err := (servertest.Environment{Config: at}).Start(); err == nil || !strings.Contains(err.Error(), "address already in use") {
 			t.Errorf("a second server at the socket: got %v, %v", second, err)

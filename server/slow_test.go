@@ -17,6 +17,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/connections"
 	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"github.com/coracle-project/coracle/server/identity"
@@ -41,7 +42,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 		}
 		s, err := New(t.Context(), Config{
 			DataDir: t.TempDir(), Storage: StorageConfig{Engine: StorageMemory}, Serving: ServingConfig{SecurePort: AnyPort, HTTPPort: AnyPort},
-			Authentication: identity.Config{Authenticators: []request.Authenticator{authn.Bearer(tokens)}}, Authorization: AuthorizationConfig{Modes: []string{AuthorizeAlways}},
+			Authentication: identity.Config{Authenticators: []request.Authenticator{authn.Bearer(tokens)}}, Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 			Limits: LimitsConfig{RequestTimeout: 30 * time.Second, MinWatch: time.Hour},
 		})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -46,7 +47,7 @@ func TestStoredByKubernetes(t *testing.T) {
 			})
 			s := servertest.Start(secretsMadeUp{t}, server.Config{
 				Storage:     server.StorageConfig{Store: memory.New(config)},
-				API:         server.APIConfig{Services: server.ServicesConfig{ClusterIPRanges: []string{"10.0.0.0/16", "fd00:10::/108"}}},
+				API:         server.APIConfig{Services: addresses.Config{ClusterIPRanges: []string{"10.0.0.0/16", "fd00:10::/108"}}},
 				Controllers: []string{},
 			})
 			objects := 0

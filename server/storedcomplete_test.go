@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -70,7 +71,7 @@ func TestStoredIsComplete(t *testing.T) {
 				DataDir:       t.TempDir(),
 				Storage:       server.StorageConfig{Store: memory.New(memory.Config{Rev: all.Rev, Entries: all.Entries}), Protobuf: protobuf},
 				Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-				Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+				Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 			})
 			if err != nil {
 				t.Fatal(err)

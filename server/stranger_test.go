@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/connections/connectionstest"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -79,7 +80,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := servertest.Start(t, server.Config{
 				Authentication: identity.Config{Authenticators: aliceOnly(t)},
-				Authorization:  server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+				Authorization:  access.Config{Modes: []string{access.AlwaysAllow}},
 				Limits:         server.LimitsConfig{MaxWatches: 400, RequestTimeout: 5 * time.Second},
 			})
 			flood := make([]*connectionstest.Frames, conns)

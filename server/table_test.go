@@ -91,7 +91,7 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	var contents []string // of namespaces, each once
-	for _, gvr := range s.contents() {
+	for _, gvr := range s.holdings().Contents() {
 		contents = append(contents, gvr.GroupResource().String())
 	}
 	once := len(slices.Compact(slices.Sorted(slices.Values(contents)))) == len(contents)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -44,7 +45,7 @@ func tracingFile(t *testing.T, text string) server.ServingConfig {
 	if err := os.WriteFile(file, []byte("apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"+text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return server.ServingConfig{Debug: server.DebugConfig{TracingFile: file}}
+	return server.ServingConfig{Debug: inspect.Config{TracingFile: file}}
 }
 
 // TestTracing sends spans of requests: of all, or of those that are sampled by who asks, if that counts for something.

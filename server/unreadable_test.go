@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded"
@@ -128,7 +129,7 @@ func TestLostKey(t *testing.T) {
 				}
 				cfg := server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: engine, EncryptionConfigFile: config},
 					Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-					Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}}
+					Authorization: access.Config{Modes: []string{access.AlwaysAllow}}}
 				masters(t)(&cfg)
 				s, err := servertest.New(t, cfg)
 				if err != nil {

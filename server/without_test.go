@@ -2,11 +2,8 @@ package server_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,9 +14,9 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -70,82 +67,6 @@ func TestWithoutCompression(t *testing.T) {
 	}
 }
 
-// TestAdmissionPlugins turns plugins off and on, and sets what they do.
-func TestAdmissionPlugins(t *testing.T) {
-	const pods = "/api/v1/namespaces/ns/pods"
-	tolerations := func(c func(*server.AdmissionConfig)) string {
-		p := newInProcess(t, func(config *server.Config) { c(&config.Admission) })
-		code, body := p.do("POST", pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
-		var pod corev1.Pod
-		if err := json.Unmarshal([]byte(body), &pod); err != nil || code != http.StatusCreated {
-			t.Fatalf("got %d %s", code, body)
-		}
-		var list []string
-		for _, tol := range pod.Spec.Tolerations {
-			text, err := json.Marshal(tol)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, string(text))
-		}
-		return strings.Join(list, " ")
-	}
-	seconds := func(n int64) *int64 { return &n }
-	for _, tt := range []struct {
-		name   string
-		change func(*server.AdmissionConfig)
-		want   []string
-	}{
-		{"as it is", func(*server.AdmissionConfig) {}, []string{`"tolerationSeconds":300`, `"tolerationSeconds":300`}},
-		{"other times", func(c *server.AdmissionConfig) { c.NotReadySeconds, c.UnreachableSeconds = seconds(0), seconds(7) },
-			[]string{`not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":0`, `unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":7`}},
-		{"off", func(c *server.AdmissionConfig) { c.Disable = []string{"DefaultTolerationSeconds"} }, nil},
-	} {
-		got := tolerations(tt.change)
-		for _, want := range tt.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: got %s, want %s", tt.name, got, want)
-			}
-		}
-		if tt.want == nil && got != "" {
-			t.Errorf("%s: got %s, want none", tt.name, got)
-		}
-	}
-	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: server.AdmissionConfig{Disable: []string{"Nope"}}})
-	if err == nil || !strings.Contains(err.Error(), `unknown admission plugin "Nope"`) {
-		t.Errorf("an unknown plugin: got %v", err)
-	}
-}
-
-// TestNodeRestrictionPlugin: it is there with the mode Node or by name, and not if it is turned off.
-func TestNodeRestrictionPlugin(t *testing.T) {
-	const name = "NodeRestriction"
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("kubelet,system:node:a,1,system:nodes\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	all, nodes := []string{server.AuthorizeAlways}, []string{server.AuthorizeNode, server.AuthorizeAlways}
-	for _, tt := range []struct {
-		modes, enable, disable []string
-		want                   bool
-	}{
-		{all, nil, nil, false},
-		{all, []string{name}, nil, true},
-		{nodes, nil, nil, true},
-		{nodes, nil, []string{name}, false},
-	} {
-		p := newInProcess(t, func(c *server.Config) {
-			c.Authorization.Modes = tt.modes
-			c.Admission.Enable, c.Admission.Disable = tt.enable, tt.disable
-			c.Authentication.TokenAuthFile = tokens
-		})
-		code, body := p.do("POST", "/api/v1/nodes", `{"metadata":{"name":"b"}}`, "Authorization", "Bearer kubelet")
-		if (code == http.StatusForbidden) != tt.want {
-			t.Errorf("%+v: a node makes another: got %d %s", tt, code, body)
-		}
-	}
-}
-
 // TestExternalHostname names the server in the document that says where its keys are, and in the one at /api.
 func TestExternalHostname(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.Serving.ExternalHostname, c.Serving.SecurePort = "api.example", 7443 })
@@ -158,24 +79,6 @@ func TestExternalHostname(t *testing.T) {
 	p = newInProcess(t) // which nobody reaches by TLS
 	if _, body := p.do("GET", "/api", ""); !strings.Contains(body, `"serverAddress":"example.com"`) {
 		t.Errorf("/api without a secure port: got %s", body)
-	}
-}
-
-// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can be left to others.
-func TestKubernetesNodePort(t *testing.T) {
-	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
-		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true
-	})
-	svc, err := r.services().Get(t.Context(), "kubernetes", meta.GetOptions{})
-	if err != nil || svc.Spec.Type != corev1.ServiceTypeNodePort || svc.Spec.Ports[0].NodePort != 30443 {
-		t.Errorf("got %+v, %v", svc, err)
-	}
-	if _, err := r.endpoints().Get(t.Context(), "kubernetes", meta.GetOptions{}); !meta.IsNotFound(err) {
-		t.Errorf("endpoints: got %v, want none", err)
-	}
-	_, err = servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Services: server.ServicesConfig{KubernetesNodePort: 80}}})
-	if err == nil || !strings.Contains(err.Error(), "kubernetes service node port range 30000-32767 doesn't contain 80") {
-		t.Errorf("a port out of range: got %v", err)
 	}
 }
 
@@ -210,7 +113,7 @@ func TestWithoutCore(t *testing.T) {
 		log, lines := observer.New(zap.WarnLevel)
 		return server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Log: zap.New(log),
-			Authorization: server.AuthorizationConfig{Modes: modes},
+			Authorization: access.Config{Modes: modes},
 			API: server.APIConfig{Groups: []server.Group{{
 				Name:        group,
 				AddToScheme: func(s *scheme.Scheme) { s.AddKnownTypes(meta.GroupVersion{Group: group, Version: "v1"}, &Canoe{}) },
@@ -229,8 +132,8 @@ func TestWithoutCore(t *testing.T) {
 		served  bool
 		allowed string // to the user alice
 	}{
-		{[]string{server.AuthorizeByRoles}, true, `"allowed":false`}, {[]string{server.AuthorizeNever, server.AuthorizeByRoles}, true, `"allowed":false`},
-		{[]string{server.AuthorizeAlways}, false, ""},
+		{[]string{access.RBAC}, true, `"allowed":false`}, {[]string{access.AlwaysDeny, access.RBAC}, true, `"allowed":false`},
+		{[]string{access.AlwaysAllow}, false, ""},
 	} {
 		cfg, lines := config(tt.modes...)
 		s := servertest.Start(t, cfg)

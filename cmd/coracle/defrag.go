@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/upkeep"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -29,9 +29,9 @@ func defragCommand() *cobra.Command {
 			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):
 				return withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
 			case dataDir != "":
-				done, err = server.DefragmentStore(ctx, dataDir)
+				done, err = upkeep.DefragmentStore(ctx, dataDir)
 			default:
-				done, err = server.DefragmentServer(ctx, kubeconfig)
+				done, err = upkeep.DefragmentServer(ctx, kubeconfig)
 			}
 			if err != nil {
 				return err

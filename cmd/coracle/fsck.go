@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 // The codes that fsck and migrate exit with.
@@ -44,7 +45,7 @@ func fsckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilTold(cmd.Context())
 			defer stop()
-			var found server.Checked
+			var found upkeep.Checked
 			var err error
 			switch stored := cfg.DataDir != "" || len(cfg.Storage.Etcd.Servers) > 0; {
 			case stored && cmd.Flags().Changed("kubeconfig"):
@@ -52,7 +53,7 @@ func fsckCommand() *cobra.Command {
 			case stored:
 				found, err = server.CheckStore(ctx, cfg)
 			default:
-				found, err = server.CheckServer(ctx, kubeconfig)
+				found, err = upkeep.CheckServer(ctx, kubeconfig)
 			}
 			if err != nil {
 				return &exitError{err, exitFailed}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/upkeep"
 )
 
 func migrateCommand() *cobra.Command {
-	var m server.Migration
+	var m upkeep.Migration
 	cmd := &cobra.Command{
 		Use:   "migrate RESOURCE",
 		Short: "Store all objects of a resource again, in the version that is stored now",
@@ -25,7 +25,7 @@ func migrateCommand() *cobra.Command {
 			ctx, stop := untilTold(cmd.Context())
 			defer stop()
 			m.Resource = args[0]
-			m.Progress = func(p server.Progress) {
+			m.Progress = func(p upkeep.Progress) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d objects, %d stored again; to go on from here: --after %s\n", m.Resource, p.Objects, p.Stored, p.Last)
 			}
 			m.Unreadable = func(name, why string) {

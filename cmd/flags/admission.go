@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// plugins is what flags about admission say.
-type plugins struct {
+// admission is what flags about admission say.
+type admission struct {
 	enable, disable, only []string
 	notReady, unreachable int64
 }
@@ -26,8 +26,8 @@ func (o *Options) bindAdmission(s *section) {
 }
 
 func (o *Options) finishAdmission() error {
-	known := map[string]server.AdmissionPlugin{}
-	for _, p := range server.AdmissionPlugins() {
+	known := map[string]plugins.Entry{}
+	for _, p := range plugins.Table() {
 		known[p.Name] = p
 	}
 	if err := o.checkPlugins(known); err != nil {
@@ -37,7 +37,7 @@ func (o *Options) finishAdmission() error {
 	enable, disable := p.enable, p.disable
 	if o.given("admission-control") {
 		enable, disable = p.only, nil
-		for _, plugin := range server.AdmissionPlugins() {
+		for _, plugin := range plugins.Table() {
 			if (plugin.Default || plugin.Here) && !slices.Contains(p.only, plugin.Name) {
 				disable = append(disable, plugin.Name)
 			}
@@ -56,7 +56,7 @@ func (o *Options) finishAdmission() error {
 }
 
 // checkPlugins returns what is wrong with what is said of plugins.
-func (o *Options) checkPlugins(known map[string]server.AdmissionPlugin) error {
+func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
 	p := &o.admission
 	var m mistakes
 	if o.given("admission-control") && (o.given("enable-admission-plugins") || o.given("disable-admission-plugins")) {
@@ -81,7 +81,7 @@ func (o *Options) checkPlugins(known map[string]server.AdmissionPlugin) error {
 
 // judgeAbsent refuses a plugin that guards something and is not here, and says of others that they
 // are not.
-func (o *Options) judgeAbsent(p server.AdmissionPlugin) {
+func (o *Options) judgeAbsent(p plugins.Entry) {
 	if p.Guards {
 		o.refusals = append(o.refusals, fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Without))
 		return

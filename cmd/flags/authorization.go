@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/configfile"
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 // authorization is what flags about who may do what say in a way of their own.
@@ -29,7 +29,7 @@ func (o *Options) bindAuthorization(s *section) {
 
 // authorizationModes are the modes that there are.
 var authorizationModes = []string{
-	server.AuthorizeAlways, server.AuthorizeNever, server.AuthorizeABAC, server.AuthorizeWebhook, server.AuthorizeByRoles, server.AuthorizeNode,
+	access.AlwaysAllow, access.AlwaysDeny, access.ABAC, access.Webhook, access.RBAC, access.Node,
 }
 
 // finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
@@ -42,14 +42,14 @@ func (o *Options) finishAuthorization() error {
 			"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"}, o.given) {
 			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		c.Modes, c.Webhook = nil, server.AuthorizationWebhook{}
+		c.Modes, c.Webhook = nil, access.WebhookConfig{}
 		return configfile.Check(c.ConfigFile) // what is in it is for the server to judge
 	}
 	c.Modes = o.authorization.modes
 	if len(c.Modes) == 0 {
-		c.Modes = []string{server.AuthorizeAlways}
+		c.Modes = []string{access.AlwaysAllow}
 	}
-	if slices.Contains(c.Modes, server.AuthorizeAlways) {
+	if slices.Contains(c.Modes, access.AlwaysAllow) {
 		o.noAnonymous()
 	}
 	return o.checkModes()
@@ -63,16 +63,16 @@ func (o *Options) checkModes() error {
 		switch {
 		case !slices.Contains(authorizationModes, mode):
 			m.add("authorization-mode %q is not a valid mode", mode)
-		case mode == server.AuthorizeABAC && c.PolicyFile == "":
+		case mode == access.ABAC && c.PolicyFile == "":
 			m.add("authorization-mode ABAC's authorization policy file not passed")
-		case mode == server.AuthorizeWebhook && c.Webhook.ConfigFile == "":
+		case mode == access.Webhook && c.Webhook.ConfigFile == "":
 			m.add("authorization-mode Webhook's authorization config file not passed")
 		}
 	}
-	if c.PolicyFile != "" && !slices.Contains(c.Modes, server.AuthorizeABAC) {
+	if c.PolicyFile != "" && !slices.Contains(c.Modes, access.ABAC) {
 		m.add("cannot specify --authorization-policy-file without mode ABAC")
 	}
-	if c.Webhook.ConfigFile != "" && !slices.Contains(c.Modes, server.AuthorizeWebhook) {
+	if c.Webhook.ConfigFile != "" && !slices.Contains(c.Modes, access.Webhook) {
 		m.add("cannot specify --authorization-webhook-config-file without mode Webhook")
 	}
 	if distinct := slices.Compact(slices.Sorted(slices.Values(c.Modes))); len(distinct) < len(c.Modes) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 var update = flag.Bool("update", false, "write docs/flags.md anew")
@@ -81,7 +82,7 @@ func document() []byte {
 // absentByDefault are the admission plugins that kube-apiserver has by default and this server has
 // not.
 func absentByDefault() (names []string) {
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
 			names = append(names, p.Name)
 		}
@@ -95,7 +96,7 @@ func absentByDefault() (names []string) {
 func TestPluginsInDocs(t *testing.T) {
 	absent := absentByDefault()
 	var here []string
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Here {
 			here = append(here, p.Name)
 		}
@@ -118,7 +119,7 @@ func TestPluginsInDocs(t *testing.T) {
 			t.Errorf("%s does not say %q", tt.path, tt.begin)
 		}
 		words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-		for _, p := range server.AdmissionPlugins() {
+		for _, p := range plugins.Table() {
 			switch named := slices.Contains(words, p.Name); {
 			case named && !slices.Contains(tt.of, p.Name):
 				t.Errorf("%s: %q names %s", tt.path, tt.begin, p.Name)
@@ -176,7 +177,7 @@ Of an object of the resources in the last column, clients are warned that it has
 | plugin | by default in kube-apiserver | here | warned of |
 |---|---|---|---|
 `)
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		byDefault, here := "", "yes"
 		if p.Default {
 			byDefault = "on"

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/choice"
 )
 
 // enablement is what is served.
@@ -30,7 +30,7 @@ func (o *Options) finishEnablement() error {
 		}
 	}
 	o.config.API.Runtime = runtime
-	return server.CheckRuntime(runtime)
+	return choice.CheckRuntime(runtime)
 }
 
 func (o *Options) bindEgress(s *section) {

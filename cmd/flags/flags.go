@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 )
 
 // Options are the flags of a command that runs a server. Bind them, parse a command line, and Finish.
@@ -37,7 +38,7 @@ type Options struct {
 	authorization  authorization
 	enablement     enablement
 	auditing       auditing
-	admission      plugins
+	admission      admission
 	metrics        metrics
 	features       features
 	logs           logs
@@ -56,7 +57,7 @@ type defaults struct {
 func Serve() *Options {
 	return newOptions(defaults{
 		dataDir: ".coracle", bindAddress: "127.0.0.1", mediaType: mediaJSON,
-		modes: []string{server.AuthorizeByRoles}, issuers: []string{"https://kubernetes.default.svc.cluster.local"},
+		modes: []string{access.RBAC}, issuers: []string{"https://kubernetes.default.svc.cluster.local"},
 		clusterIPRange: "10.0.0.0/24", controllers: []string{"*"},
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 )
 
@@ -25,7 +26,7 @@ func TestDefaults(t *testing.T) {
 		"bind address":   {c.Serving.BindAddress, "127.0.0.1"},
 		"secure port":    {c.Serving.SecurePort, 6443},
 		"http port":      {c.Serving.HTTPPort, server.NoPort},
-		"authorization":  {strings.Join(c.Authorization.Modes, ","), server.AuthorizeByRoles},
+		"authorization":  {strings.Join(c.Authorization.Modes, ","), access.RBAC},
 		"tokens":         {c.Authentication.ServiceAccounts, identity.ServiceAccounts{Issuers: []string{"https://kubernetes.default.svc.cluster.local"}}},
 		"anonymous":      {c.Authentication.Anonymous, (*bool)(nil)},
 		"controllers":    {c.Controllers, []string{"*"}},
@@ -136,7 +137,7 @@ func TestAuthorizationFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := parse(t, Serve(), "--authorization-config="+file, "--authorization-policy-file=p").Authorization
-	if c.ConfigFile != file || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (server.AuthorizationWebhook{}) {
+	if c.ConfigFile != file || c.PolicyFile != "p" || c.Modes != nil || c.Webhook != (access.WebhookConfig{}) {
 		t.Errorf("a file: got %+v", c)
 	}
 	c = parse(t, Serve(), "--authorization-mode=Node,Webhook", "--authorization-webhook-config-file=k", "--authorization-webhook-cache-authorized-ttl=0",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/configfile"
 	"github.com/coracle-project/coracle/scheme/field"
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // metrics is what flags about metrics say in a way of their own.
@@ -68,7 +68,7 @@ func (o *Options) finishMetrics() error {
 		allowed = c.Allowed
 	}
 	if len(m) == 0 {
-		o.config.Serving.Debug.Metrics = server.MetricsConfig{Disabled: c.Disabled, LabelValues: labelValues(allowed), Hidden: c.Hidden != ""}
+		o.config.Serving.Debug.Metrics = inspect.Metrics{Disabled: c.Disabled, LabelValues: labelValues(allowed), Hidden: c.Hidden != ""}
 	}
 	return m.err()
 }

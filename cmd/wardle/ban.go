@@ -9,16 +9,17 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // banFlunder is an admission plugin: it refuses Flunders whose names a Fischer disallows.
-type banFlunder struct{ resources server.Stores }
+type banFlunder struct{ resources registry.Stores }
 
-// plugins are the server's admission plugins.
-func plugins(resources server.Stores) (admission.Chain, error) {
-	return admission.Chain{&banFlunder{resources}}, nil
-}
+// banFlunders is the plugin's row in the table of admission plugins. Kubernetes' own plugins are asked
+// before it, policies and webhooks after it.
+var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: func(resources registry.Stores) (admission.Plugin, error) {
+	return &banFlunder{resources}, nil
+}}
 
 // Name is the plugin's name.
 func (*banFlunder) Name() string { return "BanFlunder" }

@@ -13,9 +13,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 func main() {
@@ -25,7 +28,13 @@ func main() {
 	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
-	mode := flag.String("authorization-mode", server.AuthorizeByRoles, "RBAC, AlwaysAllow or AlwaysDeny")
+	mode := flag.String("authorization-mode", access.RBAC, "RBAC, AlwaysAllow or AlwaysDeny")
+	for name, list := range map[string]*[]string{"enable-admission-plugins": &cfg.Admission.Enable, "disable-admission-plugins": &cfg.Admission.Disable} {
+		flag.Func(name, "names of admission plugins, such as BanFlunder, with commas between them", func(names string) error {
+			*list = strings.Split(names, ",")
+			return nil
+		})
+	}
 	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions, and end")
 	flag.Parse()
 	cfg.Authorization.Modes = []string{*mode}
@@ -46,7 +55,7 @@ func main() {
 func config() server.Config {
 	return server.Config{
 		API:       server.APIConfig{Groups: []server.Group{wardle()}},
-		Admission: server.AdmissionConfig{Plugins: plugins},
+		Admission: plugins.Config{Plugins: []plugins.Plugin{banFlunders}},
 		Setup:     addCensus,
 	}
 }

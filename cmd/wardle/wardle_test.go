@@ -185,6 +185,15 @@ func TestBan(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
+// TestBanSwitchedOff: the plugin is a row in the table of admission plugins, and is switched by its name.
+func TestBanSwitchedOff(t *testing.T) {
+	cfg := config()
+	cfg.Admission.Disable = []string{"BanFlunder"}
+	s := &wardleServer{servertest.Start(t, cfg), t}
+	s.must("POST", alpha+"/fischers", `{"metadata":{"name":"carp"},"disallowedFlunders":["bad"]}`)
+	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
+}
+
 // What the tags call a set is one, apart from the finalizers, which Kubernetes lets repeat.
 func TestSets(t *testing.T) {
 	s := start(t)

@@ -30,12 +30,13 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string      // empty on create with generateName
-	Object      meta.Object // in the hub version; nil on delete. Mutators may set another one.
-	Old         meta.Object // in the hub version; nil on create; never to be changed
-	// Options are CreateOptions, UpdateOptions or DeleteOptions. Of a connect they are what the client
-	// asks for, such as PodExecOptions, in the version of Kind. ObjectIn returns these as the object.
-	Options meta.Typed
+	Name        string // empty on create with generateName
+	// Object is a meta.Object in the hub version; nil on delete. Mutators may set another one. The
+	// Object of a connect is what the client asks for, such as PodExecOptions, in the version of Kind;
+	// it has no metadata, and is nil if the connect takes no options.
+	Object  meta.Typed
+	Old     meta.Object   // in the hub version; nil on create and connect; never to be changed
+	Options meta.Typed    // CreateOptions, UpdateOptions or DeleteOptions; nil on connect
 	DryRun  bool          // plugins must have no side effects
 	User    *request.User // nil for the server's own controllers
 	// Reinvoked is set when the mutators run a second time.
@@ -56,7 +57,7 @@ type Attributes struct {
 
 // view is an object in a version.
 type view struct {
-	of      meta.Object
+	of      meta.Typed
 	version string
 	obj     meta.Typed
 }
@@ -80,12 +81,20 @@ func (a *Attributes) Annotate(key, value string) {
 	}
 }
 
+// Meta returns the metadata of Object; nil if there is no object, or it has none.
+func (a *Attributes) Meta() *meta.ObjectMeta {
+	if obj, ok := a.Object.(meta.Object); ok {
+		return obj.GetObjectMeta()
+	}
+	return nil
+}
+
 // ObjectIn returns Object in a version of its kind, nil if there is no object. It is not to be
 // changed, and is good until the plugin returns. ctx bounds a conversion that needs another server.
-// The object of a connect is its Options, whose version stays.
+// The object of a connect is in the version of Kind, whatever version is asked for.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
-		return a.Options, nil
+		return a.Object, nil
 	}
 	return a.in(ctx, &a.objectView, a.Object, version)
 }
@@ -95,7 +104,7 @@ func (a *Attributes) OldIn(ctx context.Context, version string) (meta.Typed, err
 	return a.in(ctx, &a.oldView, a.Old, version)
 }
 
-func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Object, version string) (meta.Typed, error) {
+func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version string) (meta.Typed, error) {
 	if obj == nil {
 		return nil, nil
 	}
@@ -116,7 +125,7 @@ var errNoObject = errors.New("admission: there is no object to replace")
 // Replace puts an object from outside of the server, such as a webhook's, in the place of Object. It may be of any version
 // of the kind, becomes the write's own, and is completed with defaults.
 func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
-	if a.Object == nil {
+	if a.Object == nil || a.Operation == Connect {
 		return errNoObject
 	}
 	if err := a.Type.Default(ctx, obj); err != nil {
@@ -134,8 +143,7 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 // made yet, by its generateName.
 func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
 	name := a.Name
-	if name == "" && a.Object != nil {
-		m := a.Object.GetObjectMeta()
+	if m := a.Meta(); name == "" && m != nil {
 		name = cmp.Or(m.Name, m.GenerateName)
 	}
 	if name == "" {

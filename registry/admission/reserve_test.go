@@ -123,8 +123,11 @@ func TestSettleAfterPanic(t *testing.T) {
 // TestConnectShowsOptions: the object of a connect is what the client asks for.
 func TestConnectShowsOptions(t *testing.T) {
 	options := thing("v1", 1)
-	a := &admission.Attributes{Operation: admission.Connect, Options: options}
+	a := &admission.Attributes{Operation: admission.Connect, Object: options}
 	if got, err := a.ObjectIn(t.Context(), "v1"); err != nil || got != options {
 		t.Errorf("got %v, %v", got, err)
+	}
+	if err := a.Replace(t.Context(), options); err == nil {
+		t.Error("what a client asks for was replaced as if it were an object of the resource")
 	}
 }

@@ -29,7 +29,7 @@ func (StorageObjectInUseProtection) Mutate(_ context.Context, a *Attributes) err
 	if !ok || a.Subresource != "" {
 		return nil
 	}
-	if m := a.Object.GetObjectMeta(); !slices.Contains(m.Finalizers, finalizer) {
+	if m := a.Meta(); !slices.Contains(m.Finalizers, finalizer) {
 		m.Finalizers = append(m.Finalizers, finalizer)
 	}
 	return nil

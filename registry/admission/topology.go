@@ -43,7 +43,7 @@ func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
 		if !ok {
 			continue
 		}
-		m := a.Object.GetObjectMeta()
+		m := a.Meta()
 		if m.Labels == nil {
 			m.Labels = map[string]string{}
 		}

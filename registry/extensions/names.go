@@ -7,7 +7,14 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
+
+// DefinedBy returns the resource that a definition defines, by the name of the definition.
+func DefinedBy(name string) meta.GroupResource {
+	plural, group, _ := strings.Cut(name, ".")
+	return meta.GroupResource{Group: group, Resource: plural}
+}
 
 // namesInUse says of the names that a definition wants whether the definitions of its group have been given them. Two resources
 // of a group share none.

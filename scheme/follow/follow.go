@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Options say how a Source is followed. The zero Options keep names alone, and tell nobody what fails.
+// Options say how a Source is followed. The zero Options keep names alone, and tell nobody what
+// fails.
 type Options struct {
 	// Old has each change come with what was told of the object before. That keeps the last state of
 	// each object, as the Source tells it.
@@ -33,8 +34,8 @@ const (
 // Changes yields what becomes of the objects of a Source: all that there are, and from then on
 // every change, until ctx ends or the loop is left.
 //
-// Where a stream ends, the next one goes on from the last revision that was told. If the Source does
-// not know any more what happened since, all objects are told of again, and those that have gone in
+// Where a stream ends, the next one goes on from the last revision that was told. If the Source
+// does not know any more what happened since, all objects are told of again, and those that have gone in
 // between are told of as gone.
 //
 // An error does not end it: after a pause, which grows while nothing succeeds, it tries again.

@@ -13,7 +13,8 @@ type Name struct{ Namespace, Name string }
 type Change[V any] struct {
 	// Name has memory of its own: it refers to no object.
 	Name Name
-	// Old is what was told of the object before. It is the zero V if nothing was, and without Options.Old.
+	// Old is what was told of the object before. It is the zero V if nothing was, and without
+	// Options.Old.
 	Old V
 	// New is the object as it is now. It is the zero V if the object is gone or unread.
 	New V

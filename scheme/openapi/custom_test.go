@@ -46,8 +46,8 @@ func customDocument(t *testing.T, text string) Document {
 	gv := meta.GroupVersion{Group: "stable.example.com", Version: "v1"}
 	object := Model{Kind: gv.WithKind("Van"), Schema: func() *schema.Schema { return s }}
 	return Document{Path: "apis/stable.example.com/v1", GroupVersion: gv, Resources: []Resource{
-		{Name: "vans", Namespaced: true, Verbs: allVerbs, Custom: true, Object: object, List: Model{Kind: gv.WithKind("VanList")}},
-		{Name: "vans/status", Namespaced: true, Verbs: subVerbs, Custom: true, Object: object},
+		{Description: meta.Description{Name: "vans", Namespaced: true, Custom: true}, Verbs: allVerbs, Object: object, List: Model{Kind: gv.WithKind("VanList")}},
+		{Description: meta.Description{Name: "vans/status", Namespaced: true, Custom: true}, Verbs: subVerbs, Object: object},
 	}}
 }
 
@@ -195,7 +195,7 @@ func TestCustomOperations(t *testing.T) {
 	}
 	gv := doc.GroupVersion
 	scale := Model{Kind: meta.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Type: typeinfo.For[meta.Status]()}
-	doc.Resources = append(doc.Resources, Resource{Name: "vans/scale", Namespaced: true, Verbs: subVerbs, Custom: true, Object: scale})
+	doc.Resources = append(doc.Resources, Resource{Description: meta.Description{Name: "vans/scale", Namespaced: true, Custom: true}, Verbs: subVerbs, Object: scale})
 	for _, v2 := range []bool{false, true} {
 		data, models := AppendV3JSON(nil, Info{}, doc), []string{"components", "schemas"}
 		if v2 {

@@ -55,17 +55,10 @@ type Document struct {
 
 // Resource is a resource or subresource.
 type Resource struct {
-	Name       string // the plural, with "/subresource" behind it for subresources
-	Namespaced bool
-	Verbs      []string // of create, delete, deletecollection, get, list, patch, update, watch
-	Object     Model    // what bodies hold
-	List       Model    // what lists hold; needed with the verb list
-	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for pods.
-	ReturnsDeleted bool
-	// Custom marks resources without a Go type: they know no protobuf and no strategic merge patch. kube-apiserver describes them
-	// with other words than its own: without the paths of discovery and the old ones of watches, the streams of watches, the body
-	// and options of the deletion of a collection, and the objects that a patch creates; and every subresource as their kind.
-	Custom bool
+	meta.Description
+	Verbs  []string // of create, delete, deletecollection, get, list, patch, update, watch
+	Object Model    // what bodies hold
+	List   Model    // what lists hold; needed with the verb list
 
 	// Connect lists the HTTP methods of a streaming subresource, such as GET and POST of pods/exec; Object is then
 	// not used.

@@ -56,7 +56,7 @@ func named(name string, fields ...string) Model {
 }
 
 func object[T, L any](gv meta.GroupVersion, name string, namespaced bool) Resource {
-	return Resource{Name: name, Namespaced: namespaced, Verbs: allVerbs, Object: typed[T](gv), List: typed[L](gv)}
+	return Resource{Description: meta.Description{Name: name, Namespaced: namespaced}, Verbs: allVerbs, Object: typed[T](gv), List: typed[L](gv)}
 }
 
 // documents are parts of the core, coordination and RBAC groups.
@@ -72,26 +72,26 @@ func documents() []Document {
 		{Path: "api/v1", GroupVersion: core, Resources: []Resource{
 			object[corev1.ConfigMap, corev1.ConfigMapList](core, "configmaps", true),
 			namespace,
-			{Name: "namespaces/finalize", Verbs: []string{"update"}, Object: namespace.Object},
-			{Name: "namespaces/status", Verbs: subVerbs, Object: namespace.Object},
+			{Description: meta.Description{Name: "namespaces/finalize"}, Verbs: []string{"update"}, Object: namespace.Object},
+			{Description: meta.Description{Name: "namespaces/status"}, Verbs: subVerbs, Object: namespace.Object},
 			object[corev1.Node, corev1.NodeList](core, "nodes", false),
-			{Name: "nodes/status", Verbs: subVerbs, Object: typed[corev1.Node](core)},
-			{Name: "nodes/proxy", Connect: methods, Options: named("io.k8s.api.core.v1.NodeProxyOptions", "path"), Subpath: true},
+			{Description: meta.Description{Name: "nodes/status"}, Verbs: subVerbs, Object: typed[corev1.Node](core)},
+			{Description: meta.Description{Name: "nodes/proxy"}, Connect: methods, Options: named("io.k8s.api.core.v1.NodeProxyOptions", "path"), Subpath: true},
 			pods,
-			{Name: "pods/status", Namespaced: true, Verbs: subVerbs, Object: pod},
-			{Name: "pods/resize", Namespaced: true, Verbs: subVerbs, Object: pod},
-			{Name: "pods/ephemeralcontainers", Namespaced: true, Verbs: subVerbs, Object: pod},
-			{Name: "pods/binding", Namespaced: true, Verbs: []string{"create"}, Object: named("io.k8s.api.core.v1.Binding")},
-			{Name: "pods/eviction", Namespaced: true, Verbs: []string{"create"}, Object: named("io.k8s.api.policy.v1.Eviction")},
-			{Name: "pods/log", Namespaced: true, Verbs: []string{"get"}, Object: pod, Text: true, Options: named("io.k8s.api.core.v1.PodLogOptions",
+			{Description: meta.Description{Name: "pods/status", Namespaced: true}, Verbs: subVerbs, Object: pod},
+			{Description: meta.Description{Name: "pods/resize", Namespaced: true}, Verbs: subVerbs, Object: pod},
+			{Description: meta.Description{Name: "pods/ephemeralcontainers", Namespaced: true}, Verbs: subVerbs, Object: pod},
+			{Description: meta.Description{Name: "pods/binding", Namespaced: true}, Verbs: []string{"create"}, Object: named("io.k8s.api.core.v1.Binding")},
+			{Description: meta.Description{Name: "pods/eviction", Namespaced: true}, Verbs: []string{"create"}, Object: named("io.k8s.api.policy.v1.Eviction")},
+			{Description: meta.Description{Name: "pods/log", Namespaced: true}, Verbs: []string{"get"}, Object: pod, Text: true, Options: named("io.k8s.api.core.v1.PodLogOptions",
 				"container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous", "sinceSeconds", "stream", "tailLines", "timestamps")},
-			{Name: "pods/attach", Namespaced: true, Connect: streams, Options: named("io.k8s.api.core.v1.PodAttachOptions", exec...)},
-			{Name: "pods/exec", Namespaced: true, Connect: streams, Options: named("io.k8s.api.core.v1.PodExecOptions", append(exec, "command")...)},
-			{Name: "pods/portforward", Namespaced: true, Connect: streams, Options: named("io.k8s.api.core.v1.PodPortForwardOptions", "ports")},
-			{Name: "pods/proxy", Namespaced: true, Connect: methods, Options: named("io.k8s.api.core.v1.PodProxyOptions", "path"), Subpath: true},
+			{Description: meta.Description{Name: "pods/attach", Namespaced: true}, Connect: streams, Options: named("io.k8s.api.core.v1.PodAttachOptions", exec...)},
+			{Description: meta.Description{Name: "pods/exec", Namespaced: true}, Connect: streams, Options: named("io.k8s.api.core.v1.PodExecOptions", append(exec, "command")...)},
+			{Description: meta.Description{Name: "pods/portforward", Namespaced: true}, Connect: streams, Options: named("io.k8s.api.core.v1.PodPortForwardOptions", "ports")},
+			{Description: meta.Description{Name: "pods/proxy", Namespaced: true}, Connect: methods, Options: named("io.k8s.api.core.v1.PodProxyOptions", "path"), Subpath: true},
 			object[corev1.Secret, corev1.SecretList](core, "secrets", true),
 			object[corev1.ServiceAccount, corev1.ServiceAccountList](core, "serviceaccounts", true),
-			{Name: "serviceaccounts/token", Namespaced: true, Verbs: []string{"create"}, Object: named("io.k8s.api.authentication.v1.TokenRequest")},
+			{Description: meta.Description{Name: "serviceaccounts/token", Namespaced: true}, Verbs: []string{"create"}, Object: named("io.k8s.api.authentication.v1.TokenRequest")},
 			object[corev1.Service, corev1.ServiceList](core, "services", true),
 			object[corev1.Event, corev1.EventList](core, "events", true),
 		}},
@@ -99,7 +99,7 @@ func documents() []Document {
 			object[coordinationv1.Lease, coordinationv1.LeaseList](coordination, "leases", true),
 		}},
 		{Path: "apis/rbac.authorization.k8s.io/v1", GroupVersion: rbac, Resources: []Resource{
-			{Name: "clusterroles", Verbs: allVerbs, Object: named("io.k8s.api.rbac.v1.ClusterRole"), List: named("io.k8s.api.rbac.v1.ClusterRoleList")},
+			{Description: meta.Description{Name: "clusterroles"}, Verbs: allVerbs, Object: named("io.k8s.api.rbac.v1.ClusterRole"), List: named("io.k8s.api.rbac.v1.ClusterRoleList")},
 		}},
 		GroupDocument("api"), GroupDocument("apis"), GroupDocument("apis/coordination.k8s.io"),
 	}
@@ -346,7 +346,7 @@ func TestModels(t *testing.T) {
 
 // kubectl reads from PATCH what the server can do.
 func TestPatchOperation(t *testing.T) {
-	custom := Resource{Name: "vans", Verbs: allVerbs, Custom: true, Object: named("com.example.v1.Van"), List: named("com.example.v1.VanList")}
+	custom := Resource{Description: meta.Description{Name: "vans", Custom: true}, Verbs: allVerbs, Object: named("com.example.v1.Van"), List: named("com.example.v1.VanList")}
 	gv := meta.GroupVersion{Group: "example.com", Version: "v1"}
 	for _, tt := range []struct {
 		doc  Document

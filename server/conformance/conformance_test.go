@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
@@ -69,7 +70,7 @@ func start(t *testing.T, cfg server.Config) *target {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
 			cfg.Admission.Disable = append(cfg.Admission.Disable, p.Name)
 		}

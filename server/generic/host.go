@@ -38,6 +38,15 @@ type Hook struct {
 	Name string
 	// Run does the work. Its context ends with the server. An error ends the server.
 	Run func(ctx context.Context) error
+	// Completes, if it has a name, is a check of its own, beside that of the hook, for work that goes on
+	// after Run has returned.
+	Completes Check
+}
+
+// Check is a check of a health page. An error of Run says why the check fails.
+type Check struct {
+	Name string
+	Run  func(ctx context.Context) error
 }
 
 // Again is how long work that follows the store waits after a failure, before it tries again.

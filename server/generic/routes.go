@@ -6,7 +6,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router"
-	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -14,19 +13,11 @@ import (
 func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource, error) {
 	res := store.Resource()
 	main := router.Resource{
-		Name:           res.GroupResource.Resource,
-		Singular:       res.Singular,
-		ListKind:       res.ListKind,
-		Kind:           gvk,
-		Type:           store.Kind(),
-		Namespaced:     res.Namespaced,
-		ShortNames:     res.ShortNames,
-		Categories:     res.Categories,
-		Custom:         res.Custom || kind.In(store.Kind(), gvk.Version).Type == nil,
-		ReturnsDeleted: res.ReturnsDeleted,
-		Encoder:        store,
-		Tabler:         store.RowsIn(gvk.Version),
-		Deprecated:     deprecated(res.Deprecated, gvk),
+		Description: store.Describe(gvk),
+		Type:        store.Kind(),
+		Encoder:     store,
+		Tabler:      store.RowsIn(gvk.Version),
+		Deprecated:  deprecated(res.Deprecated, gvk),
 	}
 	if stored := store.StorageVersion(); res.Served == nil || slices.Contains(res.Served, stored.Version) {
 		main.StorageVersion = stored // of one that nobody can ask for, discovery says nothing
@@ -92,25 +83,20 @@ func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.
 
 // route offers a resource that is only created.
 func (a *acting) route(gvk meta.GroupVersionKind) router.Resource {
-	return router.Resource{
-		Name: a.declared.GroupResource.Resource, Singular: a.declared.Singular, Namespaced: a.declared.Namespaced,
-		Kind: gvk, Type: a.Kind(), Creater: a.Actor, Encoder: a.Actor,
-	}
+	return router.Resource{Description: a.declared.Describe(gvk), Type: a.Kind(), Creater: a.Actor, Encoder: a.Actor}
 }
 
 // route offers a resource that is only read.
 func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{
-		Name: o.GroupResource.Resource, Singular: o.Singular, ShortNames: o.ShortNames, Kind: gvk, Type: o.Kind(),
+		Description: o.Describe(gvk), Type: o.Kind(),
 		Getter: o.Observer, Lister: o.Observer, Encoder: o.Observer, Tabler: o.Observer, Deprecated: deprecated(o.Deprecated, gvk),
 	}
 }
 
 // subresource offers a door of a resource, or an action.
 func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
-	r := router.Resource{
-		Name: main.Name + "/" + sub.Name, Kind: main.Kind, Type: main.Type, Namespaced: main.Namespaced, Custom: main.Custom, Encoder: store,
-	}
+	r := router.Resource{Description: main.Description.Of(sub.Name), Type: main.Type, Encoder: store}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	}

@@ -24,28 +24,21 @@ type Server struct {
 	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewServer returns a server that knows nothing yet. discovery is that of the chain. next may be
-// nil: the end of the chain.
-func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next *Server) *Server {
+// NewServer returns a server that knows nothing yet. discovery is that of the chain. next answers the
+// requests that the server does not know; nil: the end of the chain.
+func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next http.Handler) *Server {
 	g := &Server{
 		Name:      name,
 		REST:      router.NewRESTRouter(cfg),
 		Discovery: discovery,
 		Paths:     router.NewPrefixMux(),
 	}
-	g.director = &router.Director{REST: g.REST, Discovery: g.Discovery, Prefix: g.Paths}
-	if next != nil {
-		g.director.Next = next
-	}
+	g.director = &router.Director{REST: g.REST, Discovery: g.Discovery, Prefix: g.Paths, Next: next}
 	return g
 }
 
 // Next is what answers requests that this server does not know.
 func (g *Server) Next() http.Handler { return g.director.Next }
-
-// Then has next answer the requests that this server does not know. It must be called before the
-// server serves.
-func (g *Server) Then(next http.Handler) { g.director.Next = next }
 
 // ServeHTTP answers a request that has come through the filters.
 func (g *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }

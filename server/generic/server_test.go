@@ -61,7 +61,7 @@ func TestServerOrder(t *testing.T) {
 	})
 	for i := range 300 {
 		gv := meta.GroupVersion{Group: fmt.Sprintf("g%d", i), Version: "v1"}
-		versions := []router.GroupVersion{{GroupVersion: gv, Resources: []router.Resource{{Name: "things", Kind: gv.WithKind("Thing"), Getter: conflict{}, Encoder: conflict{}}}}}
+		versions := []router.GroupVersion{{GroupVersion: gv, Resources: []router.Resource{{Description: meta.Description{Name: "things", Kind: gv.WithKind("Thing")}, Getter: conflict{}, Encoder: conflict{}}}}}
 		shown <- "/apis/" + gv.String() + "/things/a"
 		g.Install(versions...)
 		<-seen

@@ -113,6 +113,9 @@ func (t *Table) Now() *State { return t.now.Load() }
 // Root is the prefix of all keys.
 func (t *Table) Root() string { return t.root }
 
+// PrefixOf is the prefix of the keys of a resource, whether the table has it or not.
+func (t *Table) PrefixOf(gr meta.GroupResource) string { return t.root + registry.KeyPrefix(gr) + "/" }
+
 // set replaces the state, and tells those who wait for that. The caller holds change.
 func (t *Table) set(next *State) { close(t.now.Swap(next).Replaced) }
 

@@ -12,9 +12,11 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/filters/authn"
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
@@ -49,15 +51,8 @@ func guarded(cfg server.Config) (server.Config, *leaks.Log) {
 		cfg.Log = zap.NewNop()
 	}
 	cfg.Log = cfg.Log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, logging(log)) }))
-	own := cfg.Admission.Plugins
-	cfg.Admission.Plugins = func(resources server.Stores) (admission.Chain, error) {
-		chain := admission.Chain{secretData{}}
-		if own == nil {
-			return chain, nil
-		}
-		more, err := own(resources)
-		return append(chain, more...), err
-	}
+	learning := plugins.Plugin{Name: secretData{}.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return secretData{}, nil }}
+	cfg.Admission.Plugins = append([]plugins.Plugin{learning}, cfg.Admission.Plugins...)
 	return cfg, log
 }
 

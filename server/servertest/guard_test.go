@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
@@ -75,7 +76,7 @@ func TestGuardFindsLeaks(t *testing.T) {
 		cfg, g := guarded(server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: tt.config,
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 		})
 		s, err := server.New(t.Context(), cfg)
 		if err != nil {

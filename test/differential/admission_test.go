@@ -31,17 +31,17 @@ import (
 	kubeadmission "k8s.io/kubernetes/pkg/kubeapiserver/admission"
 	kubeoptions "k8s.io/kubernetes/pkg/kubeapiserver/options"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // here and absent choose among the admission plugins that kube-apiserver has by default, by
 // Coracle's own table: a plugin that Coracle gets is judged from then on.
-func here(p server.AdmissionPlugin) bool   { return p.Default && p.Here }
-func absent(p server.AdmissionPlugin) bool { return p.Default && !p.Here }
+func here(p plugins.Entry) bool   { return p.Default && p.Here }
+func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 
-// plugins returns the names of the plugins that are chosen.
-func plugins(choose func(server.AdmissionPlugin) bool) (names []string) {
-	for _, p := range server.AdmissionPlugins() {
+// pluginNames returns the names of the plugins that are chosen.
+func pluginNames(choose func(plugins.Entry) bool) (names []string) {
+	for _, p := range plugins.Table() {
 		if choose(p) {
 			names = append(names, p.Name)
 		}
@@ -51,12 +51,12 @@ func plugins(choose func(server.AdmissionPlugin) bool) (names []string) {
 
 // TestPluginTable holds Coracle's table of admission plugins against Kubernetes'.
 func TestPluginTable(t *testing.T) {
-	all := plugins(func(server.AdmissionPlugin) bool { return true })
+	all := pluginNames(func(plugins.Entry) bool { return true })
 	if !slices.Equal(all, kubeoptions.AllOrderedPlugins) {
 		t.Errorf("got %q\nwant %q", all, kubeoptions.AllOrderedPlugins)
 	}
 	off := kubeoptions.DefaultOffAdmissionPlugins()
-	for _, p := range server.AdmissionPlugins() {
+	for _, p := range plugins.Table() {
 		if p.Default == off.Has(p.Name) {
 			t.Errorf("%s: by default %t, want %t", p.Name, p.Default, !off.Has(p.Name))
 		}
@@ -65,7 +65,7 @@ func TestPluginTable(t *testing.T) {
 
 // theirAdmission is a chain of Kubernetes' plugins, made as kube-apiserver makes them, that know
 // some objects.
-func theirAdmission(t *testing.T, choose func(server.AdmissionPlugin) bool, world []runtime.Object, may authorizer.Authorizer,
+func theirAdmission(t *testing.T, choose func(plugins.Entry) bool, world []runtime.Object, may authorizer.Authorizer,
 	decorate admission.Decorator) admission.Interface {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -78,8 +78,8 @@ func theirAdmission(t *testing.T, choose func(server.AdmissionPlugin) bool, worl
 		compatibility.DefaultBuildEffectiveVersion(), ctx.Done(), testrestmapper.TestOnlyStaticRESTMapper(legacyscheme.Scheme))
 	all := append(admission.PluginInitializers{generic, kubeadmission.NewPluginInitializer()}, more...)
 	options := kubeoptions.NewAdmissionOptions()
-	configs := must1(admission.ReadAdmissionConfiguration(plugins(choose), "", nil))
-	chain := must1(options.GenericAdmission.Plugins.NewFromPlugins(plugins(choose), configs, all, decorate))
+	configs := must1(admission.ReadAdmissionConfiguration(pluginNames(choose), "", nil))
+	chain := must1(options.GenericAdmission.Plugins.NewFromPlugins(pluginNames(choose), configs, all, decorate))
 	known.Start(ctx.Done())
 	for kind, synced := range known.WaitForCacheSync(ctx.Done()) {
 		if !synced {

@@ -43,6 +43,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/apiserver"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -142,7 +143,7 @@ func (b *behind) service(version string) *apiregistrationv1.APIService {
 
 // ourAggregator is a server with b behind it. It returns its address.
 func ourAggregator(t *testing.T, b *behind) string {
-	s := servertest.Start(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Modes: []string{"AlwaysAllow"}}})
+	s := servertest.Start(t, server.Config{Controllers: []string{}, Authorization: access.Config{Modes: []string{"AlwaysAllow"}}})
 	h := &ours{handler: s.Server.Handler(), server: s.Server}
 	create := func(path string, object any) {
 		t.Helper()

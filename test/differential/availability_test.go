@@ -41,6 +41,7 @@ import (
 	remoteavailability "k8s.io/kube-aggregator/pkg/controllers/status/remote"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -378,7 +379,7 @@ func ourAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	}
 	srv := servertest.Start(t, server.Config{
 		Storage: server.StorageConfig{Store: store}, Controllers: []string{},
-		API: server.APIConfig{Aggregation: server.AggregationConfig{ByEndpoints: byEndpoints}},
+		API: server.APIConfig{Aggregation: aggregator.Config{ByEndpoints: byEndpoints}},
 	})
 	o := &ours{handler: srv.Server.Handler(), store: store, scheme: srv.Server.Scheme}
 	return whatIsFound(t, scenes, func(name string) *apiregistrationv1.APIService {

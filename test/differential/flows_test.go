@@ -25,6 +25,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/flowcontrol"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/flows"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
@@ -203,7 +204,7 @@ func TestFlowKeeper(t *testing.T) {
 	s, err := servertest.New(madeUp{t}, server.Config{ // it does not run, and so nobody else writes
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	})
 	if err != nil {
 		t.Fatal(err)

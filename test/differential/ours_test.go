@@ -10,7 +10,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/inspect"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -32,10 +35,10 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 // levels, which would change what a test has stored: they come when the server has been made
 // without.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, server.AdmissionConfig{Disable: plugins(absent)})
+	return runUntended(t, plugins.Config{Disable: pluginNames(absent)})
 }
 
-func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
+func runUntended(t *testing.T, admission plugins.Config) *ours {
 	none := map[string]string{"apiregistration.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"}
 	o := runOurs(t, none, server.StorageConfig{}, admission)
 	for on, group := range map[*generic.Server]server.Group{
@@ -51,20 +54,20 @@ func runUntended(t *testing.T, admission server.AdmissionConfig) *ours {
 
 // startOurs starts a server on a store of its own, in which it stores objects as storage says.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
-	return runOurs(t, runtime, storage, server.AdmissionConfig{Disable: plugins(absent)})
+	return runOurs(t, runtime, storage, plugins.Config{Disable: pluginNames(absent)})
 }
 
-func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission server.AdmissionConfig) *ours {
+func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission plugins.Config) *ours {
 	store := memory.New(memory.Config{})
 	storage.Store = store
 	s := servertest.Start(madeUp{t}, server.Config{
 		Storage:   storage,
 		Admission: admission,
 		API: server.APIConfig{
-			AllowPrivileged: true, Services: server.ServicesConfig{ClusterIPRanges: serviceRanges}, Runtime: runtime,
+			AllowPrivileged: true, Services: addresses.Config{ClusterIPRanges: serviceRanges}, Runtime: runtime,
 			Without: server.WithoutConfig{PriorityAndFairness: true},
 		},
-		Serving:     server.ServingConfig{Debug: server.DebugConfig{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
+		Serving:     server.ServingConfig{Debug: inspect.Config{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
 		Controllers: []string{},
 	})
 	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}

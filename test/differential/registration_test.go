@@ -22,6 +22,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/loops/apiservices"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -129,7 +130,7 @@ func ourRegistration(t *testing.T) *registration {
 	s, err := servertest.New(madeUp{t}, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/authorization/subjectaccessreview"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/memory"
 )
@@ -46,7 +47,7 @@ func TestReviews(t *testing.T) {
 	o := oracle{seed, 40}
 	s := servertest.Start(t, server.Config{
 		Storage: server.StorageConfig{Store: memory.New(memory.Config{})}, Controllers: []string{},
-		Authorization: server.AuthorizationConfig{Authorizer: o, Modes: []string{server.AuthorizeNever}},
+		Authorization: access.Config{Authorizer: o, Modes: []string{access.AlwaysDeny}},
 	})
 	ours := &ours{handler: s.Server.Handler()}
 	rows := reviewRows(union.New(authorizerfactory.NewPrivilegedGroups("system:masters"), theirOracle{o},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
@@ -112,7 +113,7 @@ func startSessionServer(t *testing.T, controllers []string) *servertest.Server {
 	store := memory.New(memory.Config{})
 	spend(t, store)
 	return servertest.Start(madeUp{t}, server.Config{
-		API:         server.APIConfig{AllowPrivileged: true, Services: server.ServicesConfig{NoKubernetesEndpoints: true}},
+		API:         server.APIConfig{AllowPrivileged: true, Services: addresses.Config{NoKubernetesEndpoints: true}},
 		Storage:     server.StorageConfig{Store: store},
 		Controllers: controllers,
 	})

@@ -21,7 +21,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 	"sigs.k8s.io/yaml"
 
-	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 	for _, row := range rows {
 		c.judge(t, row)
 	}
-	for _, name := range plugins(here) {
+	for _, name := range pluginNames(here) {
 		if c.acted[name] == 0 {
 			t.Errorf("no request has had %s do anything", name)
 		}
@@ -77,7 +77,7 @@ func TestVerdicts(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(c.counted)) {
 		t.Logf("%s: %d verdicts differ", name, c.counted[name])
 	}
-	lacks := plugins(absent)
+	lacks := pluginNames(absent)
 	for namespace, plugin := range guarded {
 		if slices.Contains(lacks, plugin) && c.counted[plugin] == 0 {
 			t.Errorf("%s, which is absent, has made no difference, although it refuses something in the namespace %s", plugin, namespace)
@@ -98,11 +98,11 @@ type verdicts struct {
 }
 
 func newVerdicts(t *testing.T) *verdicts {
-	c := &court{ours: runUntended(t, server.AdmissionConfig{}), objects: newShelf(), donors: donors{}}
+	c := &court{ours: runUntended(t, plugins.Config{}), objects: newShelf(), donors: donors{}}
 	v := &verdicts{court: c, places: append(slices.Sorted(maps.Keys(guarded)), where), counted: map[string]int{}, acted: map[string]int{}}
 	world := append(basicWorld(), v.world(t)...)
 	may := v.roles(t)
-	v.whole = theirHandlers(t, rows, c.objects, theirAdmission(t, func(p server.AdmissionPlugin) bool { return p.Default }, world, may, witness), may)
+	v.whole = theirHandlers(t, rows, c.objects, theirAdmission(t, func(p plugins.Entry) bool { return p.Default }, world, may, witness), may)
 	c.theirs = theirHandlers(t, rows, c.objects, theirAdmission(t, here, world, may, nil), may)
 	c.putSystemNamespaces(t)
 	for _, row := range rows {
@@ -338,7 +338,7 @@ func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[s
 		}
 		return
 	}
-	lacks := plugins(absent)
+	lacks := pluginNames(absent)
 	by := slices.DeleteFunc(append(did.changed, did.refused), func(name string) bool { return !slices.Contains(lacks, name) })
 	if len(by) == 0 {
 		t.Errorf("%s as %q: %d, and Coracle says %d, and no plugin that it lacks has done anything:\n%s\n%s\n%s", method+" "+url, user, theirs.Code,

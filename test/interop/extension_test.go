@@ -1,3 +1,5 @@
+//go:build cluster
+
 package interop
 
 import (
@@ -25,6 +27,10 @@ import (
 
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
+
+func init() {
+	built = append(built, program{&programs.extension, "extension", "EXTENSION", ".", "./extension", ""})
+}
 
 // What the example server of Kubernetes serves, and how its own manifests call it.
 const (

@@ -12,8 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
+	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -69,30 +70,20 @@ func (j *journal) is(name string, want ...string) error {
 	return nil
 }
 
-// startInformer runs a factory until the test ends and returns its informer of ConfigMaps.
-func startInformer(t *testing.T, c kubernetes.Interface, ns string, resync time.Duration, j *journal) informers.SharedInformerFactory {
+// startInformer runs an informer of ConfigMaps until the test ends, as a factory of informers does.
+func startInformer(t *testing.T, c kubernetes.Interface, ns string, resync time.Duration, j *journal) cache.SharedIndexInformer {
 	t.Helper()
-	factory := informers.NewSharedInformerFactoryWithOptions(c, resync, informers.WithNamespace(ns))
-	if _, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(j.handler()); err != nil {
+	informer := informers.NewConfigMapInformer(c, ns, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	if _, err := informer.AddEventHandler(j.handler()); err != nil {
 		t.Fatal(err)
 	}
-	background(t, func(ctx context.Context) {
-		factory.Start(ctx.Done())
-		<-ctx.Done()
-		factory.Shutdown()
-	})
+	background(t, informer.RunWithContext)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	eventually(t, time.Second, func() error { // Start runs in the background
-		if len(factory.WaitForCacheSync(ctx.Done())) == 0 {
-			return fmt.Errorf("no informer has started")
-		}
-		return nil
-	})
-	if !factory.Core().V1().ConfigMaps().Informer().HasSynced() {
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		t.Fatal("the informer has not synced")
 	}
-	return factory
+	return informer
 }
 
 func TestInformer(t *testing.T) {
@@ -110,13 +101,13 @@ func TestInformer(t *testing.T) {
 	}
 	seen.take()
 	var j journal
-	factory := startInformer(t, c, ns, time.Second, &j)
+	informer := startInformer(t, c, ns, time.Second, &j)
 	for _, x := range seen.take() {
 		if !strings.Contains(x.query, "sendInitialEvents=true") || x.status != 200 {
 			t.Errorf("the informer did not stream its list: %v", x)
 		}
 	}
-	lister := factory.Core().V1().ConfigMaps().Lister().ConfigMaps(ns)
+	lister := listers.NewConfigMapLister(informer.GetIndexer()).ConfigMaps(ns)
 	if all, err := lister.List(labels.Everything()); err != nil || len(all) != 5 {
 		t.Errorf("the informer lists %d, %v; want 5", len(all), err)
 	}

@@ -4,6 +4,9 @@
 // All programs are built once per run. The server is built in the module under test, so with its own go.mod.
 // Environment: CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of building them.
 //
+// The tests about Kubernetes' sample-apiserver have the build tag cluster: only they build it, which
+// compiles the libraries of kube-apiserver. `make cluster` runs them.
+//
 // Read: main_test.go and process_test.go (how programs are built and run), then any other.
 package interop
 
@@ -28,6 +31,20 @@ var logs leaks.Log
 
 // programs are the paths of what is tested and of what it is tested with.
 var programs struct{ server, kubectl, etcd, extension string }
+
+// program is a program that the tests run.
+type program struct {
+	path      *string // of the built program
+	name, env string  // env names the variable that holds the path of a program to use instead
+	in, pkg   string  // the module's folder, and the package there
+	flags     string  // for the linker
+}
+
+// built are the programs that a run builds, beside the server.
+var built = []program{
+	{&programs.kubectl, "kubectl", "KUBECTL", ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.36.3"},
+	{&programs.etcd, "etcd", "ETCD", ".", "./etcd", ""},
+}
 
 // shared is a server for all tests that stop none. Each uses a namespace of its own.
 var shared *server
@@ -66,18 +83,9 @@ func buildAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []struct {
-		path          *string
-		name, in, pkg string
-		flags         string // for the linker
-	}{
-		{&programs.server, "coracle", root, "./cmd/coracle", ""},
-		{&programs.kubectl, "kubectl", ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.36.3"},
-		{&programs.etcd, "etcd", ".", "./etcd", ""},
-		{&programs.extension, "extension", ".", "./extension", ""},
-	} {
-		env := map[string]string{"coracle": "CORACLE", "kubectl": "KUBECTL", "etcd": "ETCD", "extension": "EXTENSION"}[p.name]
-		if *p.path = os.Getenv(env); *p.path != "" {
+	server := program{&programs.server, "coracle", "CORACLE", root, "./cmd/coracle", ""}
+	for _, p := range append([]program{server}, built...) {
+		if *p.path = os.Getenv(p.env); *p.path != "" {
 			continue
 		}
 		*p.path = filepath.Join(dir, "bin", p.name)

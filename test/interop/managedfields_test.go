@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	informers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 // ownedPod is a pod as somebody writes it into the folder of a server, with managedFields.
@@ -60,13 +60,8 @@ func TestDropManagedFields(t *testing.T) {
 			return nil
 		}
 		write("a", "listed")
-		factory := informers.NewSharedInformerFactory(c, 0)
-		informer := factory.Core().V1().Pods().Informer()
-		stop := background(t, func(ctx context.Context) {
-			factory.Start(ctx.Done())
-			<-ctx.Done()
-			factory.Shutdown()
-		})
+		informer := informers.NewPodInformer(c, metav1.NamespaceAll, 0, cache.Indexers{})
+		stop := background(t, informer.RunWithContext)
 		for _, state := range []string{"listed", "watched"} {
 			write("a", state)
 			eventually(t, 20*time.Second, func() error {

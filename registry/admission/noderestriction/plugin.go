@@ -104,14 +104,14 @@ func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 
 // name is that of the object, also when it is about to be made.
 func (w *nodeWrite) name() string {
-	if w.Operation == admission.Create && w.Object != nil {
-		return w.Object.GetObjectMeta().Name
+	if m := w.Meta(); w.Operation == admission.Create && m != nil {
+		return m.Name
 	}
 	return w.Name
 }
 
 // unexpected refuses an object of another type than a resource has.
-func (w *nodeWrite) unexpected(obj meta.Object) error { return w.Forbidden("unexpected type %T", obj) }
+func (w *nodeWrite) unexpected(obj meta.Typed) error { return w.Forbidden("unexpected type %T", obj) }
 
 // unfound is the answer to who names an object that cannot be looked up.
 func (w *nodeWrite) unfound(err error) error {

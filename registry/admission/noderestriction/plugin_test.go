@@ -355,7 +355,7 @@ func TestNodeRestriction(t *testing.T) {
 	check(a, "error looking up node broken to verify uid: the store is away", "a node that cannot be looked up")
 
 	a = nodeWrite(t, "create pods/eviction ns/", "", `{}`)
-	a.User, a.Object.GetObjectMeta().Name = kubelet("n1"), ""
+	a.User, a.Meta().Name = kubelet("n1"), ""
 	check(a, "could not determine pod from request data", "an eviction of no pod")
 
 	eachRule(t, "*.go", refused)

@@ -97,8 +97,8 @@ type reader[V any] struct {
 	states map[string]int // as they have been told
 }
 
-// batch is a follow.Batch as the laws compare it: a change is "name=number", with Old "name=before>number",
-// and "name!" or "name=before!" of one that is gone.
+// batch is a follow.Batch as the laws compare it: a change is "name=number", with Old
+// "name=before>number", and "name!" or "name=before!" of one that is gone.
 type batch struct {
 	changes []string
 	names   []string

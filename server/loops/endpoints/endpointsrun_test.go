@@ -18,6 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/loops/endpoints"
@@ -130,7 +131,7 @@ func TestEndpointsLeftovers(t *testing.T) {
 
 // TestEndpointsOfOthers has services without a selector and without endpoints come and go, of which nothing is asked.
 func TestEndpointsOfOthers(t *testing.T) {
-	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}})
+	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: access.Config{Modes: []string{access.AlwaysAllow}}})
 	var asked sync.Map // by path
 	c, err := client.New(client.Config{Codecs: w.S.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		asked.Store(r.URL.Path, true)

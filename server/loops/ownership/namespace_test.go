@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -225,8 +227,8 @@ func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
 func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
-	w := start(t, server.Config{Admission: server.AdmissionConfig{
-		Plugins: func(server.Stores) (admission.Chain, error) { return admission.Chain{p}, nil },
+	w := start(t, server.Config{Admission: plugins.Config{
+		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return p, nil }}},
 	}})
 	w.CreateNamespace()
 	w.configMap("c")
@@ -272,8 +274,8 @@ func (p *together) Validate(ctx context.Context, a *admission.Attributes) error 
 func TestNamespacesGoTogether(t *testing.T) {
 	names := []string{"n", "m", "o"}
 	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
-	w := start(t, server.Config{Admission: server.AdmissionConfig{
-		Plugins: func(server.Stores) (admission.Chain, error) { return admission.Chain{p}, nil },
+	w := start(t, server.Config{Admission: plugins.Config{
+		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return p, nil }}},
 	}})
 	for _, name := range names {
 		looptest.Create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})

@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/loops/services"
@@ -178,7 +179,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 
 // TestDefaultServiceCIDROutlivesFailures: a second range that cannot be added now is added later.
 func TestDefaultServiceCIDROutlivesFailures(t *testing.T) {
-	w := start(t, server.Config{Controllers: []string{}, Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}}})
+	w := start(t, server.Config{Controllers: []string{}, Authorization: access.Config{Modes: []string{access.AlwaysAllow}}})
 	w.createCIDR("configured", "10.7.0.0/24")
 	var failed atomic.Bool
 	api, err := client.New(client.Config{Codecs: w.S.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

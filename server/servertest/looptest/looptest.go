@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -74,7 +75,7 @@ func InFakeTime(t *testing.T, f func(t *testing.T, w *Fake)) {
 		s, err := servertest.New(t, server.Config{
 			DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-			Authorization: server.AuthorizationConfig{Modes: []string{server.AuthorizeAlways}},
+			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
 		})
 		if err != nil {
 			t.Fatal(err)

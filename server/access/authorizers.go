@@ -1,0 +1,191 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters/authz"
+	"github.com/coracle-project/coracle/filters/authz/rbac"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+)
+
+// This file makes the authorizers of a configuration and replaces them when its file changes.
+
+// Needs is what Authorizers are made of.
+type Needs struct {
+	// Stores has the roles and bindings. Without one of them the mode RBAC is an error.
+	Stores  registry.Stores
+	Metrics prometheus.Registerer
+	// Flawed is told of flaws of webhooks' certificates.
+	Flawed func(callout.Flaw)
+	// Run runs work until the server stops.
+	Run func(work func(ctx context.Context))
+	Log *zap.Logger
+}
+
+// Authorizers decide who may do what, as the configuration says that is in force.
+type Authorizers struct {
+	config  Config
+	metrics *metrics
+	stores  registry.Stores
+	flawed  func(callout.Flaw)
+	log     *zap.Logger
+	// lasting are the authorizers that no new configuration replaces, by mode.
+	lasting map[string]request.Authorizer
+	graph   *authz.NodeGraph // nil without the mode Node
+	roles   *rbac.Authorizer // nil if the server has no roles
+	now     atomic.Pointer[deciders]
+}
+
+// deciders are the authorizers of one configuration.
+type deciders struct {
+	request.Authorizer
+	request.RuleResolver
+	webhooks []*callout.Client
+}
+
+// New makes the authorizers of a configuration. With n.Run it follows the configuration's file, and
+// closes the connections to webhooks when the server stops.
+func New(c *Completed, n Needs) (*Authorizers, error) {
+	a := &Authorizers{
+		config: c.config, stores: n.Stores, flawed: n.Flawed, log: n.Log.Named("authorization"),
+		lasting: map[string]request.Authorizer{}, roles: newRoles(n.Stores),
+	}
+	var err error
+	if a.metrics, err = newMetrics(n.Metrics, c.asksWebhooks()); err != nil {
+		return nil, err
+	}
+	for i := range c.asked.Authorizers {
+		mode := c.asked.Authorizers[i].Type
+		if mode == Webhook {
+			continue
+		}
+		if a.lasting[mode], err = a.make(mode, n.Metrics); err != nil {
+			return nil, fmt.Errorf("server: authorization mode %s: %w", mode, err)
+		}
+	}
+	if err := a.use(c.asked); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if c.file != nil {
+		a.metrics.config.InForce(c.file.Data)
+	}
+	if c.asksWebhooks() {
+		n.Run(func(ctx context.Context) {
+			defer func() { a.now.Load().close() }()
+			if c.file != nil {
+				c.file.Follow(ctx, a.reload, a.reloaded)
+			} else {
+				<-ctx.Done()
+			}
+		})
+	}
+	return a, nil
+}
+
+// make makes the authorizer of a mode other than Webhook.
+func (a *Authorizers) make(mode string, reg prometheus.Registerer) (request.Authorizer, error) {
+	switch mode {
+	case AlwaysAllow:
+		return authz.AlwaysAllow(), nil
+	case AlwaysDeny:
+		return authz.AlwaysDeny(), nil
+	case RBAC:
+		if a.roles == nil {
+			return nil, errNoRoles
+		}
+		return a.roles, nil
+	case Node:
+		var err error
+		a.graph, err = newNodeGraph(reg)
+		return authz.NewNode(a.graph), err
+	}
+	return authz.ReadPolicyFile(a.config.PolicyFile) // ABAC: there is no other, see Modes
+}
+
+// Authorize implements request.Authorizer.
+func (a *Authorizers) Authorize(ctx context.Context, r *request.Attributes) (request.Decision, string, error) {
+	return a.now.Load().Authorize(ctx, r)
+}
+
+// RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
+func (a *Authorizers) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
+	return a.now.Load().RulesFor(ctx, user, namespace)
+}
+
+// use has a configuration decide from now on, or changes nothing if it returns an error.
+func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
+	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
+	if a.config.Authorizer != nil {
+		all = append(all, a.config.Authorizer)
+	}
+	next := new(deciders)
+	for i := range c.Authorizers {
+		authorizer, err := a.place(next, &c.Authorizers[i])
+		if err != nil {
+			next.close()
+			return err
+		}
+		all = append(all, a.metrics.counted(&c.Authorizers[i], authorizer))
+	}
+	next.Authorizer, next.RuleResolver = authz.Union(all...), authz.Rules(all...)
+	if last := a.now.Swap(next); last != nil {
+		last.close()
+	}
+	return nil
+}
+
+// place returns the authorizer for one place in a configuration. A webhook is made, and is next's
+// to close.
+func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration) (request.Authorizer, error) {
+	if place.Type == Webhook {
+		webhook, client, err := a.webhook(place)
+		if err != nil {
+			return nil, fmt.Errorf("authorizer %s: %w", place.Name, err)
+		}
+		next.webhooks = append(next.webhooks, client)
+		return webhook, nil
+	}
+	authorizer := a.lasting[place.Type]
+	if authorizer == nil {
+		return nil, fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup",
+			place.Type)
+	}
+	return authorizer, nil
+}
+
+func (d *deciders) close() {
+	for _, w := range d.webhooks {
+		w.Close()
+	}
+}
+
+// reload uses a file that has changed. If it cannot be used it stays so, so the error is lasting.
+func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err error) {
+	c, err := parse(data, slices.Collect(maps.Keys(a.lasting)))
+	if err != nil {
+		return true, err
+	}
+	return true, a.use(c)
+}
+
+// reloaded tells metrics and log what became of a file that has changed.
+func (a *Authorizers) reloaded(data []byte, err error) {
+	a.metrics.config.Reloaded(data, err)
+	if err != nil {
+		a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
+		return
+	}
+	a.log.Info("took up a new authorization configuration")
+}

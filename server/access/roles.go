@@ -1,0 +1,126 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/coracle-project/coracle/filters/authz/rbac"
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme/api/rbacv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// This file reads the roles and bindings for the mode RBAC. The authorizer calls Holds before each
+// decision and Read when something has changed.
+
+// roleResources are the resources that roles and bindings are in, by what the authorizer calls them.
+var roleResources = [...]meta.GroupResource{
+	rbac.Role:               {Group: rbacv1.GroupVersion.Group, Resource: "roles"},
+	rbac.ClusterRole:        {Group: rbacv1.GroupVersion.Group, Resource: "clusterroles"},
+	rbac.RoleBinding:        {Group: rbacv1.GroupVersion.Group, Resource: "rolebindings"},
+	rbac.ClusterRoleBinding: {Group: rbacv1.GroupVersion.Group, Resource: "clusterrolebindings"},
+}
+
+// RoleResources returns the resources that the mode RBAC reads. They must be in one store.
+func RoleResources() []meta.GroupResource { return slices.Clone(roleResources[:]) }
+
+// errNoRoles is the error of a server that is to decide by roles and does not serve them.
+var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of " +
+	"rbac.authorization.k8s.io/v1, which are not served")
+
+// roleSource is the rbac.Source of the roles in stores, which are there as long as the server.
+type roleSource [len(roleResources)]*registry.Store
+
+// roleMark is how far the authorizer has read each store.
+type roleMark [len(roleResources)]registry.Place
+
+// newRoles returns the authorizer by roles, or nil if the server lacks one of the resources.
+func newRoles(stores registry.Stores) *rbac.Authorizer {
+	var source roleSource
+	for kind, gr := range roleResources {
+		if source[kind] = stores.Store(gr); source[kind] == nil {
+			return nil
+		}
+	}
+	return rbac.New(&source)
+}
+
+// Holds implements rbac.Source.
+func (s *roleSource) Holds(mark any) bool {
+	m := mark.(*roleMark)
+	for kind, store := range s {
+		if !store.Holds(m[kind]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Read implements rbac.Source. It returns the state of all four resources at one revision. So if a
+// user loses a role before the role gets a right, or gets a role after it has lost a right, no
+// decision gives the user that right. While the objects are being loaded again, because the store's
+// watch was lost, what was known goes on to count.
+func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
+	at := new(roleMark)
+	if from, ok := mark.(*roleMark); ok {
+		if s.reloads(from) {
+			return rbac.Update{Mark: mark}, nil
+		}
+		*at = *from
+	}
+	u := rbac.Update{Whole: mark == nil, Mark: at}
+	for least := storage.Revision(0); ; {
+		changes, lost, err := s.since(ctx, at, least)
+		switch {
+		case err != nil:
+			return u, err
+		case lost:
+			*at, least, u = roleMark{}, 0, rbac.Update{Whole: true, Mark: at}
+			continue
+		case least > 0 && len(changes) == 0: // nothing has changed since the first look, up to the revision that it saw
+			return u, nil
+		}
+		u.Changes = append(u.Changes, changes...)
+		for _, place := range at {
+			least = max(least, place.Revision())
+		}
+	}
+}
+
+// reloads reports whether one of the resources is being loaded again.
+func (s *roleSource) reloads(from *roleMark) bool {
+	some := false
+	for kind, store := range s {
+		some = store.Reloads(from[kind]) || some
+	}
+	return some
+}
+
+// since reads what has changed after at, as of least or later, and moves at on. lost says that
+// changes may be missing, so that everything must be read again.
+func (s *roleSource) since(
+	ctx context.Context, at *roleMark, least storage.Revision,
+) (list []rbac.Change, lost bool, err error) {
+	for kind, store := range s {
+		changes, whole, next, err := store.Since(ctx, at[kind], least)
+		if err != nil {
+			return nil, false, err
+		}
+		lost = lost || whole && at[kind] != (registry.Place{})
+		at[kind] = next
+		for _, ch := range changes {
+			change := rbac.Change{Kind: rbac.Kind(kind), Namespace: ch.Namespace, Name: ch.Name}
+			if ch.Encoded != nil {
+				if change.Object, err = store.Decode(ctx, ch.Encoded); ctx.Err() != nil {
+					return nil, false, ctx.Err()
+				} else if err != nil {
+					change.Object = nil // it grants nothing
+				}
+			}
+			list = append(list, change)
+		}
+	}
+	return list, lost, nil
+}

@@ -1,0 +1,156 @@
+package addresses
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps
+// the slices of each service that it was asked for, and reads no more than what has changed since.
+type endpointResolver struct {
+	registry.Stores
+	mu    sync.Mutex
+	known map[callout.Service]*serviceEndpoints // by namespace and name
+}
+
+// maxEndpoints is the number of services whose slices are kept.
+const maxEndpoints = 256
+
+// serviceEndpoints are the endpoint slices of a service.
+type serviceEndpoints struct {
+	namespace, service string
+	now                atomic.Pointer[slicesRead]
+}
+
+// slicesByName are endpoint slices of one service.
+type slicesByName map[string]*discoveryv1.EndpointSlice
+
+// slicesRead are slices as of a place in the history of all slices. It does not change.
+type slicesRead struct {
+	place  registry.Place
+	slices slicesByName
+}
+
+// resolve finds the address of an endpoint that is ready, of the service's first family if it has
+// such endpoints.
+func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (string, error) {
+	svc, number, err := serviceOf(ctx, r.Stores, to)
+	if err != nil {
+		return "", err
+	}
+	switch svc.Spec.Type {
+	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+	default:
+		return "", fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	port, err := findPort(svc, number)
+	if err != nil {
+		return "", err
+	}
+	slices, err := r.of(svc).read(ctx, r.Store(endpointSlices))
+	if err != nil {
+		return "", err
+	}
+	var first, others []string
+	for _, slice := range slices {
+		if len(svc.Spec.IPFamilies) > 0 && string(slice.AddressType) != string(svc.Spec.IPFamilies[0]) {
+			others = appendReady(others, slice, port.Name)
+		} else {
+			first = appendReady(first, slice, port.Name)
+		}
+	}
+	if len(first) == 0 {
+		first = others
+	}
+	if len(first) == 0 {
+		return "", meta.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
+	}
+	return first[rand.N(len(first))], nil
+}
+
+// of returns the endpoints of a service.
+func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.known[callout.Service{Namespace: svc.Namespace, Name: svc.Name}]
+	if e == nil {
+		if len(r.known) >= maxEndpoints {
+			clear(r.known)
+		}
+		e = &serviceEndpoints{namespace: strings.Clone(svc.Namespace), service: strings.Clone(svc.Name)}
+		r.known[callout.Service{Namespace: e.namespace, Name: e.service}] = e
+	}
+	return e
+}
+
+// read returns the slices by name, as this server knows them, with what was written through it. The
+// caller does not change them. A slice that cannot be read has no endpoints.
+func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (slicesByName, error) {
+	if store == nil {
+		return nil, nil
+	}
+	was := e.now.Load()
+	if was != nil && store.Holds(was.place) {
+		return was.slices, nil
+	}
+	if was == nil {
+		was = new(slicesRead)
+	}
+	changes, whole, place, err := store.Since(ctx, was.place, 0)
+	if err != nil {
+		return nil, err
+	}
+	next := &slicesRead{place: place, slices: slicesByName{}}
+	if !whole {
+		maps.Copy(next.slices, was.slices)
+	}
+	for _, ch := range changes {
+		if ch.Namespace != e.namespace {
+			continue
+		}
+		delete(next.slices, ch.Name)
+		if ch.Encoded == nil {
+			continue
+		}
+		obj, err := store.Decode(ctx, ch.Encoded)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		slice, ok := obj.(*discoveryv1.EndpointSlice)
+		if ok && err == nil && slice.Labels[discoveryv1.LabelServiceName] == e.service {
+			next.slices[ch.Name] = slice
+		}
+	}
+	e.now.Store(next) // of several who read at once, any: what it lacks is read at the next look
+	return next.slices, nil
+}
+
+// appendReady adds the addresses of the endpoints in a slice that are ready, or may be, at a port.
+func appendReady(to []string, slice *discoveryv1.EndpointSlice, port string) []string {
+	for i := range slice.Ports {
+		p := &slice.Ports[i]
+		if p.Name == nil || *p.Name != port || p.Port == nil {
+			continue
+		}
+		for j := range slice.Endpoints {
+			ep := &slice.Endpoints[j]
+			if len(ep.Addresses) > 0 && (ep.Conditions.Ready == nil || *ep.Conditions.Ready) {
+				to = append(to, net.JoinHostPort(ep.Addresses[0], strconv.Itoa(int(*p.Port))))
+			}
+		}
+	}
+	return to
+}

@@ -1,0 +1,331 @@
+package addresses_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inProcess is a server that does not listen: its handler is called directly.
+type inProcess struct {
+	*server.Server
+	tb testing.TB
+}
+
+// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace
+// "ns".
+func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
+	tb.Helper()
+	cfg := server.Config{
+		DataDir:       tb.TempDir(),
+		Storage:       server.StorageConfig{Engine: server.StorageMemory},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := servertest.New(tb, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	p := &inProcess{s, tb}
+	p.must("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
+	return p
+}
+
+// do sends one request and returns the answer.
+func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
+	p.tb.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	servertest.Sent(r)
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// must is do for what has to succeed.
+func (p *inProcess) must(method, target, body string) string {
+	p.tb.Helper()
+	code, answer := p.do(method, target, body)
+	if code >= 300 {
+		p.tb.Fatalf("%s %s: %d %s", method, target, code, answer)
+	}
+	return answer
+}
+
+const (
+	servicesPath  = "/api/v1/namespaces/ns/services"
+	addressesPath = "/apis/networking.k8s.io/v1/ipaddresses"
+	rangesPath    = "/apis/networking.k8s.io/v1/servicecidrs"
+)
+
+// cluster is a server with some ranges of addresses for services.
+func cluster(t testing.TB, ranges ...string) *inProcess {
+	t.Helper()
+	return newInProcess(t, func(c *server.Config) { c.API.Services.ClusterIPRanges = ranges })
+}
+
+// service sends a write of a service and returns it, or the message of the error with its code in
+// front.
+func (p *inProcess) service(method, target, body string) (*corev1.Service, string) {
+	p.tb.Helper()
+	code, answer := p.do(method, target, body)
+	if code >= 300 {
+		return nil, fmt.Sprint(code, " ", message(answer))
+	}
+	svc := &corev1.Service{}
+	if err := json.Unmarshal([]byte(answer), svc); err != nil {
+		p.tb.Fatal(err)
+	}
+	return svc, ""
+}
+
+// createService makes a service with a spec, which gets a port if it has none. It returns the
+// service's addresses.
+func (p *inProcess) createService(name, spec string) []string {
+	p.tb.Helper()
+	svc, failed := p.service("POST", servicesPath, serviceJSON(name, spec))
+	if failed != "" {
+		p.tb.Fatalf("create %s: %s", name, failed)
+	}
+	return svc.Spec.ClusterIPs
+}
+
+// serviceJSON is a service with a spec, and a port if that has none.
+func serviceJSON(name, spec string) string {
+	if !strings.Contains(spec, `"ports"`) {
+		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "}"), ",") + `,"ports":[{"port":80}]}`
+		spec = strings.Replace(spec, "{,", "{", 1)
+	}
+	return `{"metadata":{"name":"` + name + `"},"spec":` + spec + `}`
+}
+
+// held returns the addresses that there are IPAddresses of, each with whose it is.
+func (p *inProcess) held() map[string]string {
+	p.tb.Helper()
+	_, answer := p.do("GET", addressesPath, "")
+	var list struct {
+		Items []struct {
+			Metadata struct {
+				Name   string
+				Labels map[string]string
+			}
+			Spec struct {
+				ParentRef struct{ Resource, Namespace, Name string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		p.tb.Fatal(err)
+	}
+	held := map[string]string{}
+	for _, a := range list.Items {
+		family := "IPv4"
+		if strings.Contains(a.Metadata.Name, ":") {
+			family = "IPv6"
+		}
+		if l := a.Metadata.Labels; l["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" || l["ipaddress.kubernetes.io/ip-family"] != family {
+			p.tb.Errorf("%s has labels %v", a.Metadata.Name, l)
+		}
+		ref := a.Spec.ParentRef
+		held[a.Metadata.Name] = ref.Resource + "/" + ref.Namespace + "/" + ref.Name
+	}
+	return held
+}
+
+// wantHeld compares who holds addresses: "a" is the service of that name in ns.
+func (p *inProcess) wantHeld(when string, want map[string][]string) {
+	p.tb.Helper()
+	got := p.held()
+	n := 0
+	for name, ips := range want {
+		for _, ip := range ips {
+			n++
+			if got[ip] != "services/ns/"+name {
+				p.tb.Errorf("%s: %s is held by %q, want %s", when, ip, got[ip], name)
+			}
+		}
+	}
+	if len(got) != n {
+		p.tb.Errorf("%s: got %v, want no more than %v", when, got, want)
+	}
+}
+
+// message is that of a Status.
+func message(answer string) string {
+	var s struct{ Message string }
+	_ = json.Unmarshal([]byte(answer), &s)
+	return s.Message
+}
+
+// sharedStore is a store that several servers are on: none of them closes it.
+type sharedStore struct{ storage.Store }
+
+func (sharedStore) Close() error { return nil }
+
+func newSharedStore(t *testing.T) sharedStore {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return sharedStore{store}
+}
+
+// runningServer is a server that is ready.
+type runningServer struct {
+	*server.Server
+	t    *testing.T
+	stop func() // ends it in good order
+}
+
+// runOn starts a server of one address on a store; nil for one of its own.
+func runOn(t *testing.T, store storage.Store, address string, change ...func(*server.Config)) *runningServer {
+	t.Helper()
+	cfg := server.Config{
+		DataDir: t.TempDir(), Storage: server.StorageConfig{Store: store},
+		Serving: server.ServingConfig{SecurePort: server.AnyPort, AdvertiseAddress: address},
+	}
+	if store == nil {
+		cfg.Storage.Engine = server.StorageMemory
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := servertest.New(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	stopped := false
+	r := &runningServer{Server: s, t: t, stop: func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}}
+	t.Cleanup(r.stop)
+	select {
+	case <-s.Ready():
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the server ended before it was ready: %v", err)
+	}
+	return r
+}
+
+func (r *runningServer) services() client.Resource[*corev1.Service] {
+	return client.For[*corev1.Service](r.Client(), corev1.GroupVersion.WithResource("services")).In("default")
+}
+
+func (r *runningServer) endpoints() client.Resource[*corev1.Endpoints] {
+	return client.For[*corev1.Endpoints](r.Client(), corev1.GroupVersion.WithResource("endpoints")).In("default")
+}
+
+func (r *runningServer) slices() client.Resource[*discoveryv1.EndpointSlice] {
+	return client.For[*discoveryv1.EndpointSlice](r.Client(), discoveryv1.GroupVersion.WithResource("endpointslices")).In("default")
+}
+
+// published is what endpoints and slice say: addresses, ports and labels of either.
+func (r *runningServer) published() string {
+	r.t.Helper()
+	var b strings.Builder
+	ep, err := r.endpoints().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, sub := range ep.Subsets {
+		for _, a := range sub.Addresses {
+			fmt.Fprintf(&b, "%s ", a.IP)
+		}
+		for _, p := range sub.Ports {
+			fmt.Fprintf(&b, "%s:%d/%s ", p.Name, p.Port, p.Protocol)
+		}
+	}
+	fmt.Fprintf(&b, "%v\n", ep.Labels)
+	slice, err := r.slices().Get(r.t.Context(), "kubernetes", meta.GetOptions{})
+	if err != nil {
+		return b.String() + err.Error()
+	}
+	for _, e := range slice.Endpoints {
+		fmt.Fprintf(&b, "%s ", strings.Join(e.Addresses, ","))
+		if e.Conditions.Ready == nil || !*e.Conditions.Ready {
+			b.WriteString("not ready ")
+		}
+	}
+	for _, p := range slice.Ports {
+		fmt.Fprintf(&b, "%s:%d/%s ", *p.Name, *p.Port, *p.Protocol)
+	}
+	fmt.Fprintf(&b, "%s %v", slice.AddressType, slice.Labels)
+	return b.String()
+}
+
+// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's
+// own.
+func (r *runningServer) wantPublished(port int, addresses ...string) {
+	r.t.Helper()
+	if port == 0 {
+		port = r.Address().(*net.TCPAddr).Port
+	}
+	list := fmt.Sprintf("%s https:%d/TCP ", strings.Join(addresses, " "), port)
+	want := list + "map[endpointslice.kubernetes.io/skip-mirror:true]\n" + list + "IPv4 map[kubernetes.io/service-name:kubernetes]"
+	var got string
+	if !comesTrue(func() bool { got = r.published(); return got == want }) {
+		r.t.Fatalf("published:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// comesTrue waits for something.
+func comesTrue(f func() bool) bool {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if f() {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+// waitUntil waits for something that has to happen.
+func waitUntil(t *testing.T, is func() bool) {
+	t.Helper()
+	if !comesTrue(is) {
+		t.Fatal("it did not happen")
+	}
+}

@@ -1,0 +1,72 @@
+package addresses
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// NewResolver returns what finds the addresses of services, for requests to webhooks and to servers
+// behind this one: by the endpoints of a service, or by its cluster IP. It reads the caches of the
+// stores as they are at each call, follows nothing, and may be called by many at once.
+func NewResolver(s registry.Stores, byEndpoints bool) callout.Resolver {
+	if byEndpoints {
+		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
+	}
+	return func(ctx context.Context, to callout.Service) (string, error) { return resolveService(ctx, s, to) }
+}
+
+// resolveService finds the address of a service as kube-apiserver does unless it is told otherwise:
+// its cluster IP, which the machine has to route, or the name that it stands for.
+func resolveService(ctx context.Context, s registry.Stores, to callout.Service) (string, error) {
+	svc, port, err := serviceOf(ctx, s, to)
+	if err != nil {
+		return "", err
+	}
+	host := svc.Spec.ClusterIP
+	switch svc.Spec.Type {
+	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+		if svc.Spec.Type == corev1.ServiceTypeClusterIP && host == "None" {
+			return "", errors.New(`cannot route to service with ClusterIP "None"`)
+		}
+		if _, err := findPort(svc, port); err != nil {
+			return "", err
+		}
+	case corev1.ServiceTypeExternalName:
+		host = svc.Spec.ExternalName
+	default:
+		return "", fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// serviceOf returns a service and the number of the port that is meant.
+func serviceOf(ctx context.Context, s registry.Stores, to callout.Service) (*corev1.Service, int, error) {
+	all, err := registry.ViewOf[*corev1.Service](s.Store(services))
+	if err != nil {
+		return nil, 0, err
+	}
+	svc, err := all.Known(ctx, to.Namespace, to.Name)
+	if meta.IsNotFound(err) {
+		return nil, 0, meta.NewNotFound(meta.GroupResource{Resource: "service"}, to.Name)
+	}
+	return svc, cmp.Or(to.Port, 443), err
+}
+
+// findPort returns the port of a service that has a number.
+func findPort(svc *corev1.Service, port int) (*corev1.ServicePort, error) {
+	for i := range svc.Spec.Ports {
+		if int(svc.Spec.Ports[i].Port) == port {
+			return &svc.Spec.Ports[i], nil
+		}
+	}
+	return nil, meta.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
+}

@@ -1,0 +1,171 @@
+package aggregator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
+)
+
+// apiServices is the resource that an Aggregator follows.
+var apiServices = apiregistrationv1.GroupVersion.WithResource("apiservices").GroupResource()
+
+// Config says how servers behind this one are reached.
+type Config struct {
+	// CertFile and KeyFile hold, as PEM, the certificate that servers behind are shown, and its key.
+	// They are read again when they change. If they are "", the server shows a certificate of an
+	// authority of its own under DataDir/pki, and publishes that authority for servers behind to
+	// trust, unless Authentication.FrontProxy names others.
+	// (--proxy-client-cert-file, --proxy-client-key-file)
+	CertFile, KeyFile string
+	// ByEndpoints reaches a service at one of its endpoints, instead of at its cluster IP. It is for
+	// whoever makes Needs.Resolve. (--enable-aggregator-routing)
+	ByEndpoints bool
+	// ForwardRedirects passes a redirect of a server behind on to the client. Without it a redirect is
+	// an error. (--aggregator-reject-forwarding-redirect=false)
+	ForwardRedirects bool
+	// NoUIDs leaves out the uids of users. (--feature-gates=RemoteRequestHeaderUID=false)
+	NoUIDs bool
+}
+
+// Validate returns what is wrong with c.
+func (c *Config) Validate() error {
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		return errors.New("a certificate for servers behind this one and its key must be given together")
+	}
+	return nil
+}
+
+// Needs is what an Aggregator is made of.
+type Needs struct {
+	Config Config // valid
+	Host   generic.Host
+	// On is where APIServices are installed. What it does not know, it hands to the next link.
+	On *generic.Server
+	// Resolve finds the addresses of services.
+	Resolve callout.Resolver
+	// Certificate returns the certificate that servers behind are shown now, nil for none.
+	Certificate func() *tls.Certificate
+	// Gate is the gate of this server. Each route to a server behind has one apart from it.
+	Gate filters.Gate
+	// Flawed is told of each request to a server behind whose certificate has a flaw.
+	Flawed  func(callout.Flaw)
+	Metrics prometheus.Registerer
+	// Ends ends before the server turns requests away on its way down. Connections that have switched
+	// protocols end with it.
+	Ends context.Context
+	// Loop runs work that is a client of the server itself, with a context that ends when Ends does.
+	Loop func(work func(ctx context.Context))
+}
+
+// Aggregator is the first link of the delegation chain. Make it with New, and begin with Start. It
+// is an http.Handler for requests that have come through the filters.
+type Aggregator struct {
+	host  generic.Host
+	on    *generic.Server
+	log   *zap.Logger
+	reach *reach
+
+	seen         *generic.Progress
+	known        map[string]*remote                            // by the name of the APIService; owned by the loop
+	table        atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
+	docs         *neighbours
+	availability *availability
+}
+
+// New makes an Aggregator that hands nothing on yet. It registers its metrics, and starts nothing.
+func New(n Needs) (*Aggregator, error) {
+	metrics, err := newMetrics(n.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	log := filters.LimitLog(n.Host.Log().Named("aggregator"))
+	a := &Aggregator{
+		host: n.Host, on: n.On, log: log, seen: generic.NewProgress(), known: map[string]*remote{},
+		reach: &reach{
+			Config: n.Config, resolve: n.Resolve, certificate: n.Certificate, gate: n.Gate, flawed: n.Flawed,
+			ends: n.Ends, log: log,
+		},
+		availability: &availability{metrics: metrics, ends: n.Ends, loop: n.Loop},
+	}
+	a.docs = &neighbours{
+		discovery: n.On.Discovery, run: n.Host.Go, log: log, changed: make(chan struct{}),
+		handler: func(gv meta.GroupVersion) http.Handler { return schemaHandler{a, gv} },
+	}
+	return a, nil
+}
+
+// ServeHTTP answers a request that has come through the filters.
+func (a *Aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info := request.From(r.Context())
+	if a.table.Load() != nil {
+		if to := a.other(versionOf(r.URL.Path, info)); to != nil {
+			to.ServeHTTP(w, r)
+			return
+		}
+	}
+	if info != nil && info.IsResource && info.Group != apiregistrationv1.GroupVersion.Group {
+		a.on.Next().ServeHTTP(w, r)
+		return
+	}
+	a.on.ServeHTTP(w, r)
+}
+
+// HandsOn reports whether requests for a group version are handed to a server behind at the moment.
+func (a *Aggregator) HandsOn(gv meta.GroupVersion) bool { return a.other(gv) != nil }
+
+// other returns the remote of a group version, nil if no server behind has it.
+func (a *Aggregator) other(gv meta.GroupVersion) *remote {
+	if table := a.table.Load(); table != nil {
+		return (*table)[gv]
+	}
+	return nil
+}
+
+// schemaHandler hands requests to the server behind that has a group version, whatever their paths.
+type schemaHandler struct {
+	*Aggregator
+	version meta.GroupVersion
+}
+
+// ServeHTTP implements http.Handler.
+func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if to := h.other(h.version); to != nil {
+		to.ServeHTTP(w, r)
+		return
+	}
+	router.NotFound(w, r)
+}
+
+// legacy is the version that stands for all paths under /api.
+var legacy = meta.GroupVersion{Version: "v1"}
+
+// versionOf returns the group version that a path belongs to, the zero one if there is none.
+func versionOf(path string, info *request.Info) meta.GroupVersion {
+	if info != nil && info.IsResource && info.Group != "" && !strings.HasPrefix(path, "//") {
+		return meta.GroupVersion{Group: info.Group, Version: info.Version}
+	}
+	if path == "/api" || strings.HasPrefix(path, "/api/") {
+		return legacy
+	}
+	rest, ok := strings.CutPrefix(path, "/apis/")
+	group, rest, _ := strings.Cut(rest, "/")
+	version, _, _ := strings.Cut(rest, "/")
+	if !ok || group == "" || version == "" {
+		return meta.GroupVersion{}
+	}
+	return meta.GroupVersion{Group: group, Version: version}
+}

@@ -1,0 +1,34 @@
+// Package aggregator is the first link of the delegation chain. It serves APIServices. If an
+// APIService names a service, the aggregator hands requests for its group version to the server
+// behind that service; all other requests go to the next link.
+//
+// Words: a server behind is another API server that an APIService names. A remote is one group
+// version that a server behind has. A route is the way to a server behind: target, seats and
+// connections; remotes of one APIService share it while the target stays the same. A neighbour is a
+// server behind as it describes itself: its resources and its OpenAPI documents.
+//
+// Guarantees:
+//   - A request that is not handed on costs a look at a pointer, or into a map, and no allocation.
+//   - A group version of a server behind comes before anything that this server has itself,
+//     custom resources included.
+//   - A server behind learns the user of a request from this server alone, and receives no
+//     credential that is valid here.
+//   - Requests for the group version of an APIService have seats of their own. A server behind that
+//     hangs takes none from requests to this server, or for another APIService.
+//   - What a server behind says of itself is bounded in bytes and in time. If it says nothing, its
+//     group versions are shown as stale.
+//   - While no APIService names a service, no goroutine works but the one that follows APIServices.
+//
+// Ownership: the loop that Start begins follows APIServices. It alone changes the list of remotes,
+// and publishes an immutable table of them, which requests read without a lock. Each neighbour has
+// a goroutine, which ends with its last APIService. All exported methods may be called at once,
+// but Start and Hooks, which the server calls once. The mutexes of neighbours and availability are
+// never held together. The mutex of neighbours is held while discovery, which has its own, is told
+// what to show.
+//
+// Not here: who may send a request (filters), where a service is (callout.Resolver), how bytes
+// stream (callout.Relay), the loops that write APIServices (loops/apiservices).
+//
+// Read: aggregator.go, follow.go, remote.go, handover.go; availability.go; neighbours.go,
+// describe.go, swaggers.go; registration.go.
+package aggregator

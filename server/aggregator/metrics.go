@@ -1,0 +1,43 @@
+package aggregator
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+)
+
+// metrics count what APIServices say of servers behind, under Kubernetes' names.
+type metrics struct {
+	unavailable *prometheus.GaugeVec
+	lost        *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
+			Help: "1 for each API service that is not said to be available, 0 for the others."}, []string{"name"}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
+			Help: "How often this server has found that an API service is available no more, by why."},
+			[]string{"name", "reason"}),
+	}
+	return m, errors.Join(reg.Register(m.unavailable), reg.Register(m.lost))
+}
+
+// show counts an APIService by what it says.
+func (m *metrics) show(s *apiregistrationv1.APIService) {
+	unavailable := 1.0
+	if isAvailable(s) {
+		unavailable = 0
+	}
+	// The name is cloned because it shares the memory of the whole object.
+	m.unavailable.WithLabelValues(strings.Clone(s.Name)).Set(unavailable)
+}
+
+// forget drops what was counted of an APIService that is gone.
+func (m *metrics) forget(name string) {
+	m.unavailable.DeleteLabelValues(name)
+	m.lost.DeletePartialMatch(prometheus.Labels{"name": name})
+}

@@ -1,0 +1,139 @@
+package aggregator
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/apiservices"
+)
+
+// registrationTime is how long readiness waits for the registration: what is in its way may stay
+// there, and is named by the check autoregister-completion.
+const registrationTime = 5 * time.Second
+
+// Registration registers the group versions that this server has itself as APIServices: those that
+// stay before the server is ready, those of custom resources as they come and go.
+type Registration struct {
+	Host generic.Host
+	// Client is a client of the server itself.
+	Client *client.Client
+	// Definitions are the group versions of custom resources.
+	Definitions Definitions
+	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions.
+	Yields func() bool
+	// Ready is closed when the server is ready: the definitions that were stored are known then.
+	Ready <-chan struct{}
+	// Loop runs work that is a client of the server: see Needs.
+	Loop func(work func(ctx context.Context))
+	Log  *zap.Logger // with a limit
+}
+
+// Definitions are the group versions that definitions of custom resources declare, as they are at
+// the moment of each call.
+type Definitions struct {
+	All func() map[meta.GroupVersion]bool
+	// Changed returns a channel that is closed when versions come or go after the call.
+	Changed func() <-chan struct{}
+	// Hidden reports whether a group may have versions that All does not have, because a definition
+	// cannot be read.
+	Hidden func(group string) bool
+}
+
+// Hooks returns the hooks that register the versions. There are none if the host has no
+// APIServices.
+func (r *Registration) Hooks() []generic.Hook {
+	if r.Host.Store(apiServices) == nil {
+		return nil
+	}
+	local := &localVersions{table: r.Host.Table(), definitions: r.Definitions}
+	loop := &apiservices.APIServiceRegistration{Client: r.Client, Local: local, Yields: r.Yields, Log: r.Log}
+	begun := make(chan struct{})
+	wait := func(ctx context.Context) error {
+		select {
+		case <-begun:
+		case <-time.After(registrationTime):
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	register := func(ctx context.Context) error {
+		local.settle()
+		r.Loop(func(ctx context.Context) {
+			loop.Begin(ctx)
+			close(begun)
+			select {
+			case <-r.Ready:
+				loop.Run(ctx)
+			case <-ctx.Done():
+			}
+		})
+		return wait(ctx)
+	}
+	return []generic.Hook{
+		{Name: "kube-apiserver-autoregistration", Run: register, Completes: generic.Check{
+			Name: "autoregister-completion", Run: func(context.Context) error { return loop.Missing() },
+		}},
+		// The loop that registers a version says right after that that it is available.
+		{Name: "apiservice-status-local-available-controller", Run: wait},
+	}
+}
+
+// localVersions are the group versions of a table, and those that definitions declare. The versions
+// of the aggregator's own group are not registered.
+type localVersions struct {
+	table       *generic.Table
+	definitions Definitions
+	stay        map[meta.GroupVersion]bool
+}
+
+// settle marks the versions that stay as long as the server runs: those with a resource that is not
+// a custom one.
+func (l *localVersions) settle() {
+	l.stay = map[meta.GroupVersion]bool{}
+	for _, o := range l.table.Now().Offers {
+		for i := range o.Versions {
+			if !o.IsCustom() {
+				l.stay[o.Versions[i].GroupVersion] = true
+			}
+		}
+	}
+}
+
+// All implements apiservices.LocalVersions.
+func (l *localVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
+	all := map[meta.GroupVersion]apiservices.LocalVersion{}
+	for gv := range l.definitions.All() {
+		all[gv] = apiservices.LocalVersion{
+			GroupPriority: generic.CustomPriority, VersionPriority: generic.CustomVersionPriority,
+		}
+	}
+	for _, o := range l.table.Now().Offers {
+		for i := range o.Versions {
+			gv := o.Versions[i].GroupVersion
+			if gv.Group == apiServices.Group || o.IsCustom() {
+				continue
+			}
+			all[gv] = apiservices.LocalVersion{
+				GroupPriority: groupPriority(o.Priority), VersionPriority: generic.RegisteredPriority(gv),
+				Stays: l.stay[gv],
+			}
+		}
+	}
+	return all
+}
+
+// Changed implements apiservices.LocalVersions.
+func (l *localVersions) Changed() (own, custom <-chan struct{}) {
+	return l.table.Now().Replaced, l.definitions.Changed()
+}
+
+// Hidden implements apiservices.LocalVersions.
+func (l *localVersions) Hidden(group string) bool { return l.definitions.Hidden(group) }
+
+// groupPriority brings the place of a group in discovery into the bounds of what can be registered.
+func groupPriority(p int) int32 { return int32(min(max(p, 1), 20000)) }

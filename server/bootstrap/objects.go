@@ -1,0 +1,107 @@
+package bootstrap
+
+import (
+	"context"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/flows"
+)
+
+// The standing objects that are made by name alone: namespaces, priority classes, and flow schemas
+// with their priority levels, whose rules are those of package flows.
+
+// The resources of standing objects, and those that they need.
+var (
+	namespaces      = namespaceResource.GroupResource()
+	configMaps      = configMapResource.GroupResource()
+	secrets         = meta.GroupResource{Resource: "secrets"}
+	priorityClasses = classResource.GroupResource()
+	flowSchemas     = flowcontrolv1.GroupVersion.WithResource("flowschemas").GroupResource()
+	priorityLevels  = flowcontrolv1.GroupVersion.WithResource("prioritylevelconfigurations").GroupResource()
+
+	namespaceResource = corev1.GroupVersion.WithResource("namespaces")
+	configMapResource = corev1.GroupVersion.WithResource("configmaps")
+	classResource     = schedulingv1.GroupVersion.WithResource("priorityclasses")
+)
+
+// DefaultNamespace is the namespace of objects that live in one and name none.
+const DefaultNamespace = "default"
+
+// systemNamespace is the namespace of the objects that belong to the cluster itself.
+const systemNamespace = "kube-system"
+
+// standingNamespaces are the namespaces that every cluster has. Each is made again when it goes.
+var standingNamespaces = []string{DefaultNamespace, systemNamespace, "kube-public", "kube-node-lease"}
+
+func (b *Bootstrap) addNamespaces(ctx context.Context) error {
+	var list []*corev1.Namespace
+	for _, name := range standingNamespaces {
+		list = append(list, &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+	}
+	return addMissing(ctx, b, namespaceResource, list)
+}
+
+// keepNamespaces makes the namespaces again that go, until ctx ends.
+func (b *Bootstrap) keepNamespaces(ctx context.Context) {
+	all := client.For[*corev1.Namespace](b.needs.Client, namespaceResource)
+	var each []controller.Source
+	for _, name := range standingNamespaces { // a watch of one name sleeps while others change
+		each = append(each, controller.Watch(all, meta.ListOptions{FieldSelector: "metadata.name=" + name}))
+	}
+	controller.Loop{
+		Source: controller.Join(each...),
+		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+			return 0, b.addNamespaces(ctx)
+		},
+		Log: b.loopLog("system-namespaces"),
+	}.Run(ctx)
+}
+
+// classUses are the descriptions of the priority classes that every cluster has.
+var classUses = map[string]string{
+	"system-cluster-critical": "Used for system critical pods that must run in the cluster, " +
+		"but can be moved to another node if necessary.",
+	"system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+}
+
+// addClasses makes the priority classes. Nobody can delete them.
+func (b *Bootstrap) addClasses(ctx context.Context) error {
+	var list []*schedulingv1.PriorityClass
+	for name, value := range schedulingv1.SystemClasses {
+		list = append(list, &schedulingv1.PriorityClass{
+			ObjectMeta: meta.ObjectMeta{Name: name}, Value: value, Description: classUses[name],
+		})
+	}
+	return addMissing(ctx, b, classResource, list)
+}
+
+func (b *Bootstrap) flowKeeper() *flows.Keeper {
+	return &flows.Keeper{Client: b.needs.Client, Log: b.log().Named("flows")}
+}
+
+func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().Ensure(ctx) }
+
+func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
+
+// tellOfFlows has the status of flow schemas kept, from when the server is ready: the first look then
+// finds all levels.
+func (b *Bootstrap) tellOfFlows(context.Context) error {
+	b.needs.Run(func(ctx context.Context) {
+		select {
+		case <-b.needs.Ready:
+		case <-ctx.Done():
+			return
+		}
+		log := b.log().Named("flows")
+		in := controller.NewInformers(ctx, b.needs.Client, log)
+		(&flows.Dangling{Informers: in, Log: log}).Run(ctx)
+		in.Wait()
+	})
+	return nil
+}

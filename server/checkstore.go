@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/upkeep"
+	"github.com/coracle-project/coracle/storage/embedded"
+)
+
+// CheckStore looks for objects that cannot be read, in the store that a server with cfg would open.
+// It reads each object as that server would, and writes nothing to the store. If the store is in a
+// data folder, it reads a copy, which it makes in a temporary folder: no server may run on the data
+// folder meanwhile. Command fsck calls it.
+func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err error) {
+	c, err := cfg.complete()
+	if err != nil {
+		return checked, err
+	}
+	if c.Storage.Store == nil && c.Storage.Engine != StorageEtcd {
+		copied, err := copyStore(ctx, &c)
+		if err != nil {
+			return checked, err
+		}
+		defer os.RemoveAll(copied)
+	}
+	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
+	metrics, metricsErr := newMetrics(reg, table, c.Log)
+	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
+	store := c.newStore(table, metrics.store, encryption, nil) // nil: files that a server would refuse are looked at, too
+	d, declareErr := declare(c, c.Serving.self(), table, metrics, store, reg)
+	openErr := store.Open(ctx)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	defer d.close()
+	if err := errors.Join(metricsErr, encryptionErr, declareErr, openErr); err != nil {
+		return checked, err
+	}
+	encryption.Ask(ctx)
+	unread, err := (&Judge{d, store}).defineStored(ctx)
+	if err != nil {
+		return checked, err
+	}
+	return upkeep.Check(ctx, d.resources.Table(), d.resources.Backends().Main(), unread)
+}
+
+// defineStored adds the resources that the stored definitions define. It returns the names of the
+// definitions that cannot be read or cannot be served.
+func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
+	offer := j.resources.Table().Find(customResourceDefinitions)
+	if offer == nil {
+		return nil, nil
+	}
+	list, err := offer.View.List(meta.WithUnread(ctx), &request.ListRequest{})
+	if err != nil {
+		return nil, err
+	}
+	for item := range list.Items {
+		err := registry.Unreadable(item)
+		if err == nil {
+			err = j.define(ctx, offer.View, item)
+		}
+		if err != nil {
+			_, name := offer.View.NameOf(item)
+			unread = append(unread, name)
+		}
+	}
+	return unread, nil
+}
+
+// copyStore copies the store of a data folder to a temporary folder, which becomes the data folder of
+// c. It returns that folder, which the caller removes.
+func copyStore(ctx context.Context, c *completed) (dir string, err error) {
+	folder := "etcd"
+	if c.Storage.Engine == StorageFile {
+		folder = "objects"
+	}
+	from := c.path(folder)
+	if _, err := os.Stat(from); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "coracle-fsck-"); err != nil {
+		return "", err
+	}
+	if folder == "etcd" {
+		err = embedded.Copy(ctx, filepath.Join(dir, folder), from)
+	} else {
+		err = os.CopyFS(filepath.Join(dir, folder), os.DirFS(from))
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", err
+	}
+	c.DataDir = dir
+	return dir, nil
+}

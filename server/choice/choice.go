@@ -1,0 +1,158 @@
+// Package choice chooses what of the configured API groups is served.
+//
+// A profile keeps some of Kubernetes' own resources. A runtime configuration then turns versions,
+// and single resources in them, on and off.
+//
+// Guarantees: what is off is not among the groups that Apply returns, so it is in no document and
+// costs nothing. A later entry for a version overrides earlier entries for its resources. What
+// nobody speaks of is served. Runtime configurations are read, and refused, as by kube-apiserver.
+//
+// The functions keep nothing and may be called at once.
+//
+// Not here: which groups there are (server), and how they are installed (server/generic).
+//
+// Read: choice.go, runtime.go.
+package choice
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
+)
+
+// CRDOnly is the profile of a server for resources of one's own: it keeps namespaces, config maps,
+// secrets, service accounts, roles and their bindings, events, leases and definitions.
+const CRDOnly = "crd-only"
+
+// profiles are the built-in resources that each profile keeps.
+var profiles = map[string][]meta.GroupResource{
+	CRDOnly: {
+		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
+		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
+		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+	},
+}
+
+// CheckProfile returns an error if there is no such profile. "" is the one that keeps everything.
+func CheckProfile(name string) error {
+	if _, known := profiles[name]; !known && name != "" {
+		return fmt.Errorf("unknown profile %q: there is %s", name, CRDOnly)
+	}
+	return nil
+}
+
+// Config says what is served.
+type Config struct {
+	// Profile keeps some of the built-in resources; "" keeps all of them.
+	Profile string
+	// Runtime turns versions and resources on and off. It counts after Profile. (--runtime-config)
+	Runtime map[string]string
+}
+
+// Apply returns groups with what c serves of them. The kinds of the groups must be in s.
+func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group, error) {
+	ch := &choice{s, map[meta.GroupVersion]bool{}, map[meta.GroupVersionResource]bool{}}
+	for i := range groups {
+		for _, gv := range s.VersionsOf(groups[i].Name) {
+			ch.versions[gv] = true
+		}
+	}
+	if kept, ok := profiles[c.Profile]; ok {
+		for i := range groups {
+			ch.keep(kept, &groups[i])
+		}
+	}
+	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g generic.Group) bool { return g.BuiltIn }))
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range settings {
+		set(ch)
+	}
+	return ch.apply(groups), nil
+}
+
+// choice says which versions and resources are served. What it does not know is served.
+type choice struct {
+	scheme    *scheme.Scheme
+	versions  map[meta.GroupVersion]bool
+	resources map[meta.GroupVersionResource]bool // these count before versions
+}
+
+// serves reports whether a resource is served in a version.
+func (c *choice) serves(gvr meta.GroupVersionResource) bool {
+	if on, said := c.resources[gvr]; said {
+		return on
+	}
+	on, known := c.versions[gvr.GroupVersion()]
+	return on || !known
+}
+
+// setVersion turns a version on or off, with all its resources.
+func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
+	c.versions[gv] = on
+	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })
+}
+
+// keep turns off all resources of a built-in group but some.
+func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
+	for _, gr := range g.Names() {
+		if !g.BuiltIn || slices.Contains(some, gr) {
+			continue
+		}
+		for _, gv := range c.scheme.VersionsOf(g.Name) {
+			c.resources[gv.WithResource(gr.Resource)] = false
+		}
+	}
+}
+
+// apply returns groups with what is served of them. A resource that is served only under the name
+// of another group stays, but is not served under its own name.
+func (c *choice) apply(groups []generic.Group) []generic.Group {
+	out, kinds := slices.Clone(groups), map[meta.GroupResource]string{}
+	shared := map[meta.GroupResource]bool{}
+	for i := range out {
+		g := &out[i]
+		g.Chosen = c.serves
+		for _, res := range g.Resources {
+			kinds[res.GroupResource] = res.Kind
+		}
+		g.Shared = slices.DeleteFunc(slices.Clone(g.Shared), func(other meta.GroupResource) bool {
+			off := c.off(meta.GroupResource{Group: g.Name, Resource: other.Resource}, kinds[other])
+			shared[other] = shared[other] || !off
+			return off
+		})
+	}
+	for i := range out {
+		g := &out[i]
+		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(res registry.Resource) bool {
+			return c.off(res.GroupResource, res.Kind) && !shared[res.GroupResource]
+		})
+		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool { return c.off(o.GroupResource, o.Kind) })
+		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool { return c.off(a.GroupResource, a.Kind) })
+	}
+	return out
+}
+
+// off reports whether a resource is served in no version that has its kind. A resource whose kind
+// is not in the scheme is not off.
+func (c *choice) off(gr meta.GroupResource, kind string) bool {
+	off := false
+	for _, gv := range c.scheme.VersionsOf(gr.Group) {
+		if !c.scheme.Recognizes(gv.WithKind(kind)) {
+			continue
+		}
+		if c.serves(gv.WithResource(gr.Resource)) {
+			return false
+		}
+		off = true
+	}
+	return off
+}

@@ -1,0 +1,167 @@
+// A runtime configuration is read as kube-apiserver reads --runtime-config, when the server is
+// made: words for many versions count before versions, and versions before resources, in whatever
+// order they are given. The errors are those of kube-apiserver, where it has any.
+
+package choice
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/api"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// versionWord stands for all versions whose names match.
+type versionWord struct {
+	word     string
+	versions *regexp.Regexp
+}
+
+// manyVersions are all such words, in the order in which they count.
+var manyVersions = []versionWord{
+	{"api/all", regexp.MustCompile(``)},
+	{"api/ga", regexp.MustCompile(`^v\d+$`)},
+	{"api/beta", regexp.MustCompile(`^v\d+beta\d+$`)},
+	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
+}
+
+// CheckRuntime returns what is wrong with a runtime configuration whatever else is configured, in
+// the words of kube-apiserver.
+func CheckRuntime(config map[string]string) error {
+	if config["api/all"] == "false" && len(config) == 1 {
+		return errors.New("invalid runtime-config with only api/all=false")
+	}
+	known := maps.Clone(api.NotBuilt)
+	for group := range api.Groups {
+		known[group] = append(slices.Clip(known[group]), "")
+	}
+	_, err := readNames(config, known)
+	return err
+}
+
+// setting changes a choice as one entry says.
+type setting func(c *choice)
+
+// readRuntime returns the settings in the order in which they count. built are the versions that
+// can be served; kubernetes says that those of Kubernetes are among them.
+func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kubernetes bool) ([]setting, error) {
+	if config["api/all"] == "false" && len(config) == 1 {
+		return nil, errors.New("invalid runtime-config with only api/all=false")
+	}
+	known := map[string][]string{}
+	if kubernetes {
+		known = maps.Clone(api.NotBuilt)
+	}
+	for gv := range built {
+		known[gv.Group] = append(slices.Clip(known[gv.Group]), gv.Version)
+	}
+	names, err := readNames(config, known)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := readWords(config, kubernetes)
+	var resources []setting
+	errs := []error{err}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		gvr := names[key]
+		gv := gvr.GroupVersion()
+		on, err := isOn(key, config[key])
+		switch _, exists := built[gv]; {
+		case err != nil:
+		case !slices.Contains(known[gv.Group], gv.Version):
+			err = fmt.Errorf("group version %s that has not been registered", gv)
+		case !exists && on:
+			err = fmt.Errorf("group version %s of Kubernetes is not part of this server and cannot be enabled", gv)
+		case !exists:
+		case gvr.Resource == "":
+			settings = append(settings, func(c *choice) { c.setVersion(gv, on) })
+		default:
+			resources = append(resources, func(c *choice) { c.resources[gvr] = on })
+		}
+		errs = append(errs, err)
+	}
+	return append(settings, resources...), errors.Join(errs...)
+}
+
+// readWords returns the settings of the words for many versions.
+func readWords(config map[string]string, kubernetes bool) (settings []setting, err error) {
+	for _, many := range manyVersions {
+		value, said := config[many.word]
+		on := value == "true"
+		switch {
+		case !said:
+			continue
+		case !on && value != "false":
+			return nil, fmt.Errorf("invalid value %s=%s", many.word, value)
+		case on && kubernetes && (many.word == "api/beta" || many.word == "api/alpha"):
+			return nil, fmt.Errorf("%s=true: these versions of Kubernetes are not part of this server and cannot be enabled", many.word)
+		}
+		settings = append(settings, func(c *choice) {
+			for gv := range c.versions {
+				if many.versions.MatchString(gv.Version) {
+					c.setVersion(gv, on)
+				}
+			}
+		})
+	}
+	return settings, nil
+}
+
+// readNames returns what the other keys name. It refuses groups that are not known.
+func readNames(config map[string]string, known map[string][]string) (map[string]meta.GroupVersionResource, error) {
+	names, unknown := map[string]meta.GroupVersionResource{}, map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		if slices.ContainsFunc(manyVersions, func(m versionWord) bool { return m.word == key }) {
+			continue
+		}
+		gvr, err := parseName(key)
+		if err != nil {
+			return nil, err
+		}
+		names[key] = gvr
+		if known[gvr.Group] == nil {
+			unknown[gvr.GroupVersion().String()] = true
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, errors.New("unknown api groups " + strings.Join(slices.Sorted(maps.Keys(unknown)), ","))
+	}
+	return names, nil
+}
+
+// parseName reads group/version or group/version/resource. The legacy group has no name: /v1, or
+// just v1.
+func parseName(key string) (gvr meta.GroupVersionResource, err error) {
+	parts := strings.Split(key, "/")
+	if key == "v1" {
+		parts = []string{"", key}
+	}
+	switch {
+	case len(parts) < 2 || len(parts) > 3:
+		return gvr, fmt.Errorf("runtime-config invalid key %s", key)
+	case len(parts) == 3 && parts[2] != strings.ToLower(parts[2]):
+		return gvr, fmt.Errorf("invalid key %s: group/version/resource and resource is always lowercase plural, not %q", key, parts[2])
+	case len(parts) == 3:
+		gvr.Resource = parts[2]
+	}
+	gvr.Group, gvr.Version = parts[0], parts[1]
+	return gvr, nil
+}
+
+// isOn reads the value of a name; none means true.
+func isOn(key, value string) (bool, error) {
+	if value == "" {
+		return true, nil
+	}
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("invalid value of %s: %s, err: %w", key, value, err)
+	}
+	return on, nil
+}

@@ -1,0 +1,123 @@
+package definitions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/codec"
+)
+
+// converters are the clients of conversion webhooks. Definitions whose webhook is reached in the
+// same way share a client, as those of one operator usually do. All methods may be called at once.
+type converters struct {
+	resolve callout.Resolver
+	metrics *metrics
+	flawed  func(callout.Flaw)
+
+	mu    sync.Mutex
+	known map[string]*sharedClient // by how the webhook is reached
+}
+
+func newConverters(resolve callout.Resolver, flawed func(callout.Flaw), m *metrics) *converters {
+	return &converters{resolve: resolve, flawed: flawed, metrics: m, known: map[string]*sharedClient{}}
+}
+
+// sharedClient is a client and how many definitions use it.
+type sharedClient struct {
+	*callout.Client
+	users int
+}
+
+// maxConverted bounds the answer of a webhook, in bytes. It is a batch of objects, which the
+// conversion may have made larger, or a single object of the largest size.
+const maxConverted = 16 << 20
+
+// open returns the webhook of a definition, nil if it has none, and what releases the webhook.
+func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *extensions.Webhook, release func()) {
+	conv := def.Spec.Conversion
+	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter ||
+		conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
+		return nil, func() {}
+	}
+	client, release, err := c.client(conv.Webhook.ClientConfig)
+	if err != nil {
+		return &extensions.Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, err }}, func() {}
+	}
+	ask := func(ctx context.Context, review []byte) ([]byte, error) {
+		answer, err := client.Post(ctx, review)
+		if e := (*callout.Error)(nil); errors.As(err, &e) {
+			err = errors.New(e.Wording())
+		}
+		return answer, err
+	}
+	return &extensions.Webhook{Ask: ask, Observe: c.metrics.of(def.Name)}, release
+}
+
+// client returns the client of a webhook, which stays open until it is released.
+func (c *converters) client(
+	config *apiextensionsv1.WebhookClientConfig,
+) (client *callout.Client, release func(), err error) {
+	place, err := codec.AppendJSON(nil, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shared := c.known[string(place)]
+	if shared == nil {
+		to := target(config)
+		to.Flawed = c.flawed
+		client, err := callout.New(callout.Config{
+			Name: "conversion", Target: to, Resolve: c.resolve, MaxAnswer: maxConverted, TellTimeout: true,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		shared = &sharedClient{Client: client}
+		c.known[string(place)] = shared
+	}
+	shared.users++
+	return shared.Client, sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if shared.users--; shared.users == 0 {
+			delete(c.known, string(place))
+			shared.Close()
+		}
+	}), nil
+}
+
+// target is where a webhook is, and whom to trust for it.
+func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
+	var t callout.Target
+	if len(bytes.TrimSpace(config.CABundle)) > 0 {
+		t.CABundle = config.CABundle
+	}
+	if config.URL != nil {
+		t.URL = *config.URL
+	}
+	if s := config.Service; s != nil {
+		t.Service = &callout.Service{Namespace: s.Namespace, Name: s.Name}
+		if s.Port != nil {
+			t.Service.Port = int(*s.Port)
+		}
+		if s.Path != nil {
+			t.Service.Path = *s.Path
+		}
+	}
+	return t
+}
+
+// close closes the clients that have not been released.
+func (c *converters) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, shared := range c.known {
+		shared.Close()
+	}
+}

@@ -1,0 +1,231 @@
+package definitions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
+)
+
+// The loop follows the definitions. For each new state of a definition it decides what the
+// definition is given (extensions.Judge), serves what it defines (serving.go), has its status
+// written (statuses.go) and its instances deleted (emptying.go). Definitions.Start starts the loop.
+
+// loop is the state of the loop. Nobody else reads or writes it.
+type loop struct {
+	*Definitions
+	store    *registry.Store // of the definitions, as outlines
+	statuses *statuses
+	known    map[string]*definition
+}
+
+func newLoop(d *Definitions, store *registry.Store) *loop {
+	return &loop{
+		Definitions: d, store: store, statuses: newStatuses(d.host, store, d.log), known: map[string]*definition{},
+	}
+}
+
+// run follows the definitions until ctx ends, and then closes the connections to their webhooks.
+func (l *loop) run(ctx context.Context) {
+	defer l.converters.close()
+	for {
+		err := l.follow(ctx)
+		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
+			return
+		}
+		if !errors.Is(err, storage.Compacted) {
+			l.log.Log(backing.Severity(err),
+				"custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(generic.Again):
+		}
+	}
+}
+
+// follow observes all definitions that are stored, and then each state of each definition that
+// changes, until a read fails or ctx ends.
+func (l *loop) follow(ctx context.Context) error {
+	objects := l.store.Objects()
+	w, err := objects.Watch(ctx, cache.WatchOptions{
+		Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	present := map[string]bool{} // nil after the initial state
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := &events[i]
+			switch {
+			case e.InitialEnd:
+				l.sweep(ctx, present)
+				present = nil
+				l.seen.Reach(e.Rev)
+			case e.Type == cache.Bookmark:
+			case e.Type == cache.Deleted:
+				l.forget(ctx, l.nameOf(e.Object))
+				l.declared.forget(l.nameOf(e.Object))
+			default:
+				if present != nil {
+					present[l.nameOf(e.Object)] = true
+				}
+				l.observe(ctx, e.Object)
+			}
+		}
+		if present == nil && len(events) > 0 {
+			l.seen.Reach(events[len(events)-1].Rev)
+		}
+	}
+}
+
+func (l *loop) nameOf(obj *cache.Object) string {
+	return strings.TrimPrefix(obj.Key, l.store.Objects().Prefix())
+}
+
+// sweep forgets the definitions that were deleted while the loop did not follow.
+func (l *loop) sweep(ctx context.Context, present map[string]bool) {
+	for _, name := range slices.AppendSeq(l.unread.names(), maps.Keys(l.known)) {
+		if !present[name] {
+			l.forget(ctx, name)
+		}
+	}
+	l.declared.retain(present)
+}
+
+// observe decides about a new state of a definition. If the state cannot be read, the definition
+// keeps the names that it has, and requests for its resource are refused (unread.go).
+func (l *loop) observe(ctx context.Context, obj *cache.Object) {
+	name := l.nameOf(obj)
+	known := l.known[name]
+	if known != nil && obj.Rev <= known.rev {
+		return
+	}
+	if known != nil && known.wrote(obj.Rev) {
+		known.source.obj.Store(obj)
+		return
+	}
+	def, err := l.decode(ctx, obj)
+	if err != nil {
+		l.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
+		l.unread.add(name, err)
+		return
+	}
+	l.declared.learn(def)
+	l.unread.remove(name)
+	if known != nil && known.UID != def.UID {
+		l.forget(ctx, name)
+		known = nil
+	}
+	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
+	if known != nil {
+		next.served, next.fault, next.overlaps = known.served, known.fault, known.overlaps
+		next.emptying, next.release = known.emptying, known.release
+	}
+	if known != nil && known.Generation == def.Generation {
+		next.source = known.source
+		next.source.obj.Store(obj)
+	} else {
+		next.source = newSource(l.store, obj)
+	}
+	l.known[name] = next
+	l.decide(next, known, def)
+	if known != nil && !extensions.SameNames(&known.Status.AcceptedNames, &next.Status.AcceptedNames) {
+		l.rejudge(ctx, next.Spec.Group)
+	}
+}
+
+// decide judges a definition, serves what it defines, has its status written, and has its instances
+// deleted if the definition is being deleted. known is the state before, nil if there is none; def
+// is the definition without its schemas.
+func (l *loop) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, l.group(next.Spec.Group), now())
+	l.serve(next, known, def)
+	if changed {
+		next.written = l.statuses.write(next)
+	}
+	if extensions.Emptying(next.CustomResourceDefinition) {
+		l.empty(next)
+	}
+}
+
+// group yields the definitions of a group.
+func (l *loop) group(name string) iter.Seq[*apiextensionsv1.CustomResourceDefinition] {
+	return func(yield func(*apiextensionsv1.CustomResourceDefinition) bool) {
+		for _, known := range l.known {
+			if known.Spec.Group == name && !yield(known.CustomResourceDefinition) {
+				return
+			}
+		}
+	}
+}
+
+// rejudge decides again about the definitions of a group that lack a name, because a name may have
+// become free. The definition that has waited longest comes first.
+func (l *loop) rejudge(ctx context.Context, group string) {
+	var waiting []*definition
+	for _, known := range l.known {
+		if known.Spec.Group == group && !extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			waiting = append(waiting, known)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
+	for _, known := range waiting {
+		obj, err := l.store.Objects().Get(ctx, l.store.Objects().Prefix()+known.Name, cache.Want{Match: cache.Any})
+		if err != nil || obj.Rev != known.rev {
+			continue // a newer state is on its way
+		}
+		def, err := l.decode(ctx, obj)
+		if err != nil {
+			continue
+		}
+		before := *known
+		before.CustomResourceDefinition = extensions.Trim(known.CustomResourceDefinition)
+		l.decide(known, &before, def)
+	}
+}
+
+// forget ends what a definition defined that is gone.
+func (l *loop) forget(ctx context.Context, name string) {
+	l.unread.remove(name)
+	known := l.known[name]
+	if known == nil {
+		return
+	}
+	delete(l.known, name)
+	l.end(known)
+	l.rejudge(ctx, known.Spec.Group)
+}
+
+// decode reads a definition without its schemas.
+func (l *loop) decode(ctx context.Context, obj *cache.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if err := obj.Err(); err != nil {
+		return nil, err
+	}
+	outline, err := l.store.Decode(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	return outline.(*extensions.Outline).Definition()
+}

@@ -1,0 +1,53 @@
+package definitions
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// metrics count and time what conversion webhooks do, under Kubernetes' names.
+type metrics struct {
+	definitions *prometheus.HistogramVec
+	seconds     *prometheus.HistogramVec
+	total       *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	m := &metrics{
+		definitions: histogram("apiserver_crd_conversion_webhook_duration_seconds",
+			"Time that a conversion of custom resources by their webhook took, in seconds.",
+			prometheus.ExponentialBuckets(0.001, 2, 15), "crd_name", "from_version", "to_version", "succeeded"),
+		seconds: histogram("apiserver_conversion_webhook_duration_seconds",
+			"Time that a conversion by a webhook took, in seconds.",
+			[]float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}, "result", "failure_type"),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
+			Help: "Conversions by webhooks, by result and what has failed."}, []string{"result", "failure_type"}),
+	}
+	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
+}
+
+// of returns what counts the conversions of a definition.
+func (m *metrics) of(definition string) func(extensions.Conversion) {
+	return func(c extensions.Conversion) {
+		result, took := "success", c.Took.Seconds()
+		if c.Failure != "" {
+			result = "failure"
+		}
+		m.definitions.WithLabelValues(definition, c.From, c.To, strconv.FormatBool(c.Failure == "")).Observe(took)
+		m.seconds.WithLabelValues(result, c.Failure).Observe(took)
+		m.total.WithLabelValues(result, c.Failure).Inc()
+	}
+}
+
+// forget deletes what was counted of the definition of a resource.
+func (m *metrics) forget(gr meta.GroupResource) {
+	m.definitions.DeletePartialMatch(prometheus.Labels{"crd_name": gr.String()})
+}

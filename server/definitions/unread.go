@@ -1,0 +1,90 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/loops/ownership"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// A definition whose present state cannot be read is there, and so is what it defines. Nobody knows
+// its schemas: requests for the resource are answered with an error that names the definition,
+// whether an earlier state of it is known or not. Namespaces with instances of it are not empty,
+// the instances own and are owned, and the API services of its group stay.
+
+// unread are the definitions that cannot be read. All methods may be called at once.
+type unread struct {
+	mu  sync.RWMutex
+	why map[string]error // by name
+}
+
+// add notes why a definition cannot be read.
+func (u *unread) add(name string, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.why == nil {
+		u.why = map[string]error{}
+	}
+	u.why[name] = err
+}
+
+// remove notes that a definition can be read, or is gone.
+func (u *unread) remove(name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.why, name)
+}
+
+// names are the definitions, in order.
+func (u *unread) names() []string {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	return slices.Sorted(maps.Keys(u.why))
+}
+
+// of returns the error of the definition of a resource, nil if there is none that cannot be read.
+func (u *unread) of(gr meta.GroupResource) error {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	if len(u.why) == 0 {
+		return nil
+	}
+	name := gr.Resource + "." + gr.Group
+	if err := u.why[name]; err != nil {
+		return meta.NewStoreReadError(fmt.Sprintf("the definition %s cannot be read: %v", name, err), nil)
+	}
+	return nil
+}
+
+// Unread returns the names of the definitions that cannot be read, in order.
+func (d *Definitions) Unread() []string { return d.unread.names() }
+
+// UnreadIn reports whether a definition of a group cannot be read.
+func (d *Definitions) UnreadIn(group string) bool {
+	return slices.ContainsFunc(d.unread.names(), func(name string) bool {
+		return extensions.DefinedBy(name).Group == group
+	})
+}
+
+// Hidden returns what a namespace holds of resources whose definitions cannot be read.
+func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership.Hidden, error) {
+	var list []ownership.Hidden
+	for _, name := range d.unread.names() {
+		gr := extensions.DefinedBy(name)
+		prefix := d.host.Table().PrefixOf(gr) + namespace + "/"
+		res, err := d.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if res.Count > 0 {
+			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.of(gr)})
+		}
+	}
+	return list, nil
+}

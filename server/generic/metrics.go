@@ -1,0 +1,62 @@
+package generic
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// Metrics count what clients do with resources, under Kubernetes' names: watches, and the use of
+// what is deprecated. All methods may be called at once.
+type Metrics struct {
+	open       *prometheus.GaugeVec   // watches
+	events     *prometheus.CounterVec // sent to watchers
+	deprecated *prometheus.GaugeVec   // what is deprecated and has been asked for
+}
+
+// NewMetrics registers what is counted.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	labels := []string{"group", "version", "resource"}
+	m := &Metrics{
+		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
+			Help: "Watches being served."}, labels),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
+			Help: "Events sent to watchers."}, labels),
+		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
+			Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"}),
+	}
+	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.deprecated))
+}
+
+// WatchStarted counts a watch, as router.Config.WatchStarted is to do.
+func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
+	open := m.open.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+	events := m.events.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+	open.Inc()
+	return func(n int) {
+		if n < 0 {
+			open.Dec()
+			return
+		}
+		events.Add(float64(n))
+	}
+}
+
+// DeprecatedUse counts that something deprecated was asked for, which Kubernetes removes in a
+// release.
+func (m *Metrics) DeprecatedUse(gvr meta.GroupVersionResource, subresource, removed string) {
+	m.deprecated.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, subresource, removed).Set(1)
+}
+
+// Forget deletes what was counted of a resource under one of its names. A watch that still runs
+// counts on, unseen.
+func (m *Metrics) Forget(o *Offer) {
+	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.Name.Group, "resource": o.Name.Resource})
+	for i := range o.Versions {
+		gvr := o.Versions[i].WithResource(o.Name.Resource)
+		m.open.DeleteLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+		m.events.DeleteLabelValues(gvr.Group, gvr.Version, gvr.Resource)
+	}
+}

@@ -1,0 +1,44 @@
+package health
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics count what comes of the checks that endpoints make, under Kubernetes' names. They have a
+// registry of their own, which the handler shows at /metrics/slis, so that they can be asked for
+// often.
+type metrics struct {
+	last *prometheus.GaugeVec
+	all  *prometheus.CounterVec
+	http.Handler
+}
+
+func newMetrics(started time.Time) *metrics {
+	m := &metrics{
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
+			Help: "1 if a check was good when it was made last, by an endpoint, else 0."}, []string{"name", "type"}),
+		all: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
+			Help: "Checks that endpoints have made, by what came of them."}, []string{"name", "type", "status"}),
+	}
+	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "process_start_time_seconds",
+		Help: "When the process began, in seconds of Unix time."})
+	start.Set(float64(started.UnixMilli()) / 1000)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(m.last, m.all, start) // the registry has nothing else
+	m.Handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+	return m
+}
+
+// made counts a check that an endpoint has made.
+func (m *metrics) made(check, endpoint string, err error) {
+	good, status := 1.0, "success"
+	if err != nil {
+		good, status = 0, "error"
+	}
+	m.last.WithLabelValues(check, endpoint).Set(good)
+	m.all.WithLabelValues(check, endpoint, status).Inc()
+}

@@ -1,0 +1,86 @@
+package holdings
+
+import (
+	"context"
+	"iter"
+
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/loops/ownership"
+	"github.com/coracle-project/coracle/storage"
+)
+
+// Stream is an ownership.Stream of everything that the server's stores have under the prefix of its
+// keys. It leaves out what cannot be decrypted. It begins when the server is ready, and yields nothing
+// if ctx ends before that.
+func (h *Holdings) Stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
+	return func(yield func(ownership.Change, error) bool) {
+		select {
+		case <-h.needs.Ready:
+		case <-ctx.Done():
+			return
+		}
+		tap, err := h.needs.Backends.OpenTaps(ctx)
+		if err != nil {
+			yield(ownership.Change{}, err)
+			return
+		}
+		defer tap.Close()
+		for entry, err := range tap.Entries(ctx) {
+			if entry.Err != nil {
+				continue
+			}
+			change := ownership.Change{Key: entry.Key, Value: entry.Value, Rev: uint64(entry.Rev)}
+			if !yield(change, err) || err != nil {
+				return
+			}
+		}
+		if !yield(ownership.Change{Synced: true}, nil) {
+			return
+		}
+		for {
+			events, err := tap.Next(ctx)
+			if err != nil {
+				yield(ownership.Change{}, err)
+				return
+			}
+			for i := range events {
+				ev := &events[i]
+				if ev.Err == nil && !yield(ownership.Change{Key: ev.Key, Value: ev.Value, Rev: uint64(ev.Rev)}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Removals opens ownership.Removals of everything under the prefix of the server's keys.
+func (h *Holdings) Removals(ctx context.Context) (ownership.Removals, error) {
+	tap, err := h.needs.Backends.OpenTaps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &removals{tap, h}, nil
+}
+
+// removals are the removals that taps show. Its one caller owns it.
+type removals struct {
+	*backing.Taps
+	of *Holdings
+}
+
+// Next implements ownership.Removals.
+func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
+	for len(namespaces) == 0 && err == nil {
+		var events []storage.Event
+		events, err = r.Taps.Next(ctx)
+		for i := range events {
+			if !events[i].Deleted {
+				continue
+			}
+			if place, ok := r.of.Place(events[i].Key); ok && place.Namespace != "" {
+				namespaces = append(namespaces, place.Namespace)
+			}
+		}
+	}
+	return namespaces, err
+}

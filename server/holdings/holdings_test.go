@@ -1,0 +1,79 @@
+package holdings
+
+import (
+	"testing"
+
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/ownership"
+)
+
+// harbor is a server behind this one, with boats in namespaces and docks that are in none. It says nothing of quays.
+type harbor struct{ changed chan struct{} }
+
+var harborVersion = meta.GroupVersion{Group: "harbor.example.com", Version: "v1"}
+
+func (harbor) resources() []apidiscoveryv2.APIResourceDiscovery {
+	verbs := []string{"get", "list", "watch", "delete"}
+	return []apidiscoveryv2.APIResourceDiscovery{
+		{Resource: "boats", Scope: apidiscoveryv2.ScopeNamespace, Verbs: verbs, ResponseKind: &meta.GroupVersionKind{Kind: "Boat"}},
+		{Resource: "docks", Scope: apidiscoveryv2.ScopeCluster, Verbs: verbs[:2], ResponseKind: &meta.GroupVersionKind{Kind: "Dock"}},
+	}
+}
+
+func (h harbor) HandsOn(gv meta.GroupVersion) bool { return gv == harborVersion }
+
+func (h harbor) Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
+	unknown []meta.GroupVersion, changed <-chan struct{}) {
+	for _, r := range h.resources() {
+		take(harborVersion.WithResource(r.Resource), &r)
+	}
+	return []meta.GroupVersion{{Group: "quays.example.com", Version: "v1"}}, h.changed
+}
+
+func (h harbor) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
+	gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {
+	for _, r := range h.resources() {
+		if asked(&router.RemoteVersion{GroupVersion: harborVersion}, &r) {
+			return harborVersion.WithResource(r.Resource), r.ResponseKind.Kind, r.Scope == apidiscoveryv2.ScopeNamespace, true
+		}
+	}
+	return gvr, "", false, false
+}
+
+// TestElsewhere finds what a server behind keeps, by its keys and kinds.
+func TestElsewhere(t *testing.T) {
+	behind := harbor{make(chan struct{})}
+	h := New(Needs{Table: generic.NewTable("/registry/"), Behind: behind})
+	boats, docks := harborVersion.WithResource("boats"), harborVersion.WithResource("docks")
+	for key, want := range map[string]ownership.Place{
+		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Elsewhere: true},
+		"//harbor.example.com/docks/a":    {Resource: docks, Kind: "Dock", Name: "a", Elsewhere: true},
+		"//harbor.example.com/boats/a":    {}, // without its namespace
+		"//harbor.example.com/docks/ns/a": {},
+		"//harbor.example.com/docks":      {},
+		"//quays.example.com/quays/a":     {},
+		"//":                              {},
+		"/registry/boats/ns/a":            {},
+	} {
+		if got, ok := h.Place(key); ok != (want.Name != "") || ok && got != want {
+			t.Errorf("Place(%q): got %+v, %v, want %+v", key, got, ok, want)
+		}
+	}
+	dock, ok := h.Home(harborVersion.String(), "Dock")
+	if want := (ownership.Home{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
+		t.Errorf("Home(Dock): got %+v, %v, want %+v", dock, ok, want)
+	}
+	if got, ok := h.Home("quays.example.com/v1", "Quay"); ok {
+		t.Errorf("Home(Quay): got %+v, want none", got)
+	}
+	homes, unknown := h.Elsewhere()
+	if want := (ownership.Home{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(homes) != 1 || homes[0] != want || len(unknown) != 1 {
+		t.Errorf("Elsewhere: got %+v and %v, want boats alone, because docks cannot be watched, and one unknown version", homes, unknown)
+	}
+	if _, elsewhere := h.Changed(); elsewhere != (<-chan struct{})(behind.changed) {
+		t.Error("Changed: got another channel than that of the servers behind")
+	}
+}

@@ -1,0 +1,24 @@
+package inspect
+
+import (
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/openapi"
+	"github.com/coracle-project/coracle/scheme/typeinfo"
+)
+
+// Documents describes for OpenAPI those of the paths that Kubernetes describes: the version, and
+// the logs if they are served.
+func Documents(c *Config) []openapi.Document {
+	docs := []openapi.Document{{Path: "version", Endpoints: []openapi.Endpoint{{
+		Path: versionPath + "/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version",
+		Types: []string{codec.JSONType}, Answer: openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
+	}}}}
+	if c.LogDir != "" {
+		docs = append(docs, openapi.Document{Path: "logs", Endpoints: []openapi.Endpoint{
+			{Path: "/logs/", OperationID: "logFileListHandler", Tag: "logs"},
+			{Path: "/logs/{logpath}", OperationID: "logFileHandler", Tag: "logs", Parameter: "path of a file or folder"},
+		}})
+	}
+	return docs
+}

@@ -1,0 +1,27 @@
+package inspect
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sort"
+
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/server/generic"
+)
+
+// installIndex serves the list of the paths that a server knows, at / and /index.html.
+func installIndex(on *generic.Server) error {
+	index := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		paths := append(on.Paths.Paths(), on.Discovery.Paths()...)
+		paths = append(paths, "/apis/") // which kube-apiserver lists as well
+		sort.Strings(paths)
+		body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
+		if err != nil { // a map of strings cannot fail
+			panic(err)
+		}
+		w.Header().Set("Content-Type", codec.JSONType)
+		w.Write(body)
+	})
+	return errors.Join(on.Paths.HandleHidden("/", index), on.Paths.HandleHidden("/index.html", index))
+}

@@ -1,0 +1,204 @@
+package plugins_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/plugins"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// absentAtStart are the plugins that a server names in its log, line by line.
+func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string) {
+	t.Helper()
+	seen, logs := observer.New(zapcore.WarnLevel)
+	cfg := server.Config{
+		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Log: zap.New(seen),
+		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+	}
+	change(&cfg)
+	s, err := servertest.New(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, entry := range logs.FilterMessageSnippet("admission plugins").All() {
+		var names []string
+		for _, name := range entry.ContextMap()["plugins"].([]any) {
+			names = append(names, name.(string))
+		}
+		lines = append(lines, names)
+	}
+	return lines
+}
+
+// TestAbsentPluginsAtStart: one line of the log names the plugins that kube-apiserver has by
+// default and this server has not, but for those that are disabled. A server without Kubernetes'
+// groups, or with few of them, has nothing that they would judge.
+func TestAbsentPluginsAtStart(t *testing.T) {
+	var all, butOne []string
+	for _, p := range plugins.Table() {
+		if p.Default && !p.Here {
+			all = append(all, p.Name)
+		}
+	}
+	butOne = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "PodSecurity" })
+	for _, tt := range []struct {
+		name   string
+		change func(*server.Config)
+		want   [][]string
+	}{
+		{"all", func(*server.Config) {}, [][]string{all}},
+		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"PodSecurity", "Priority"} }, [][]string{butOne}},
+		{"all disabled", func(c *server.Config) { c.Admission.Disable = all }, nil},
+		{"groups of one's own", func(c *server.Config) { c.API.Groups = ownGroup() }, nil},
+		{"only definitions", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly }, nil},
+	} {
+		if got := absentAtStart(t, tt.change); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAbsentPluginCannotBeEnabled: a configuration that asks for what is not here is wrong.
+func TestAbsentPluginCannotBeEnabled(t *testing.T) {
+	for _, p := range plugins.Table() {
+		admission := plugins.Config{Enable: []string{p.Name}, Disable: []string{"Nope"}}
+		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Admission: admission})
+		if got := strings.Contains(fmt.Sprint(err), "the admission plugin "+p.Name+" cannot be enabled: it is not here"); got == p.Here {
+			t.Errorf("%s: got %v", p.Name, err)
+		}
+	}
+}
+
+// unheededObjects are objects that an absent plugin would obey, by their resources, and patches of
+// them.
+var unheededObjects = map[string]struct{ path, object, change string }{
+	"limitranges": {"/api/v1/namespaces/ns/limitranges",
+		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"NAME"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`,
+		`{"spec":{"limits":[]}}`},
+	"resourcequotas": {"/api/v1/namespaces/ns/resourcequotas",
+		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"NAME"},"spec":{"hard":{"pods":"1"}}}`, `{"spec":{"hard":{"pods":"2"}}}`},
+	"namespaces": {"/api/v1/namespaces",
+		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NAME","labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`,
+		`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"baseline"}}}`},
+	"validatingwebhookconfigurations": {registrations + "validatingwebhookconfigurations",
+		registered("ValidatingWebhookConfiguration", `"webhooks":[]`), labelled},
+	"mutatingwebhookconfigurations": {registrations + "mutatingwebhookconfigurations",
+		registered("MutatingWebhookConfiguration", `"webhooks":[]`), labelled},
+	"validatingadmissionpolicies": {registrations + "validatingadmissionpolicies", registered("ValidatingAdmissionPolicy",
+		`"spec":{"matchConstraints":{"resourceRules":[`+anyRule+`]},"validations":[{"expression":"true"}]}`), labelled},
+	"validatingadmissionpolicybindings": {registrations + "validatingadmissionpolicybindings", registered("ValidatingAdmissionPolicyBinding",
+		`"spec":{"policyName":"a","validationActions":["Deny"]}`), labelled},
+	"mutatingadmissionpolicies": {registrations + "mutatingadmissionpolicies", registered("MutatingAdmissionPolicy",
+		`"spec":{"reinvocationPolicy":"Never",
+		"matchConstraints":{"resourceRules":[`+anyRule+`]},"mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'remove', path: '/spec/a'}]"}}]}`), labelled},
+	"mutatingadmissionpolicybindings": {registrations + "mutatingadmissionpolicybindings", registered("MutatingAdmissionPolicyBinding",
+		`"spec":{"policyName":"a"}`), labelled},
+}
+
+const (
+	registrations = "/apis/admissionregistration.k8s.io/v1/"
+	anyRule       = `{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}`
+	labelled      = `{"metadata":{"labels":{"a":"b"}}}`
+)
+
+// registered is an object of a kind that registers webhooks or policies, but for its name.
+func registered(kind, rest string) string {
+	return `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"` + kind + `","metadata":{"name":"NAME"},` + rest + `}`
+}
+
+// TestWarningsOfAbsentPlugins: who writes an object that an absent plugin would obey is told so, by
+// every way to write it, but not by its status, and not if the plugin is disabled.
+func TestWarningsOfAbsentPlugins(t *testing.T) {
+	walked := 0
+	for _, plugin := range plugins.Table() {
+		if plugin.Here || !plugin.Default {
+			continue
+		}
+		p := newInProcess(t)
+		quiet := newInProcess(t, func(c *server.Config) { c.Admission.Disable = []string{plugin.Name} })
+		for _, gr := range plugin.Unheeded {
+			example, ok := unheededObjects[gr.Resource]
+			if !ok {
+				t.Errorf("%s: there is no example", gr)
+				continue
+			}
+			walked++
+			warned := func(p *inProcess, method, path, body string, header ...string) bool {
+				t.Helper()
+				w := p.serve(p.request(method, path, strings.NewReader(body), header...))
+				if w.Code != http.StatusOK && w.Code != http.StatusCreated {
+					t.Fatalf("%s %s %s: got %d %s", method, path, body, w.Code, w.Body)
+				}
+				got := w.Header().Values("Warning")
+				if len(got) > 0 && !slices.Equal(got, []string{`299 - "` + plugin.Absence() + `"`}) {
+					t.Errorf("%s %s: got %q", method, path, got)
+				}
+				return len(got) > 0
+			}
+			object := func(name string) string { return strings.Replace(example.object, "NAME", name, 1) }
+			one := example.path + "/a"
+			for _, step := range []struct {
+				name, method, path, body, form string
+				want                           bool
+			}{
+				{"create", "POST", example.path, object("a"), "application/json", true},
+				{"dry run", "POST", example.path + "?dryRun=All", object("b"), "application/json", true},
+				{"update", "PUT", one, "", "application/json", gr.Resource != "namespaces"}, // its labels stay
+				{"patch", "PATCH", one, example.change, "application/merge-patch+json", true},
+				{"apply", "PATCH", example.path + "/c?fieldManager=m", object("c"), "application/apply-patch+yaml", true},
+				{"read", "GET", one, "", "application/json", false},
+				{"delete", "DELETE", one, "", "application/json", false},
+			} {
+				if step.method == "PUT" {
+					_, step.body = p.do("GET", step.path, "")
+				}
+				if got := warned(p, step.method, step.path, step.body, "Content-Type", step.form); got != step.want {
+					t.Errorf("%s, %s: warned %t, want %t", gr, step.name, got, step.want)
+				}
+			}
+			if warned(quiet, "POST", example.path, object("a")) {
+				t.Errorf("%s: warned although %s is disabled", gr, plugin.Name)
+			}
+		}
+	}
+	if walked != len(unheededObjects) {
+		t.Errorf("%d resources tell absent plugins something, and there are %d examples", walked, len(unheededObjects))
+	}
+}
+
+// TestNoWarningsOfAbsentPlugins: writes that tell an absent plugin nothing are not warned of.
+func TestNoWarningsOfAbsentPlugins(t *testing.T) {
+	p := newInProcess(t)
+	for _, step := range []struct{ name, method, path, body string }{
+		{"pod", "POST", "/api/v1/namespaces/ns/pods",
+			`{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"a","image":"a"}]}}`},
+		{"config map", "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"a"}}`},
+		{"namespace without labels", "POST", "/api/v1/namespaces", `{"metadata":{"name":"plain"}}`},
+		{"namespace that lets pods do everything", "POST", "/api/v1/namespaces",
+			`{"metadata":{"name":"free","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`},
+		{"another label of such a namespace", "PATCH", "/api/v1/namespaces/free", `{"metadata":{"labels":{"a":"b"}}}`},
+		{"status of a namespace", "PATCH", "/api/v1/namespaces/free/status", `{"status":{"conditions":[{"type":"A","status":"True"}]}}`},
+	} {
+		w := p.serve(p.request(step.method, step.path, strings.NewReader(step.body)))
+		if got := w.Header().Values("Warning"); w.Code/100 != 2 || len(got) > 0 {
+			t.Errorf("%s: got %d %s, warnings %q", step.name, w.Code, w.Body, got)
+		}
+	}
+	p.must("POST", "/api/v1/namespaces/ns/resourcequotas", `{"metadata":{"name":"a"},"spec":{"hard":{"pods":"1"}}}`)
+	w := p.serve(p.request("PATCH", "/api/v1/namespaces/ns/resourcequotas/a/status", strings.NewReader(`{"status":{"used":{"pods":"1"}}}`)))
+	if got := w.Header().Values("Warning"); w.Code != http.StatusOK || len(got) > 0 {
+		t.Errorf("the status of a quota: got %d %s, warnings %q", w.Code, w.Body, got)
+	}
+}

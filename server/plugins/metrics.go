@@ -1,0 +1,59 @@
+package plugins
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/registry/admission"
+)
+
+// metrics time what admission does, under Kubernetes' names.
+type metrics struct{ steps, plugins *prometheus.HistogramVec }
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	labels, buckets := []string{"type", "operation", "rejected"}, []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
+	times := func(of, help string, labels []string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "apiserver_admission_" + of + "_admission_duration_seconds", Help: help, Buckets: buckets}, labels)
+	}
+	m := &metrics{
+		steps: times("step", "Time that all admission plugins together take about a write, in seconds.", labels),
+		plugins: times("controller", "Time that an admission plugin takes about a write, in seconds.",
+			slices.Concat([]string{"name"}, labels)),
+	}
+	return m, errors.Join(reg.Register(m.steps), reg.Register(m.plugins))
+}
+
+// call is what the metrics tell apart about a call of a plugin.
+type call struct {
+	validates bool
+	op        admission.Operation
+	rejected  bool
+}
+
+// observer is for admission.Chain. A series is made when such a call first happens, so that those
+// without calls are not shown.
+func (m *metrics) observer(plugin string) admission.Observer {
+	vec, first := m.steps, []string(nil)
+	if plugin != "" {
+		vec, first = m.plugins, []string{plugin}
+	}
+	calls := map[call]func() prometheus.Observer{}
+	for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect} {
+		for _, step := range []string{"admit", "validate"} {
+			for _, rejected := range []bool{false, true} {
+				calls[call{step == "validate", op, rejected}] = sync.OnceValue(func() prometheus.Observer {
+					return vec.WithLabelValues(slices.Concat(first, []string{step, string(op), strconv.FormatBool(rejected)})...)
+				})
+			}
+		}
+	}
+	return func(validates bool, op admission.Operation, took time.Duration, rejected bool) {
+		calls[call{validates, op, rejected}]().Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,97 @@
+package plugins
+
+import (
+	"context"
+	"strings"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file has what plugins know of objects. All of it reads the caches of this process.
+
+// reader reads what several plugins need.
+type reader struct{ stores registry.Stores }
+
+// namespace is for admission.Namespaces. On a server without namespaces every name is one, without
+// labels.
+func (s reader) namespace(ctx context.Context, name string, fresh bool) (admission.Namespace, error) {
+	resourceVersion := "0"
+	if fresh {
+		resourceVersion = ""
+	}
+	found, ok, err := s.selectable(ctx, namespaces, name, resourceVersion)
+	if !ok || err != nil {
+		return admission.Namespace{Labels: meta.Set(nil)}, err
+	}
+	return admission.Namespace{Labels: found.Labels(), Terminating: found.Field("status.phase") == "Terminating"}, nil
+}
+
+// nodeLabels implements admission.NodeLabels. On a server without nodes none has labels.
+func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error) {
+	found, ok, err := s.selectable(ctx, nodes, node, "")
+	if !ok || err != nil {
+		return meta.Set(nil), err
+	}
+	return found.Labels(), nil
+}
+
+// selectable is what selectors see of an object outside of namespaces. ok reports whether there is
+// such a resource.
+func (s reader) selectable(
+	ctx context.Context, of meta.GroupResource, name, version string,
+) (found registry.Selectable, ok bool, err error) {
+	store := s.stores.Store(of)
+	if store == nil {
+		return found, false, nil
+	}
+	found, err = store.Selectable(ctx, "", name, version)
+	return found, true, err
+}
+
+// nodeObjects implements noderestriction.Objects.
+type nodeObjects struct{ stores registry.Stores }
+
+func (s nodeObjects) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return lookUp[*corev1.Pod](ctx, s.stores, pods, namespace, name)
+}
+
+func (s nodeObjects) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	return lookUp[*corev1.Node](ctx, s.stores, nodes, "", name)
+}
+
+func (s nodeObjects) Claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
+	return lookUp[*corev1.PersistentVolumeClaim](ctx, s.stores, claims, namespace, name)
+}
+
+func (s nodeObjects) Volume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
+	return lookUp[*corev1.PersistentVolume](ctx, s.stores, volumes, "", name)
+}
+
+func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
+	return lookUp[*storagev1.CSIDriver](ctx, s.stores, csiDrivers, "", name)
+}
+
+// lookUp gets an object. On a server without its resource there is none. The error of a missing
+// object names the resource in the singular, because informers do, which kube-apiserver asks.
+func lookUp[T meta.Object](
+	ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string,
+) (T, error) {
+	one := meta.GroupResource{Group: gr.Group, Resource: strings.TrimSuffix(gr.Resource, "s")}
+	store := stores.Store(gr)
+	if store == nil {
+		return *new(T), meta.NewNotFound(one, name)
+	}
+	view, err := registry.ViewOf[T](store)
+	if err != nil {
+		return *new(T), meta.NewInternalError(err)
+	}
+	obj, err := view.Get(ctx, namespace, name)
+	if meta.IsNotFound(err) {
+		return *new(T), meta.NewNotFound(one, name)
+	}
+	return obj, err
+}

@@ -1,0 +1,184 @@
+package plugins
+
+import (
+	"strings"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/noderestriction"
+	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// wanted says when a plugin is on.
+type wanted uint8
+
+const (
+	ifAsked      wanted = iota // if the configuration enables it
+	byDefault                  // unless the configuration disables it
+	withKubelets               // where kubelets are let in, unless the configuration disables it; otherwise ifAsked
+	always                     // the API cannot do without: the configuration does not know it
+)
+
+// row is one plugin of the table.
+type row struct {
+	name string
+	on   wanted // as in kube-apiserver, unless always
+	// make makes the plugin of what it needs; nil: the plugin is absent.
+	make func(n *needs) (admission.Plugin, error)
+	// reads are the resources in which the plugin looks something up for ordinary writes. They are
+	// loaded before the server is ready.
+	reads []meta.GroupResource
+
+	// What follows is about absent plugins. without says what is so on a server that lacks the plugin;
+	// "": nothing that anybody could see.
+	without string
+	// guards: users who ask for the plugin rely on what it refuses.
+	guards bool
+	// unheeded are the built-in resources whose objects tell the plugin what to do.
+	unheeded []unheeded
+
+	// after is the place of a plugin of one's own: see Plugin.After.
+	after string
+}
+
+// unheeded are objects that tell a plugin what to do.
+type unheeded struct {
+	resource meta.GroupResource
+	// says reports whether a write of obj tells the plugin anything; nil: each write does. old is
+	// nil for a create.
+	says func(obj, old meta.Object) bool
+}
+
+// table has all plugins of kube-apiserver 1.36, in the order in which they run, and then those that
+// do here what strategies do there. The place of a plugin says nothing about its phase: all mutators
+// run first, then all validators, then all reservers. A row that gets make loses without, guards and
+// unheeded: then nothing is refused or said about the plugin any more, and the docs have to follow.
+var table = []row{
+	{name: "AlwaysAdmit"},
+	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},
+	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewNamespaceLifecycle(n.namespaces), nil
+		}},
+	{name: "NamespaceExists", without: "NamespaceLifecycle alone looks for namespaces"},
+	{name: "LimitPodHardAntiAffinityTopology", guards: true, without: "pods may keep others off by any topology"},
+	{name: "LimitRanger", on: byDefault, guards: true, without: "LimitRanges bound nothing and give no defaults",
+		unheeded: []unheeded{{resource: limitRanges}}},
+	{name: "ServiceAccount", on: byDefault,
+		without: "pods get no service account and no token, and may name any service account"},
+	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
+		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
+	}},
+	{name: "TaintNodesByCondition", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.TaintNodesByCondition{}, nil
+	}},
+	{name: "AlwaysPullImages", guards: true,
+		without: "pods could use images of others without having a right to pull them"},
+	{name: "ImagePolicyWebhook", guards: true, without: "nobody is asked about images"},
+	{name: "PodSecurity", on: byDefault, guards: true,
+		without:  "pods may do what the labels of their namespace forbid",
+		unheeded: []unheeded{{namespaces, limitsPods}}},
+	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
+	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
+		}},
+	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.DefaultTolerationSeconds{
+			NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds,
+		}, nil
+	}},
+	{name: "PodTolerationRestriction", guards: true, without: "pods may tolerate any taint"},
+	{name: "EventRateLimit", guards: true, without: "nothing bounds events but what bounds all requests"},
+	{name: "ExtendedResourceToleration",
+		without: "pods get no tolerations for the extended resources that they ask for"},
+	{name: "DefaultStorageClass", on: byDefault, without: "claims that name no storage class get none"},
+	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.StorageObjectInUseProtection{}, nil
+	}},
+	{name: "PodGroupProtection", on: byDefault, without: "pod groups, which are not served, get no finalizer"},
+	{name: "OwnerReferencesPermissionEnforcement", guards: true,
+		without: "who may write an object may name any owner"},
+	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, without: "any claim may ask for more"},
+	{name: "RuntimeClass", on: byDefault, without: "RuntimeClasses do not change pods, and pods may name any"},
+	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewCertificateApproval(n.may), nil
+	}},
+	{name: "CertificateSigning", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewCertificateSigning(n.may), nil
+	}},
+	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true,
+		without: "rights to attest are not asked for by signer"},
+	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
+		return admission.CertificateSubjectRestriction{}, nil
+	}},
+	{name: "DefaultIngressClass", on: byDefault, without: "ingresses that name no class get none"},
+	{name: "DenyServiceExternalIPs", guards: true, without: "services may have externalIPs"},
+	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodTopologyLabels(n.nodeLabels), nil
+	}},
+	{name: "PodGroupWorkloadExists", on: byDefault,
+		without: "pod groups, which are not served, may name any workload"},
+	{name: "NodeDeclaredFeatureValidator", on: byDefault,
+		without: "bound pods may be changed to need features that their node does not declare"},
+	{name: "JobValidation", on: byDefault,
+		without: "the parallelism of jobs whose pods are scheduled as a gang may change"},
+	{name: "PodResizeValidator", on: byDefault, without: "bound pods may be resized beyond what their node has"},
+	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, without: "policies change nothing",
+		unheeded: []unheeded{
+			{resource: registration("mutatingadmissionpolicies")}, {resource: registration("mutatingadmissionpolicybindings")},
+		}},
+	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
+		unheeded: []unheeded{{resource: registration("mutatingwebhookconfigurations")}}},
+	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, without: "policies refuse nothing",
+		unheeded: []unheeded{
+			{resource: registration("validatingadmissionpolicies")}, {resource: registration("validatingadmissionpolicybindings")},
+		}},
+	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
+		unheeded: []unheeded{{resource: registration("validatingwebhookconfigurations")}}},
+	{name: "ResourceQuota", on: byDefault, guards: true, without: "ResourceQuotas bound nothing",
+		unheeded: []unheeded{{resource: resourceQuotas}}},
+	{name: "AlwaysDeny", guards: true, without: "nothing is denied for its sake"},
+	{name: "DeviceAdminAccess", on: always, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewDeviceAdminAccess(n.namespaces), nil
+	}},
+	{name: "ResourceClaimStatus", on: always, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewClaimStatus(n.may), nil
+	}},
+}
+
+// The resources that plugins read or obey.
+var (
+	namespaces      = meta.GroupResource{Resource: "namespaces"}
+	nodes           = meta.GroupResource{Resource: "nodes"}
+	pods            = meta.GroupResource{Resource: "pods"}
+	claims          = meta.GroupResource{Resource: "persistentvolumeclaims"}
+	volumes         = meta.GroupResource{Resource: "persistentvolumes"}
+	csiDrivers      = meta.GroupResource{Group: "storage.k8s.io", Resource: "csidrivers"}
+	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
+	limitRanges     = meta.GroupResource{Resource: "limitranges"}
+	resourceQuotas  = meta.GroupResource{Resource: "resourcequotas"}
+)
+
+// registration is a resource that registers webhooks or policies.
+func registration(resource string) meta.GroupResource {
+	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: resource}
+}
+
+// limitsPods reports whether a write of a namespace adds or changes a label that forbids pods
+// something, or warns of it. The level privileged forbids nothing.
+func limitsPods(obj, old meta.Object) bool {
+	var before map[string]string
+	if old != nil {
+		before = old.GetObjectMeta().Labels
+	}
+	for key, value := range obj.GetObjectMeta().Labels {
+		had, has := before[key]
+		if strings.HasPrefix(key, "pod-security.kubernetes.io/") && value != "privileged" && (!has || had != value) {
+			return true
+		}
+	}
+	return false
+}

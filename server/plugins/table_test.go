@@ -1,0 +1,216 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// TestKubernetesOrder holds the table against kube-apiserver 1.36: the plugins, their order, and
+// which are on by default. What Coracle adds comes last.
+func TestKubernetesOrder(t *testing.T) {
+	var want struct{ Order, DefaultOn, DefaultOff []string }
+	data, err := os.ReadFile("testdata/kubernetes.json")
+	if err == nil {
+		err = json.Unmarshal(data, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for i, r := range table {
+		all = append(all, r.name)
+		if i < len(want.Order) {
+			if r.on == always || (r.on == byDefault) != slices.Contains(want.DefaultOn, r.name) || (r.on != byDefault) != slices.Contains(want.DefaultOff, r.name) {
+				t.Errorf("%s is on by default in one of Coracle and Kubernetes only", r.name)
+			}
+		} else if r.on != always {
+			t.Errorf("%s is not Kubernetes' and can be switched", r.name)
+		}
+	}
+	if !slices.Equal(all[:len(want.Order)], want.Order) {
+		t.Errorf("got  %q\nwant %q", all, want.Order)
+	}
+}
+
+// witness is a plugin of every phase that notes when it is asked.
+type witness struct {
+	name  string
+	asked *[]string
+}
+
+func (w *witness) Name() string                      { return w.name }
+func (*witness) Handles(op admission.Operation) bool { return true }
+
+func (w *witness) Mutate(context.Context, *admission.Attributes) error   { return w.note("mutate") }
+func (w *witness) Validate(context.Context, *admission.Attributes) error { return w.note("validate") }
+
+func (w *witness) Reserve(context.Context, *admission.Attributes) (admission.Settle, error) {
+	return nil, w.note("reserve")
+}
+
+func (w *witness) note(phase string) error {
+	*w.asked = append(*w.asked, phase+" "+w.name)
+	return nil
+}
+
+// plugin is the witness as a plugin of one's own.
+func (w *witness) plugin(before, after string) Plugin {
+	return Plugin{Name: w.name, Before: before, After: after, Make: func(registry.Stores) (admission.Plugin, error) { return w, nil }}
+}
+
+// nothing is a server without resources.
+type nothing struct{}
+
+func (nothing) Store(meta.GroupResource) *registry.Store { return nil }
+
+// run makes the chain of a configuration and has it judge a write.
+func run(t *testing.T, c *Config) {
+	t.Helper()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	chain, err := New(c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &admission.Attributes{Operation: admission.Delete, Resource: meta.GroupVersionResource{Group: "a.io", Version: "v1", Resource: "sails"}}
+	if err := chain.Mutate(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if err := chain.Validate(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPhases: mutators, validators and reservers each run in the order of the table. Before and
+// after each row stands a plugin that notes its calls, in an order in which the table does not have
+// them.
+func TestPhases(t *testing.T) {
+	var asked, order []string
+	var c Config
+	for i := range table {
+		name := table[i].name
+		order = append(order, "before "+name, "after "+name)
+		for place, before := range map[string]string{"before ": name, "after ": ""} {
+			after := ""
+			if before == "" {
+				after = name
+			}
+			c.Plugins = append(c.Plugins, (&witness{place + name, &asked}).plugin(before, after))
+		}
+	}
+	slices.Reverse(c.Plugins)
+	run(t, &c)
+	var want []string
+	for _, phase := range []string{"mutate ", "validate ", "reserve "} {
+		for _, name := range order {
+			want = append(want, phase+name)
+		}
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("got  %q\nwant %q", asked, want)
+	}
+}
+
+// TestOwnPlaces: a plugin of one's own stands before those that call policies and webhooks, or next
+// to the plugin that it names.
+func TestOwnPlaces(t *testing.T) {
+	var asked []string
+	own := func(name, before, after string) Plugin { return (&witness{name, &asked}).plugin(before, after) }
+	c := Config{Plugins: []Plugin{
+		own("Default", "", ""),
+		own("Second", "", ""),
+		own("First", "Default", ""),
+		own("Early", "AlwaysAdmit", ""),
+		own("Quota", "ResourceQuota", ""),
+		own("Late", "", "AlwaysDeny"),
+		own("Later", "", "AlwaysDeny"),
+	}}
+	rows, err := c.rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	around := func(name string) []string {
+		i := find(rows, name)
+		list := []string{"", name, ""}
+		if i > 0 {
+			list[0] = rows[i-1].name
+		}
+		if i+1 < len(rows) {
+			list[2] = rows[i+1].name
+		}
+		return list
+	}
+	for _, want := range [][]string{
+		{"PodResizeValidator", "First", "Default"}, {"Default", "Second", "MutatingAdmissionPolicy"},
+		{"", "Early", "AlwaysAdmit"}, {"ValidatingAdmissionWebhook", "Quota", "ResourceQuota"},
+		{"AlwaysDeny", "Late", "Later"}, {"Late", "Later", "DeviceAdminAccess"},
+	} {
+		if got := around(want[1]); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	run(t, &c)
+	if want := []string{"mutate Early", "mutate First", "mutate Default", "mutate Second", "mutate Quota", "mutate Late", "mutate Later"}; !slices.Equal(asked[:7], want) {
+		t.Errorf("got %q, want %q", asked, want)
+	}
+}
+
+// TestOwnSwitches: a plugin of one's own is switched by its name.
+func TestOwnSwitches(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		off             bool
+		enable, disable []string
+		want            bool
+	}{
+		{"as it is", false, nil, nil, true},
+		{"disabled", false, nil, []string{"Own"}, false},
+		{"off", true, nil, nil, false},
+		{"off and enabled", true, []string{"Own"}, nil, true},
+	} {
+		var asked []string
+		p := (&witness{"Own", &asked}).plugin("", "")
+		p.Off = tt.off
+		run(t, &Config{Enable: tt.enable, Disable: tt.disable, Plugins: []Plugin{p}})
+		if got := len(asked) > 0; got != tt.want {
+			t.Errorf("%s: asked %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestMistakes: what cannot be is said before a server is made.
+func TestMistakes(t *testing.T) {
+	own := func(name, before, after string) []Plugin {
+		return []Plugin{(&witness{name: name}).plugin(before, after)}
+	}
+	for want, c := range map[string]Config{
+		`admission plugin "Priority": there is another plugin of this name`:                                           {Plugins: own("Priority", "", "")},
+		`admission plugin "LimitRanger": there is another plugin of this name`:                                        {Plugins: own("LimitRanger", "", "")},
+		`admission plugin "ResourceClaimStatus": there is another plugin of this name`:                                {Plugins: own("ResourceClaimStatus", "", "")},
+		`admission plugin "Own": there is another plugin of this name`:                                                {Plugins: append(own("Own", "", ""), own("Own", "", "")...)},
+		`admission plugin "": it has no name`:                                                                         {Plugins: own("", "", "")},
+		`admission plugin "Own": Make is nil`:                                                                         {Plugins: []Plugin{{Name: "Own"}}},
+		`admission plugin "Own": it is placed before a plugin and after another`:                                      {Plugins: own("Own", "Priority", "Priority")},
+		`admission plugin "Own": it is placed next to "Nope", which is neither in the table nor placed itself so far`: {Plugins: own("Own", "Nope", "")},
+		`the admission plugin LimitRanger cannot be enabled: it is not here`:                                          {Enable: []string{"LimitRanger"}},
+	} {
+		if err := c.Validate(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
+	_, err := New(&c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry()})
+	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

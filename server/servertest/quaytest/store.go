@@ -1,0 +1,64 @@
+package quaytest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/memory"
+)
+
+// Distant is a store that several servers are on: none of them closes it. It tells what has
+// happened late, and counts how often it is asked for its revision.
+type Distant struct {
+	storage.Store
+	Late  time.Duration
+	Asked atomic.Int64
+}
+
+// Close implements storage.Store: it does nothing.
+func (d *Distant) Close() error { return nil }
+
+// Revision implements storage.Store.
+func (d *Distant) Revision(ctx context.Context) (storage.Revision, error) {
+	d.Asked.Add(1)
+	return d.Store.Revision(ctx)
+}
+
+// Watch implements storage.Store.
+func (d *Distant) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	c, err := d.Store.Watch(ctx, req)
+	return &cursor{c, d.Late}, err
+}
+
+type cursor struct {
+	storage.Cursor
+	late time.Duration
+}
+
+// Next implements storage.Cursor.
+func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := c.Cursor.Next(ctx)
+	time.Sleep(c.late)
+	return batch, err
+}
+
+// NewStore returns a store in memory for several servers.
+func NewStore(t testing.TB) *Distant {
+	store := memory.New(memory.Config{})
+	t.Cleanup(func() { store.Close() })
+	return &Distant{Store: store}
+}
+
+// Two are two servers on one store; the second hears of everything late. there is the second's
+// store.
+func Two(t testing.TB, late time.Duration) (near, far *Quay, there *Distant) {
+	store := NewStore(t)
+	there = &Distant{Store: store.Store, Late: late}
+	near = New(t, server.Config{Storage: server.StorageConfig{Store: store}})
+	far = New(t, server.Config{Storage: server.StorageConfig{Store: there}})
+	return near, far, there
+}

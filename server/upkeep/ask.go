@@ -1,0 +1,62 @@
+package upkeep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
+)
+
+// answer is a handler for requests with one method. It answers with the JSON of what do returns, or
+// with its error as a Status. do writes nothing itself.
+func answer[T any](method string, do func(w http.ResponseWriter, r *http.Request) (T, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != method {
+			router.WriteError(w, r, router.ErrMethod())
+			return
+		}
+		done, err := do(w, r)
+		if err != nil {
+			router.WriteError(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(done) // it fails if the client has gone
+	})
+}
+
+// ask sends a request without a body to the server that a kubeconfig names, and decodes the JSON of
+// the answer into to. Any answer but 200 is an error.
+func ask(ctx context.Context, kubeconfig, method, path string, to any) error {
+	target, err := callout.ReadKubeconfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	way, err := callout.New(callout.Config{Name: "command", Target: target})
+	if err != nil {
+		return err
+	}
+	defer way.Close()
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(target.URL, "/")+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := way.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the server answers %s: %.300s", resp.Status, body)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, to)
+	}
+	return err
+}
