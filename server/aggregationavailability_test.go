@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
@@ -28,13 +29,17 @@ func says(t testing.TB, s *servertest.Server, name, want string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 	defer cancel()
 	got := ""
-	for ev, err := range apiServices(s).Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c := apiregistrationv1.Condition(ev.Object, apiregistrationv1.Available); c != nil {
-			if got = string(c.Status) + " " + c.Reason + ": " + c.Message; strings.HasPrefix(got, want) {
-				return
+	one := apiServices(s).Source(meta.ListOptions{FieldSelector: "metadata.name=" + name})
+	failed := func(err error) { t.Error(err) }
+	for b := range follow.Changes(ctx, one, follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Gone || ch.Unread != nil {
+				continue
+			}
+			if c := apiregistrationv1.Condition(ch.New, apiregistrationv1.Available); c != nil {
+				if got = string(c.Status) + " " + c.Reason + ": " + c.Message; strings.HasPrefix(got, want) {
+					return
+				}
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/generic"
@@ -45,42 +46,44 @@ func (a *Authorizers) Hooks(c *client.Client, run func(work func(ctx context.Con
 		return nil
 	}
 	g, all := a.graph, nodeFollower{a.stores, c, a.log}
-	follows := []func(ctx context.Context, synced func()){
-		followed(all, pods, corev1.GroupVersion, func(gone bool, pod *corev1.Pod) {
-			if gone {
-				g.DeletePod(pod.Namespace, pod.Name)
+	followers := []func(ctx context.Context, synced func()){
+		followed(all, pods, corev1.GroupVersion, func(name follow.Name, pod *corev1.Pod) {
+			if pod == nil {
+				g.DeletePod(name.Namespace, name.Name)
 				return
 			}
 			g.SetPod(pod)
 		}),
-		followed(all, volumes, corev1.GroupVersion, func(gone bool, pv *corev1.PersistentVolume) {
-			if gone {
-				g.DeleteVolume(pv.Name)
+		followed(all, volumes, corev1.GroupVersion, func(name follow.Name, pv *corev1.PersistentVolume) {
+			if pv == nil {
+				g.DeleteVolume(name.Name)
 				return
 			}
 			g.SetVolume(pv)
 		}),
-		followed(all, volumeAttachments, storagev1.GroupVersion, func(gone bool, a *storagev1.VolumeAttachment) {
-			if gone {
-				a.Spec.NodeName = ""
+		followed(all, volumeAttachments, storagev1.GroupVersion, func(name follow.Name, a *storagev1.VolumeAttachment) {
+			node := ""
+			if a != nil {
+				node = a.Spec.NodeName
 			}
-			g.SetAttachment(a.Name, a.Spec.NodeName)
+			g.SetAttachment(name.Name, node)
 		}),
-		followed(all, resourceSlices, resourcev1.GroupVersion, func(gone bool, slice *resourcev1.ResourceSlice) {
-			if gone {
-				slice.Spec.NodeName = nil
+		followed(all, resourceSlices, resourcev1.GroupVersion, func(name follow.Name, slice *resourcev1.ResourceSlice) {
+			node := ""
+			if slice != nil {
+				node = scheme.OrZero(slice.Spec.NodeName)
 			}
-			g.SetSlice(slice.Name, scheme.OrZero(slice.Spec.NodeName))
+			g.SetSlice(name.Name, node)
 		}),
 	}
 	return []generic.Hook{{Name: "start-node-authorizer", Run: func(context.Context) error {
 		var complete sync.WaitGroup
-		for _, follow := range follows {
+		for _, tell := range followers {
 			complete.Add(1)
 			synced := sync.OnceFunc(complete.Done)
 			run(func(ctx context.Context) {
 				defer synced()
-				follow(ctx, synced)
+				tell(ctx, synced)
 			})
 		}
 		complete.Wait()
@@ -95,27 +98,29 @@ type nodeFollower struct {
 	log    *zap.Logger
 }
 
-// followed tells changed of all objects of a resource and their changes, until its context ends. It
-// calls synced when the objects that were there at the beginning are known. A server without the
-// resource has none.
+// followed tells changed of all objects of a resource and their changes, until its context ends. An
+// object that is gone is nil. It calls synced when the objects that were there at the beginning are
+// known. A server without the resource has none.
 func followed[T meta.Object](
-	f nodeFollower, gr meta.GroupResource, version meta.GroupVersion, changed func(gone bool, obj T),
+	f nodeFollower, gr meta.GroupResource, version meta.GroupVersion, changed func(name follow.Name, obj T),
 ) func(ctx context.Context, synced func()) {
 	return func(ctx context.Context, synced func()) {
 		if f.stores.Store(gr) == nil {
 			return
 		}
-		all := client.For[T](f.client, version.WithResource(gr.Resource))
-		for ev, err := range all.Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
-			switch {
-			case err != nil:
-				f.log.Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
-					zap.String("resource", gr.String()), zap.Error(err))
-			case ev.Type == client.Bookmark:
+		failed := func(err error) {
+			f.log.Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
+				zap.String("resource", gr.String()), zap.Error(err))
+		}
+		all := client.For[T](f.client, version.WithResource(gr.Resource)).Source(meta.ListOptions{})
+		for b := range follow.Changes(ctx, all, follow.Options{Failed: failed}) {
+			for _, ch := range b.Changes {
+				if ch.Unread == nil { // else what was known of it counts
+					changed(ch.Name, ch.New)
+				}
+			}
+			if b.InStep {
 				synced()
-			case ev.Type == client.Unread: // what was known of it counts
-			default:
-				changed(ev.Type == client.Deleted, ev.Object)
 			}
 		}
 	}

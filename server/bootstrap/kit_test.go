@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
@@ -40,9 +41,12 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
-		if err == nil && ev.Type != client.Deleted && ok(ev.Object) {
-			return ev.Object
+	one := r.Source(meta.ListOptions{FieldSelector: "metadata.name=" + name})
+	for b := range follow.Changes(ctx, one, follow.Options{}) {
+		for _, ch := range b.Changes {
+			if !ch.Gone && ch.Unread == nil && ok(ch.New) {
+				return ch.New
+			}
 		}
 	}
 	t.Fatalf("%s is not what it is waited for", name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
@@ -121,28 +122,39 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 		return err
 	}
 	served := m.serves(extensions.DefinedBy(o.Name))
-	all := client.For[*apiextensionsv1.CustomResourceDefinition](m.needs.Client,
-		o.Kind.GroupVersion().WithResource(definitions.Resource))
-	for e, err := range all.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + o.Name}) {
-		if err != nil {
-			m.log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
-			continue
-		}
-		if e.Type == client.Unread {
-			continue
-		}
-		accepted := extensions.Condition(e.Object, apiextensionsv1.NamesAccepted)
-		switch {
-		case extensions.Is(e.Object, apiextensionsv1.Established):
-			return nil
-		case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
-			return fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
-		case extensions.Distrusted(e.Object):
-			return fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates",
-				o.Place(), o.Name)
+	one := client.For[*apiextensionsv1.CustomResourceDefinition](m.needs.Client,
+		o.Kind.GroupVersion().WithResource(definitions.Resource)).
+		Source(meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
+	failed := func(err error) {
+		m.log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+	}
+	for b := range follow.Changes(ctx, one, follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Gone || ch.Unread != nil {
+				continue
+			}
+			if settled, err := settled(o, ch.New, served); settled {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
+}
+
+// settled reports whether a definition is established, or will not be, and why not. served: there is
+// a resource of its name already.
+func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
+	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
+	switch {
+	case extensions.Is(def, apiextensionsv1.Established):
+		return true, nil
+	case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
+		return true, fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
+	case extensions.Distrusted(def):
+		return true, fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates",
+			o.Place(), o.Name)
+	}
+	return false, nil
 }
 
 // apply applies an object as its manifest says. It tries again for as long as another attempt may

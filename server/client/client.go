@@ -28,7 +28,7 @@ type Config struct {
 	UserAgent string
 	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme. They are required.
 	Codecs *codec.Factory
-	// Unread, if set, is told of each object that cannot be read, each time that Follow, or a list with
+	// Unread, if set, is told of each object that cannot be read, each time that a Source, or a list with
 	// a context of meta.WithUnread, meets it. It is called by many goroutines.
 	Unread func(resource meta.GroupResource, u meta.Unread)
 }

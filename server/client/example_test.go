@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
@@ -41,22 +42,25 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	for ev, err := range maps.Follow(ctx, meta.ListOptions{}) {
-		if err != nil {
-			log.Print(err) // and goes on
-			continue
-		}
-		fmt.Println(ev.Type, ev.Object.Name, ev.Object.Labels)
-		if ev.Object.Labels["seen"] != "" {
-			break
-		}
-		patch := []byte(`{"metadata":{"labels":{"seen":"yes"}}}`)
-		if _, err := maps.Patch(ctx, ev.Object.Name, client.MergePatch, patch, meta.PatchOptions{}); err != nil {
-			log.Fatal(err)
+	failed := func(err error) { log.Print(err) } // and it goes on
+	for batch := range follow.Changes(ctx, maps.Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
+		for _, change := range batch.Changes {
+			if change.Gone || change.Unread != nil {
+				continue
+			}
+			fmt.Println(change.Name.Name, change.New.Labels)
+			if change.New.Labels["seen"] != "" {
+				cancel()
+				continue
+			}
+			patch := []byte(`{"metadata":{"labels":{"seen":"yes"}}}`)
+			if _, err := maps.Patch(ctx, change.Name.Name, client.MergePatch, patch, meta.PatchOptions{}); err != nil {
+				log.Fatal(err)
+			}
 		}
 	}
 
 	// Output:
-	// ADDED settings map[]
-	// MODIFIED settings map[seen:yes]
+	// settings map[]
+	// settings map[seen:yes]
 }

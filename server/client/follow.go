@@ -2,189 +2,123 @@ package client
 
 import (
 	"context"
-	"errors"
-	"io"
-	"iter"
-	"reflect"
 	"strings"
-	"time"
 
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Pauses of Follow: at least firstPause between the beginnings of two streams, longer with each failure in a row.
-const (
-	firstPause = time.Second
-	maxPause   = 30 * time.Second
-)
-
-// Follow is a watch without an end: it yields the objects that opts select as Added events and from then on every
-// change, until ctx ends or the loop is left. Where a stream ends, the next one goes on from the last event or bookmark. If
-// the server does not know any more what happened since, all objects are listed again, as Added events, and those that
-// are gone meanwhile are told of as Deleted events whose objects have nothing but namespace and name. With
-// opts.AllowWatchBookmarks a Bookmark follows what was listed.
+// Source returns the objects that opts select as something that can be followed: see
+// follow.Changes. Nothing else of opts counts. Objects that cannot be read are told of as unread if
+// the server is in this process (see meta.WithUnread). The server of another process breaks the
+// stream with an error instead, but for what this process alone cannot read.
 //
-// An object that cannot be read does not end it. In the process of the server (see meta.WithUnread)
-// an Unread event tells of it, each time that it is met: the object is there, and whoever knew an
-// earlier state of it goes by that one. The server of another process yields an error instead.
-//
-// An error does not end it either: it is yielded with an empty Event, for the log, and after a pause of 1 s, growing to 30 s
-// while nothing succeeds, Follow tries again. Whoever knows that it is no use leaves the loop.
-//
-// Of opts, nothing else but the selectors counts. Follow keeps the names of all objects that it has told of, and no more.
-func (r Resource[T]) Follow(ctx context.Context, opts meta.ListOptions) iter.Seq2[Event[T], error] {
-	return func(yield func(Event[T], error) bool) {
-		f := &follower[T]{
-			r:     r,
-			opts:  meta.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector},
-			known: map[key]bool{},
-			yield: yield, bookmarks: opts.AllowWatchBookmarks,
-		}
-		f.run(ctx)
-	}
+// All objects are read page by page. What waits for a slow reader is one page, or what the
+// connection holds; a server that cannot go on waiting ends the stream.
+func (r Resource[T]) Source(opts meta.ListOptions) follow.Source[T] {
+	return source[T]{r, meta.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}}
 }
 
-// key names an object.
-type key struct{ namespace, name string }
-
-// follower is one Follow.
-type follower[T meta.Object] struct {
-	r     Resource[T]
-	opts  meta.ListOptions
-	yield func(Event[T], error) bool
-	left  bool // yield has returned false
-	// bookmarks: the reader wants to know where a list ends.
-	bookmarks bool
-
-	from  string       // the revision up to which all is told; "" if that is to be found by listing
-	known map[key]bool // told of, and not as Deleted; true while listing: seen in this list
+// source is a resource as a follow.Source.
+type source[T meta.Object] struct {
+	r    Resource[T]
+	opts meta.ListOptions // the selectors
 }
 
-func (f *follower[T]) run(ctx context.Context) {
-	ctx = meta.WithUnread(ctx)
-	pause := firstPause
-	for {
-		begun := time.Now()
-		err := f.once(ctx)
-		if f.left || ctx.Err() != nil || err != nil && !f.yield(Event[T]{}, err) {
-			return
-		}
-		if meta.IsResourceExpired(err) || meta.IsGone(err) {
-			f.from = ""
-		}
-		lasted := time.Since(begun)
-		if err == nil || lasted > maxPause {
-			pause = firstPause
-		}
-		if !sleep(ctx, pause-lasted) {
-			return
-		}
-		if err != nil {
-			pause = min(2*pause, maxPause)
-		}
-	}
+// Open implements follow.Source.
+func (s source[T]) Open(ctx context.Context, after string) (follow.Stream[T], error) {
+	st := &stream[T]{source: s, ctx: meta.WithUnread(ctx), page: s.opts, listed: after != "", from: after}
+	st.page.Limit = pageSize
+	return st, nil
 }
 
-// once lists, if need be, and watches until that ends: nil if it ended in good order.
-func (f *follower[T]) once(ctx context.Context) error {
-	if f.from == "" {
-		if err := f.list(ctx); err != nil || f.left {
-			return err
-		}
+// stream tells of the pages of a list, and then of the events of a watch.
+type stream[T meta.Object] struct {
+	source[T]
+	ctx    context.Context
+	page   meta.ListOptions // the next page, unless listed
+	listed bool             // all pages have been told of
+	from   string           // the revision of the list, if listed
+	watch  *Watch[T]        // nil before it is opened
+	buf    []follow.Change[T]
+}
+
+// open opens the watch, if need be.
+func (s *stream[T]) open() (err error) {
+	if s.watch == nil {
+		opts := s.opts
+		opts.ResourceVersion, opts.AllowWatchBookmarks = s.from, true
+		s.watch, err = s.r.Watch(s.ctx, opts)
 	}
-	opts := f.opts
-	opts.ResourceVersion, opts.AllowWatchBookmarks = f.from, true
-	w, err := f.r.Watch(ctx, opts)
+	return err
+}
+
+// Next implements follow.Stream.
+func (s *stream[T]) Next() (b follow.Batch[T], err error) {
+	clear(s.buf)
+	s.buf = s.buf[:0]
+	if !s.listed {
+		return s.list()
+	}
+	if err := s.open(); err != nil {
+		return b, err
+	}
+	ev, u, err := s.watch.next()
 	if err != nil {
-		return err
+		return b, s.watch.explained(err)
 	}
-	defer w.Close()
-	for {
-		ev, err := w.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	switch {
+	case u != nil:
+		s.tell(u, ev.Type == Deleted)
+		return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: u.ResourceVersion}, nil
+	case ev.Type != Bookmark:
+		ch := follow.Change[T]{Name: nameOf(ev.Object), Gone: ev.Type == Deleted}
+		if !ch.Gone {
+			ch.New = ev.Object
 		}
-		if err != nil {
-			return err
-		}
-		f.from = ev.Object.GetObjectMeta().ResourceVersion
-		if ev.Type != Bookmark && !f.tell(ev) {
-			return nil
-		}
+		s.buf = append(s.buf, ch)
 	}
+	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: ev.Object.GetObjectMeta().ResourceVersion}, nil
 }
 
-// list tells of all that is there, and of what is not there any more.
-func (f *follower[T]) list(ctx context.Context) error {
-	for k := range f.known {
-		f.known[k] = false
+// list tells of a page.
+func (s *stream[T]) list() (b follow.Batch[T], err error) {
+	page, err := s.r.List(s.ctx, s.page)
+	if err != nil {
+		return b, err
 	}
-	version := ""
-	for page, err := range f.r.pages(ctx, f.opts) {
-		if err != nil {
-			return err
-		}
-		version = page.ResourceVersion
-		for _, obj := range page.Items {
-			if !f.tell(Event[T]{Added, obj}) {
-				return nil
-			}
-		}
-		for i := range page.Unread {
-			u := &page.Unread[i]
-			ev := Event[T]{Unread, nameOnly[T](key{u.Namespace, u.Name})}
-			ev.Object.GetObjectMeta().ResourceVersion = u.ResourceVersion
-			if !f.tell(ev) {
-				return nil
-			}
-		}
+	for _, obj := range page.Items {
+		s.buf = append(s.buf, follow.Change[T]{Name: nameOf(obj), New: obj})
 	}
-	for k, seen := range f.known {
-		if !seen && !f.tell(Event[T]{Deleted, nameOnly[T](k)}) {
-			return nil
-		}
+	for i := range page.Unread {
+		s.tell(&page.Unread[i], false)
 	}
-	f.from = version
-	if f.bookmarks {
-		end := nameOnly[T](key{})
-		end.GetObjectMeta().ResourceVersion = version
-		f.left = !f.yield(Event[T]{Bookmark, end}, nil)
+	s.page.Continue, s.listed = page.Continue, page.Continue == ""
+	if !s.listed {
+		return follow.Batch[T]{Changes: s.buf}, nil
 	}
-	return nil
+	s.from = page.ResourceVersion
+	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: s.from}, nil
 }
 
-// tell yields a change, and reports whether the reader wants more.
-func (f *follower[T]) tell(ev Event[T]) bool {
-	m := ev.Object.GetObjectMeta()
-	k := key{m.Namespace, m.Name}
-	if ev.Type == Deleted {
-		delete(f.known, k)
-	} else {
-		if _, ok := f.known[k]; !ok { // the names refer to the text of the whole object
-			k = key{strings.Clone(k.namespace), strings.Clone(k.name)}
-		}
-		f.known[k] = true
+// tell tells of an object that cannot be read, and may be gone.
+func (s *stream[T]) tell(u *meta.Unread, gone bool) {
+	ch := follow.Change[T]{Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)}, Gone: gone}
+	if !gone {
+		ch.Unread = s.r.unreadError(u)
 	}
-	f.left = !f.yield(ev, nil)
-	return !f.left
+	s.buf = append(s.buf, ch)
 }
 
-// nameOnly makes an object that is nothing but a name.
-func nameOnly[T meta.Object](k key) T {
-	obj := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+// nameOf is the name of an object, in memory of its own: the object's refers to the whole text.
+func nameOf[T meta.Object](obj T) follow.Name {
 	m := obj.GetObjectMeta()
-	m.Namespace, m.Name = k.namespace, k.name
-	return obj
+	return follow.Name{Namespace: strings.Clone(m.Namespace), Name: strings.Clone(m.Name)}
 }
 
-// sleep waits, and reports whether ctx lasted that long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// Close implements follow.Stream.
+func (s *stream[T]) Close() {
+	if s.watch != nil {
+		s.watch.Close()
 	}
 }

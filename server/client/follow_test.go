@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
@@ -78,6 +79,14 @@ func event(typ, o string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`,
 
 const expired = `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}}`
 
+// told is what a change tells.
+func told(ch follow.Change[*corev1.ConfigMap]) string {
+	if ch.Gone {
+		return "gone " + ch.Name.Name
+	}
+	return ch.Name.Name + "@" + ch.New.ResourceVersion
+}
+
 func TestFollow(t *testing.T) {
 	for _, tt := range []struct {
 		name, script, want string
@@ -86,37 +95,37 @@ func TestFollow(t *testing.T) {
 			watch 7: ` + event("MODIFIED", "a@8") + event("DELETED", "b@9") + `
 			watch 9: ` + event("BOOKMARK", "@12") + `
 			watch 12: wait`,
-			"0s ADDED a@3, 0s ADDED b@2, 0s MODIFIED a@8, 0s DELETED b@9"},
+			"0s a@3, 0s b@2, 0s a@8, 0s gone b"},
 		{"pages", `list: ` + list("7", "next", "a@3") + `
 			list next: ` + list("7", "", "b@2") + `
 			watch 7: wait`,
-			"0s ADDED a@3, 0s ADDED b@2"},
+			"0s a@3, 0s b@2"},
 		{"not faster than once a second", `list: ` + list("7", "") + `
 			watch 7:
 			watch 7:
 			watch 7: ` + event("ADDED", "a@8") + `wait`,
-			"2s ADDED a@8"},
+			"2s a@8"},
 		{"lists again", `list: ` + list("7", "", "a@3", "b@2", "c@1") + `
 			watch 7: ` + event("DELETED", "c@8") + expired + `
 			list: ` + list("20", "", "b@2", "d@12") + `
 			watch 20: wait`,
-			"0s ADDED a@3, 0s ADDED b@2, 0s ADDED c@1, 0s DELETED c@8, 0s too old, 1s ADDED b@2, 1s ADDED d@12, 1s DELETED a@"},
+			"0s a@3, 0s b@2, 0s c@1, 0s gone c, 0s too old, 1s b@2, 1s d@12, 1s gone a"},
 		{"is refused from the start", `list: 403
 			list: 403
 			list: ` + list("7", "") + `
 			watch 7: 410
 			list: ` + list("9", "", "a@8") + `
 			watch 9: wait`,
-			"0s 403, 1s 403, 3s 410, 7s ADDED a@8"},
+			"0s 403, 1s 403, 3s 410, 7s a@8"},
 		{"is cut", `list: ` + list("7", "") + `
 			watch 7: ` + event("ADDED", "a@8") + `{"type":"MOD
 			watch 8: ` + event("ADDED", "b@9") + `wait`,
-			"0s ADDED a@8, 0s unexpected EOF, 1s ADDED b@9"},
+			"0s a@8, 0s unexpected EOF, 1s b@9"},
 		{"loses a page", `list: ` + list("7", "next", "a@3", "b@3") + `
 			list next: 410
 			list: ` + list("9", "", "b@8", "c@2") + `
 			watch 9: wait`,
-			"0s ADDED a@3, 0s ADDED b@3, 0s 410, 1s ADDED b@8, 1s ADDED c@2, 1s DELETED a@"},
+			"0s a@3, 0s b@3, 0s 410, 1s b@8, 1s c@2, 1s gone a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			codecs := codecs(t)
@@ -127,16 +136,19 @@ func TestFollow(t *testing.T) {
 				var got []string
 				begun := time.Now()
 				opts := meta.ListOptions{LabelSelector: "a=b", Limit: 7, ResourceVersion: "1"} // of which the selector counts
-				for ev, err := range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, opts) {
-					at := time.Since(begun).String() + " "
-					switch {
-					case err == nil:
-						got = append(got, at+string(ev.Type)+" "+ev.Object.Name+"@"+ev.Object.ResourceVersion)
-					case meta.StatusOf(err).Reason == "" && meta.StatusOf(err).Code != 500:
-						got = append(got, at+fmt.Sprint(meta.StatusOf(err).Code))
-					default:
-						text := err.Error()
-						got = append(got, at+text[strings.LastIndex(text, ":")+1:])
+				tell := func(what string) { got = append(got, time.Since(begun).String()+" "+what) }
+				failed := func(err error) {
+					if meta.StatusOf(err).Reason == "" && meta.StatusOf(err).Code != 500 {
+						tell(fmt.Sprint(meta.StatusOf(err).Code))
+						return
+					}
+					text := err.Error()
+					tell(text[strings.LastIndex(text, ":")+1:])
+				}
+				source := client.For[*corev1.ConfigMap](c, configMapResource).Source(opts)
+				for b := range follow.Changes(ctx, source, follow.Options{Failed: failed}) {
+					for _, ch := range b.Changes {
+						tell(told(ch))
 					}
 				}
 				if text := strings.ReplaceAll(strings.Join(got, ", "), "s  ", "s "); text != tt.want {
@@ -158,7 +170,7 @@ func TestFollowPauses(t *testing.T) {
 		}))})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		for range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, meta.ListOptions{}) {
+		for range follow.Changes(ctx, client.For[*corev1.ConfigMap](c, configMapResource).Source(meta.ListOptions{}), follow.Options{}) {
 		}
 		if tries < 120 || tries > 130 {
 			t.Errorf("got %d tries, want about two a minute", tries)
@@ -166,8 +178,8 @@ func TestFollowPauses(t *testing.T) {
 	})
 }
 
-// TestFollowTellsWhereAListEnds has a Bookmark follow each list, and no other, for who asks for it.
-func TestFollowTellsWhereAListEnds(t *testing.T) {
+// TestFollowIsInStep from the end of each list on, as of the last event or bookmark.
+func TestFollowIsInStep(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3") + `
 		list next: ` + list("7", "", "b@2") + `
 		watch 7: ` + event("BOOKMARK", "@8") + event("MODIFIED", "a@9") + expired + `
@@ -175,20 +187,21 @@ func TestFollowTellsWhereAListEnds(t *testing.T) {
 		list next: 410
 		list: ` + list("30", "", "a@9") + `
 		watch 30: wait`
-	const want = "ADDED a@3, ADDED b@2, BOOKMARK @7, MODIFIED a@9, error, ADDED a@9, error, ADDED a@9, DELETED b@, BOOKMARK @30"
+	const want = "a@3, b@2, in step 7, in step 8, a@9, in step 9, error, a@9, error, a@9, gone b, in step 30"
 	codecs := codecs(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, client.Config{Transport: client.HandlerTransport(play(t, script)), Codecs: codecs})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var got []string
-		opts := meta.ListOptions{LabelSelector: "a=b", AllowWatchBookmarks: true}
-		for ev, err := range client.For[*corev1.ConfigMap](c, configMapResource).Follow(ctx, opts) {
-			if err != nil {
-				got = append(got, "error")
-				continue
+		source := client.For[*corev1.ConfigMap](c, configMapResource).Source(meta.ListOptions{LabelSelector: "a=b"})
+		for b := range follow.Changes(ctx, source, follow.Options{Failed: func(error) { got = append(got, "error") }}) {
+			for _, ch := range b.Changes {
+				got = append(got, told(ch))
 			}
-			got = append(got, string(ev.Type)+" "+ev.Object.Name+"@"+ev.Object.ResourceVersion)
+			if b.InStep {
+				got = append(got, "in step "+b.ResourceVersion)
+			}
 		}
 		if text := strings.Join(got, ", "); text != want {
 			t.Errorf("got %s, want %s", text, want)
@@ -202,12 +215,13 @@ func TestFollowIsLeft(t *testing.T) {
 		list next: ` + list("7", "", "c@1") + `
 		watch 7: ` + event("MODIFIED", "a@8") + expired + `
 		list: ` + list("9", "")
-	for leave := 1; leave <= 6; leave++ {
+	for leave := 1; leave <= 4; leave++ {
 		codecs := codecs(t)
 		synctest.Test(t, func(t *testing.T) {
 			c := newClient(t, client.Config{Transport: client.HandlerTransport(play(t, script)), Codecs: codecs})
 			told := 0
-			for range client.For[*corev1.ConfigMap](c, configMapResource).Follow(t.Context(), meta.ListOptions{LabelSelector: "a=b"}) {
+			source := client.For[*corev1.ConfigMap](c, configMapResource).Source(meta.ListOptions{LabelSelector: "a=b"})
+			for range follow.Changes(t.Context(), source, follow.Options{}) {
 				if told++; told == leave {
 					break
 				}
@@ -242,11 +256,15 @@ func TestFollowMissesNothing(t *testing.T) {
 		made <- nil
 	}()
 	i := 0
-	for ev, err := range maps.Follow(ctx, meta.ListOptions{}) {
-		if err != nil || ev.Type != client.Added || ev.Object.Name != fmt.Sprintf("m%02d", i) {
-			t.Fatalf("change %d: got %+v, %v", i, ev, err)
+	failed := func(err error) { t.Errorf("after change %d: %v", i, err) }
+	for b := range follow.Changes(ctx, maps.Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Gone || ch.Unread != nil || ch.Name.Name != fmt.Sprintf("m%02d", i) {
+				t.Fatalf("change %d: got %+v", i, ch)
+			}
+			i++
 		}
-		if i++; i == n {
+		if i == n {
 			break
 		}
 	}

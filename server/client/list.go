@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -56,12 +57,20 @@ func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T
 				}
 			}
 			for _, u := range page.Unread {
-				if !yield(nameOnly[T](key{u.Namespace, u.Name}), r.unreadError(&u)) {
+				if !yield(nameOnly[T](u.Namespace, u.Name), r.unreadError(&u)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// nameOnly makes an object that is nothing but a name.
+func nameOnly[T meta.Object](namespace, name string) T {
+	obj := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+	m := obj.GetObjectMeta()
+	m.Namespace, m.Name = namespace, name
+	return obj
 }
 
 func (r Resource[T]) unreadError(u *meta.Unread) error {

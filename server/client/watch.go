@@ -48,7 +48,7 @@ type Watch[T meta.Object] struct {
 
 // Watch opens a stream of changes to the objects that opts select: those after opts.ResourceVersion, or without one the
 // present state as Added events, in no particular order, and then the changes after that. Close it. A server ends every
-// watch after some time; Follow goes on from there.
+// watch after some time; who follows a Source goes on from there.
 func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
@@ -66,56 +66,57 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 // last event or bookmark goes on without a gap. A *meta.StatusError is why the server cannot go on; with one that
 // meta.IsResourceExpired knows, the changes asked for are no longer known, and all has to be read anew.
 func (w *Watch[T]) Next() (Event[T], error) {
-	ev, err := w.next()
-	if err != nil && err != io.EOF && !isStatus(err) {
-		err = fmt.Errorf("client: watch of %s: %w", w.r.gvr.GroupResource(), err)
+	ev, u, err := w.next()
+	if u != nil {
+		ev.Object = nameOnly[T](u.Namespace, u.Name)
+		ev.Object.GetObjectMeta().ResourceVersion = u.ResourceVersion
+		if ev.Type != Deleted {
+			ev.Type = Unread
+		}
 	}
-	return ev, err
+	return ev, w.explained(err)
 }
 
-func (w *Watch[T]) next() (ev Event[T], err error) {
+// explained says in an error that it is one of the watch.
+func (w *Watch[T]) explained(err error) error {
+	if err == nil || err == io.EOF || isStatus(err) {
+		return err
+	}
+	return fmt.Errorf("client: watch of %s: %w", w.r.gvr.GroupResource(), err)
+}
+
+// next is Next, but u is not nil if the object cannot be read. Then the event has only its type.
+func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	line, end := w.events.ReadBytes('\n')
 	if end != nil && (end != io.EOF || len(line) == 0) {
-		return ev, end
+		return ev, nil, end
 	}
 	typ, object, err := cutEvent(line)
 	switch {
 	case err != nil && end == io.EOF: // in the middle of it
-		return ev, io.ErrUnexpectedEOF
+		return ev, nil, io.ErrUnexpectedEOF
 	case err != nil:
-		return ev, err
+		return ev, nil, err
 	}
+	ev.Type = typ
 	switch typ {
-	case Added, Modified, Deleted, Bookmark:
-		var u *meta.Unread
-		if ev.Type = typ; typ == Bookmark {
-			ev.Object, err = w.r.decode(object, meta.GroupVersionKind{})
-		} else {
-			ev.Object, u, err = w.r.decodeItem(object, meta.GroupVersionKind{}, w.lenient)
+	case Bookmark:
+		ev.Object, err = w.r.decode(object, meta.GroupVersionKind{})
+		return ev, nil, err
+	case Added, Modified, Deleted:
+		ev.Object, u, err = w.r.decodeItem(object, meta.GroupVersionKind{}, w.lenient)
+		if u != nil && typ != Deleted {
+			w.r.c.unread(w.r.gvr.GroupResource(), *u)
 		}
-		if u != nil {
-			return w.r.unreadEvent(typ, u), nil
-		}
-		return ev, err
+		return ev, u, err
 	case "ERROR":
 		e := &meta.StatusError{}
 		if err := json.Unmarshal(object, &e.Status); err != nil {
-			return ev, err
+			return ev, nil, err
 		}
-		return ev, e
+		return ev, nil, e
 	}
-	return ev, fmt.Errorf("unknown event %q", typ)
-}
-
-// unreadEvent is the event of an object that cannot be read.
-func (r Resource[T]) unreadEvent(typ EventType, u *meta.Unread) Event[T] {
-	ev := Event[T]{typ, nameOnly[T](key{u.Namespace, u.Name})}
-	ev.Object.GetObjectMeta().ResourceVersion = u.ResourceVersion
-	if typ != Deleted {
-		ev.Type = Unread
-		r.c.unread(r.gvr.GroupResource(), *u)
-	}
-	return ev
+	return ev, nil, fmt.Errorf("unknown event %q", typ)
 }
 
 // cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as that is what its decoder does.

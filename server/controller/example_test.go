@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
@@ -74,9 +75,10 @@ func Example() {
 	if _, err := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces")).Create(ctx, team, meta.CreateOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	for ev, err := range maps.In("team").Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=welcome"}) {
-		if err == nil {
-			fmt.Println(ev.Type, ev.Object.Name)
+	welcome := maps.In("team").Source(meta.ListOptions{FieldSelector: "metadata.name=welcome"})
+	for batch := range follow.Changes(ctx, welcome, follow.Options{}) {
+		if len(batch.Changes) > 0 {
+			fmt.Println("seen", batch.Changes[0].Name.Name)
 			break
 		}
 	}
@@ -86,5 +88,5 @@ func Example() {
 
 	// Unordered output:
 	// made team/welcome
-	// ADDED welcome
+	// seen welcome
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -68,7 +69,7 @@ func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	for name, v := range i.objects[namespace] {
-		f(Name{namespace, name}, v)
+		f(Name{Namespace: namespace, Name: name}, v)
 	}
 }
 
@@ -78,7 +79,7 @@ func (i *Informer[V]) All(f func(name Name, v *V)) {
 	defer i.mu.RUnlock()
 	for namespace, objects := range i.objects {
 		for name, v := range objects {
-			f(Name{namespace, name}, v)
+			f(Name{Namespace: namespace, Name: name}, v)
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (i *Informer[V]) allLocked() map[Name]*V {
 	all := map[Name]*V{}
 	for namespace, objects := range i.objects {
 		for name, v := range objects {
-			all[Name{namespace, name}] = v
+			all[Name{Namespace: namespace, Name: name}] = v
 		}
 	}
 	return all
@@ -240,34 +241,30 @@ func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionRe
 	i := &Informer[V]{complete: make(chan struct{}), objects: map[string]map[string]*V{}, hidden: map[Name]bool{}}
 	s.made[key] = i
 	if s.ctx.Err() == nil {
-		s.wg.Go(func() { follow(s.ctx, i, client.For[T](s.client, resource), keep, s.log) })
+		views := follow.Map(client.For[T](s.client, resource).Source(meta.ListOptions{}), func(obj T) *V {
+			v := keep(obj)
+			Detach(v)
+			return v
+		})
+		s.wg.Go(func() { i.run(s.ctx, views, s.log) })
 	}
 	return i
 }
 
-// follow keeps an Informer up to date until ctx ends.
-func follow[T meta.Object, V any](ctx context.Context, i *Informer[V], r client.Resource[T], keep func(obj T) *V, log *zap.Logger) {
-	complete := false
-	for ev, err := range r.Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
-		if err != nil {
-			log.Warn("watch failed", zap.Error(err))
-			continue
-		}
-		m := ev.Object.GetObjectMeta()
-		switch name := (Name{strings.Clone(m.Namespace), strings.Clone(m.Name)}); ev.Type {
-		case client.Bookmark:
-			if !complete {
-				complete = true
-				close(i.complete)
+// run keeps the Informer up to date until ctx ends.
+func (i *Informer[V]) run(ctx context.Context, source follow.Source[*V], log *zap.Logger) {
+	synced := sync.OnceFunc(func() { close(i.complete) })
+	failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
+	for b := range follow.Changes(ctx, source, follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Unread != nil {
+				i.hide(ch.Name)
+				continue
 			}
-		case client.Deleted:
-			i.set(name, nil)
-		case client.Unread:
-			i.hide(name)
-		default:
-			v := keep(ev.Object)
-			Detach(v)
-			i.set(name, v)
+			i.set(ch.Name, ch.New)
+		}
+		if b.InStep {
+			synced()
 		}
 	}
 }

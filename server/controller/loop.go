@@ -8,12 +8,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
 
 // Name is what a controller is told about an object.
-type Name struct{ Namespace, Name string }
+type Name = follow.Name
 
 // Source calls add with the name of every object that a controller looks after, and again when it changes or is gone, until
 // ctx ends. failed is told what keeps it from that for now. Neither takes its time.
@@ -24,16 +25,12 @@ type Source func(ctx context.Context, add func(Name), failed func(error))
 // gone.
 func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
-		for ev, err := range r.Follow(ctx, opts) {
-			if err != nil {
-				failed(err)
-				continue
+		for b := range follow.Changes(ctx, r.Source(opts), follow.Options{Failed: failed}) {
+			for i := range b.Changes {
+				if b.Changes[i].Unread == nil {
+					add(b.Changes[i].Name)
+				}
 			}
-			if ev.Type == client.Unread {
-				continue
-			}
-			m := ev.Object.GetObjectMeta()
-			add(Name{m.Namespace, m.Name})
 		}
 	}
 }
@@ -42,13 +39,13 @@ func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 // begin with.
 func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
-		opts := meta.ListOptions{FieldSelector: "metadata.name=" + name.Name, AllowWatchBookmarks: true}
-		for _, err := range r.In(name.Namespace).Follow(ctx, opts) {
-			if err != nil {
-				failed(err)
-				continue
+		one := r.In(name.Namespace).Source(meta.ListOptions{FieldSelector: "metadata.name=" + name.Name})
+		begun := false
+		for b := range follow.Changes(ctx, one, follow.Options{Failed: failed}) {
+			if len(b.Changes) > 0 || !begun && b.InStep {
+				add(name)
 			}
-			add(name)
+			begun = begun || b.InStep
 		}
 	}
 }

@@ -92,10 +92,10 @@ func want(t *testing.T, c *calls, text string) {
 func TestLoopReconcilesChanges(t *testing.T) {
 	c := &calls{}
 	inLoop(t, c, func(src source) {
-		src <- controller.Name{"ns", "a"}
+		src <- controller.Name{Namespace: "ns", Name: "a"}
 		want(t, c, "ns/a@0s")
 		time.Sleep(time.Second)
-		src <- controller.Name{"ns", "a"}
+		src <- controller.Name{Namespace: "ns", Name: "a"}
 		want(t, c, "ns/a@0s ns/a@1s")
 	})
 }
@@ -103,7 +103,7 @@ func TestLoopReconcilesChanges(t *testing.T) {
 func TestLoopComesAgain(t *testing.T) {
 	c := &calls{again: 10 * time.Second}
 	inLoop(t, c, func(src source) {
-		src <- controller.Name{"", "a"}
+		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Minute)
 		want(t, c, "/a@0s /a@10s")
 	})
@@ -112,13 +112,13 @@ func TestLoopComesAgain(t *testing.T) {
 func TestLoopBacksOff(t *testing.T) {
 	c := &calls{errs: 4}
 	inLoop(t, c, func(src source) {
-		src <- controller.Name{"", "a"}
+		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms /a@150ms /a@350ms /a@750ms")
 		c.mu.Lock()
 		c.errs, c.list, c.begun = 1, nil, time.Now() // after a success, pauses are short again
 		c.mu.Unlock()
-		src <- controller.Name{"", "a"}
+		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms")
 	})
@@ -127,7 +127,7 @@ func TestLoopBacksOff(t *testing.T) {
 func TestLoopPausesAtMostAMinute(t *testing.T) {
 	c := &calls{errs: 1000}
 	inLoop(t, c, func(src source) {
-		src <- controller.Name{"", "a"}
+		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		c.mu.Lock()
@@ -143,10 +143,10 @@ func TestLoopOutlivesErrors(t *testing.T) {
 	c := &calls{}
 	inLoop(t, c, func(src source) {
 		src <- controller.Name{}
-		src <- controller.Name{"", "a"}
+		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Second)
 		src <- controller.Name{}
-		src <- controller.Name{"", "b"}
+		src <- controller.Name{Name: "b"}
 		want(t, c, "/a@0s /b@1s")
 	})
 }
@@ -155,8 +155,8 @@ func TestLoopOutlivesErrors(t *testing.T) {
 func TestLoopEndsWithAFailure(t *testing.T) {
 	c := &calls{errs: 1 << 30}
 	inLoop(t, c, func(src source) {
-		src <- controller.Name{"", "a"}
-		src <- controller.Name{"", "b"}
+		src <- controller.Name{Name: "a"}
+		src <- controller.Name{Name: "b"}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/coordinationv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 )
@@ -74,32 +75,27 @@ func Begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
 	}
 }
 
-// follow sends each state of the Lease, nil for none, until ctx ends.
+// follow sends each state of the Lease that can be read, nil for none, until ctx ends. At first it
+// says that there is none.
 func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease) {
-	there := false
-	opts := meta.ListOptions{FieldSelector: "metadata.name=" + y.Lease, AllowWatchBookmarks: true}
-	for ev, err := range leasesOf(y.Client).Follow(ctx, opts) {
-		lease := ev.Object
-		switch {
-		case err != nil:
-			y.Log.Warn("watch failed", zap.Error(err))
-			continue
-		case ev.Type == client.Bookmark:
-			if there {
-				continue
-			}
-			lease = nil
-		case ev.Type == client.Unread: // somebody has it
-			there = true
-			continue
-		case ev.Type == client.Deleted:
-			lease = nil
-		}
-		there = lease != nil
+	send := func(lease *coordinationv1.Lease) {
 		select {
 		case states <- lease:
 		case <-ctx.Done():
-			return
 		}
+	}
+	source := leasesOf(y.Client).Source(meta.ListOptions{FieldSelector: "metadata.name=" + y.Lease})
+	failed := func(err error) { y.Log.Warn("watch failed", zap.Error(err)) }
+	begun := false
+	for b := range follow.Changes(ctx, source, follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Unread == nil { // else somebody has it
+				send(ch.New)
+			}
+		}
+		if len(b.Changes) == 0 && b.InStep && !begun {
+			send(nil)
+		}
+		begun = begun || b.InStep
 	}
 }

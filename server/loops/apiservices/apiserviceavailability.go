@@ -2,7 +2,6 @@ package apiservices
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
@@ -74,26 +74,25 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(controller
 			forget(name)
 		}
 	}()
-	for ev, err := range c.apiServices().Follow(ctx, meta.ListOptions{}) {
-		if err != nil {
-			failed(err)
-			continue
+	observe := func(name controller.Name, s *apiregistrationv1.APIService) {
+		before := known[name.Name]
+		if s != nil && before != nil && before.uid == s.UID && scheme.Equal(before.spec, &s.Spec) {
+			return
 		}
-		if ev.Type == client.Unread { // what was known of it counts
-			continue
+		forget(name.Name)
+		if s == nil || s.Spec.Service == nil {
+			return
 		}
-		s, name := ev.Object, strings.Clone(ev.Object.Name)
-		before := known[name]
-		switch {
-		case ev.Type == client.Deleted || s.Spec.Service == nil:
-			forget(name)
-		case before != nil && before.uid == s.UID && scheme.Equal(before.spec, &s.Spec):
-		default:
-			forget(name)
-			known[name] = &backed{s.UID, &s.Spec, controller.Begin(ctx, func(ctx context.Context) {
-				behind(c.Client, s.Spec.Service)(ctx, func(controller.Name) { add(controller.Name{Name: name}) }, failed)
-			})}
-			add(controller.Name{Name: name})
+		known[name.Name] = &backed{s.UID, &s.Spec, controller.Begin(ctx, func(ctx context.Context) {
+			behind(c.Client, s.Spec.Service)(ctx, func(controller.Name) { add(name) }, failed)
+		})}
+		add(name)
+	}
+	for b := range follow.Changes(ctx, c.apiServices().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Unread == nil { // else what was known of it counts
+				observe(ch.Name, ch.New)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
@@ -215,15 +216,15 @@ func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.A
 
 // changed is the Source of APIServices that are not as they should be, or gone. Of most there is nothing to do.
 func (c *APIServiceRegistration) changed(ctx context.Context, add func(controller.Name), failed func(error)) {
-	for ev, err := range c.services().Follow(ctx, meta.ListOptions{}) {
-		switch {
-		case err != nil:
-			failed(err)
-		case ev.Type == client.Unread: // it is there, and nobody can say what is wrong with it
-		case ev.Type == client.Deleted || !c.settled(ev.Object):
-			add(controller.Name{Name: ev.Object.Name})
-		default:
-			c.see(ev.Object)
+	for b := range follow.Changes(ctx, c.services().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			switch {
+			case ch.Unread != nil: // it is there, and nobody can say what is wrong with it
+			case ch.Gone || !c.settled(ch.New):
+				add(ch.Name)
+			default:
+				c.see(ch.New)
+			}
 		}
 	}
 }

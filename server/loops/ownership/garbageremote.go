@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/client"
 )
 
 // remotes tell the graph of the objects that other servers keep. Each resource that can be listed,
@@ -77,21 +77,24 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 	})
 	defer seen()
 	level := zap.WarnLevel // of the next failure: the first in a row is worth a line
-	for ev, err := range r.pass.objects(home.Resource, "").Follow(ctx, meta.ListOptions{AllowWatchBookmarks: true}) {
-		if err != nil {
-			r.pass.Log.Log(level, "watch failed", zap.Stringer("resource", home.Resource.GroupResource()), zap.Error(err))
-			level = zap.DebugLevel
-			seen()
-			continue
-		}
+	failed := func(err error) {
+		r.pass.Log.Log(level, "watch failed", zap.Stringer("resource", home.Resource.GroupResource()), zap.Error(err))
+		level = zap.DebugLevel
+		seen()
+	}
+	objects := r.pass.objects(home.Resource, "").Source(meta.ListOptions{})
+	for b := range follow.Changes(ctx, objects, follow.Options{Failed: failed}) {
 		level = zap.WarnLevel
-		switch key := home.key(ev.Object.Namespace, ev.Object.Name); ev.Type {
-		case client.Bookmark:
+		for _, ch := range b.Changes {
+			switch key := home.key(ch.Name.Namespace, ch.Name.Name); {
+			case ch.Gone:
+				r.pass.graph.vanish(key)
+			case ch.Unread == nil:
+				r.pass.graph.applyRemote(key, ch.New)
+			}
+		}
+		if b.InStep {
 			seen()
-		case client.Deleted:
-			r.pass.graph.vanish(key)
-		case client.Added, client.Modified:
-			r.pass.graph.applyRemote(key, ev.Object)
 		}
 	}
 	r.pass.graph.forget(home.Prefix)

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
@@ -72,33 +73,27 @@ func (c *Namespace) source(ctx context.Context, add func(controller.Name), faile
 	c.deletions(ctx, add, failed)
 }
 
+// deletion is what is kept of a namespace that is being deleted, and nothing of others.
+type deletion struct {
+	uid        meta.UID
+	finalizers int
+}
+
 // deletions is the Source of the namespaces that are being deleted. It adds a name when the
 // deletion begins, and again when other finalizers are in the spec or the namespace is gone. No
 // other change is a reason to look again, least of all the status that c writes itself: that would
 // end the pause after a failure.
 func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), failed func(error)) {
-	type deletion struct {
-		uid        meta.UID
-		finalizers int
-	}
-	begun := map[string]deletion{}
-	for ev, err := range c.namespaces().Follow(ctx, meta.ListOptions{}) {
-		switch ns := ev.Object; {
-		case err != nil:
-			failed(err)
-		case ev.Type == client.Unread:
-		case ev.Type == client.Deleted || ns.Status.Phase != corev1.NamespaceTerminating:
-			if name := ns.Name; begun[name].uid != "" {
-				delete(begun, name)
-				add(controller.Name{Name: name})
-			}
-		default:
-			now := deletion{ns.UID, len(ns.Spec.Finalizers)}
-			if begun[ns.Name] != now {
-				name := strings.Clone(ns.Name)
-				now.uid = meta.UID(strings.Clone(string(now.uid)))
-				begun[name] = now
-				add(controller.Name{Name: name})
+	states := follow.Map(c.namespaces().Source(meta.ListOptions{}), func(ns *corev1.Namespace) deletion {
+		if ns.Status.Phase != corev1.NamespaceTerminating {
+			return deletion{}
+		}
+		return deletion{meta.UID(strings.Clone(string(ns.UID))), len(ns.Spec.Finalizers)}
+	})
+	for b := range follow.Changes(ctx, states, follow.Options{Old: true, Failed: failed}) {
+		for _, ch := range b.Changes {
+			if ch.Unread == nil && ch.New != ch.Old {
+				add(ch.Name)
 			}
 		}
 	}

@@ -12,24 +12,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/appsv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// follow reads the states of an object until one is ok.
-func follow[T meta.Object](w *world, r client.Resource[T], name, what string, ok func(obj T) bool) {
+// await reads the states of an object, of all with the name "", until one is ok.
+func await[T meta.Object](w *world, r client.Resource[T], name, what string, ok func(obj T) bool) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
 	defer cancel()
 	var last T
-	for ev, err := range r.Follow(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + name}) {
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		if last = ev.Object; ok(last) {
-			return
+	var opts meta.ListOptions
+	if name != "" {
+		opts.FieldSelector = "metadata.name=" + name
+	}
+	failed := func(err error) { w.T.Error(err) }
+	for b := range follow.Changes(ctx, r.Source(opts), follow.Options{Failed: failed}) {
+		for _, ch := range b.Changes {
+			if last = ch.New; !ch.Gone && ok(last) {
+				return
+			}
 		}
 	}
 	w.T.Fatalf("waiting for %s: the last state was %+v", what, last)
@@ -76,7 +81,7 @@ const ready = `{"phase":"Running","conditions":[{"type":"Ready","status":"True"}
 // counts waits until the budget has these counts, observed of its present spec.
 func (w *world) counts(expected, healthy, desired, allowed int32, reason string) {
 	w.T.Helper()
-	follow(w, w.budgets(), "b", reason, func(b *policyv1.PodDisruptionBudget) bool {
+	await(w, w.budgets(), "b", reason, func(b *policyv1.PodDisruptionBudget) bool {
 		s := &b.Status
 		c := scheme.OrZero(meta.FindCondition(s.Conditions, policyv1.DisruptionAllowed))
 		return s.ObservedGeneration == b.Generation && s.ExpectedPods == expected && s.CurrentHealthy == healthy &&
@@ -114,7 +119,7 @@ func TestDisruptionsScale(t *testing.T) {
 	yes := true
 	owner := &meta.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "x", UID: "x", Controller: &yes}
 	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &half}, owner, "p0")
-	follow(w, w.budgets(), "b", "the failure", func(b *policyv1.PodDisruptionBudget) bool {
+	await(w, w.budgets(), "b", "the failure", func(b *policyv1.PodDisruptionBudget) bool {
 		c := scheme.OrZero(meta.FindCondition(b.Status.Conditions, policyv1.DisruptionAllowed))
 		return c.Reason == "SyncFailed" && c.Message == "nodes does not implement the scale subresource"
 	})
@@ -148,18 +153,13 @@ func TestDisruptionsExpire(t *testing.T) {
 	if _, err := w.budgets().Sub("status").Patch(t.Context(), "b", client.MergePatch, []byte(patch), meta.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	follow(w, w.budgets(), "b", "the count", func(b *policyv1.PodDisruptionBudget) bool {
+	await(w, w.budgets(), "b", "the count", func(b *policyv1.PodDisruptionBudget) bool {
 		_, soon := b.Status.DisruptedPods["soon"]
 		return b.Status.CurrentHealthy == 1 && len(b.Status.DisruptedPods) == 1 && soon
 	})
-	for ev, err := range looptest.Of[*corev1.Event](w, "events").Follow(t.Context(), meta.ListOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := ev.Object; e.Reason == "NotDeleted" && e.InvolvedObject.Name == "late" && strings.Contains(e.Message, "by PDB n/b to be deleted") {
-			break
-		}
-	}
+	await(w, looptest.Of[*corev1.Event](w, "events"), "", "the event", func(e *corev1.Event) bool {
+		return e.Reason == "NotDeleted" && e.InvolvedObject.Name == "late" && strings.Contains(e.Message, "by PDB n/b to be deleted")
+	})
 }
 
 // TestStaleDisruptionTarget: what a pod says of a disruption that has not come is taken back, unless a kubelet said it.
@@ -170,7 +170,7 @@ func TestStaleDisruptionTarget(t *testing.T) {
 	w.status("kubelet", old+`TerminationByKubelet"}]}`)
 	w.status("stale", old+`EvictionByEvictionAPI"}]}`)
 	pods := looptest.Of[*corev1.Pod](w, "pods")
-	follow(w, pods, "stale", "the end of the announcement", func(p *corev1.Pod) bool {
+	await(w, pods, "stale", "the end of the announcement", func(p *corev1.Pod) bool {
 		c := p.Status.Condition(corev1.DisruptionTarget)
 		return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "" && c.ObservedGeneration == p.Generation
 	})
@@ -192,7 +192,7 @@ func TestDisruptionSeveralBudgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"b", "other"} { // the controller knows both
-		follow(w, w.budgets(), name, "a first count", func(b *policyv1.PodDisruptionBudget) bool { return b.Status.ObservedGeneration == b.Generation })
+		await(w, w.budgets(), name, "a first count", func(b *policyv1.PodDisruptionBudget) bool { return b.Status.ObservedGeneration == b.Generation })
 	}
 	for name, labels := range map[string]map[string]string{"one": {"app": "a"}, "both": {"app": "a", "tier": "web"}, "later": {"app": "a"}} {
 		looptest.Create(w, "pods", &corev1.Pod{

@@ -1,0 +1,85 @@
+package followtest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/coracle-project/coracle/scheme/follow"
+)
+
+// testSlowReader does not read while much is written: nothing is begun or kept for it but one
+// stream, and then it is told of everything all the same.
+func testSlowReader[V any](t *testing.T, b *bench[V]) {
+	b.put("a", 0)
+	r := b.read(false)
+	r.inStep()
+	before := runtime.NumGoroutine()
+	const n = 300
+	for i := 1; i <= n; i++ {
+		b.put("a", i)
+	}
+	if after := runtime.NumGoroutine(); after > before+20 {
+		t.Errorf("there are %d goroutines, and were %d before so much was written", after, before)
+	}
+	if open := r.breaker.open.Load(); open > 1 {
+		t.Errorf("%d streams are open", open)
+	}
+	last := 0
+	for last < n {
+		for _, number := range r.next().numbers {
+			if number != last+1 {
+				t.Fatalf("told of %d after %d", number, last)
+			}
+			last = number
+		}
+	}
+}
+
+// testEnd ends following in each way, at each place: no stream stays open, and no goroutine.
+func testEnd[V any](t *testing.T, b *bench[V]) {
+	b.put("a", 1)
+	b.put("b", 1)
+	goroutines := runtime.NumGoroutine()
+	for _, way := range []string{"context ends", "context has ended", "loop is left"} {
+		br := newBreaker(b.rig.Source)
+		ctx, cancel := context.WithCancel(t.Context())
+		if way == "context has ended" {
+			cancel()
+		}
+		ended := make(chan int, 1)
+		go func() {
+			told := 0
+			for batch := range follow.Changes(ctx, follow.Source[V](br), follow.Options{}) {
+				told++
+				if way == "loop is left" {
+					break
+				}
+				if batch.InStep { // from now on it waits
+					time.AfterFunc(10*time.Millisecond, cancel)
+				}
+			}
+			ended <- told
+		}()
+		select {
+		case told := <-ended:
+			if way == "loop is left" && told != 1 {
+				t.Errorf("%s: told %d batches", way, told)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%s, and following goes on", way)
+		}
+		cancel()
+		if n := br.open.Load(); n != 0 {
+			t.Errorf("%s: %d streams are left open", way, n)
+		}
+	}
+	for until := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+5 { // connections come and go
+		t.Error(fmt.Sprintf("there are %d goroutines, and were %d before", n, goroutines))
+	}
+}

@@ -1,0 +1,104 @@
+package followtest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/coracle-project/coracle/scheme/follow"
+)
+
+// testWhole has the Source forget what happened during a break. All objects are told of again, and
+// those that have gone are told of as gone: each once, and no other.
+func testWhole[V any](t *testing.T, b *bench[V]) {
+	for _, name := range []string{"changed", "gone", "anew", "stays"} {
+		b.put(name, 1)
+	}
+	r := b.read(false)
+	r.inStep()
+	r.breaker.begun()
+	release := r.breaker.hold()
+	r.breaker.cut(io.EOF)
+	b.put("changed", 2)
+	b.delete("gone")
+	b.delete("anew")
+	b.put("anew", 3)
+	b.put("new", 4)
+	b.put("brief", 5)
+	b.delete("brief")
+	b.rig.Forget(b)
+	release()
+	told := r.inStep()
+	slices.Sort(told)
+	b.equal("after the Source forgot", told, "anew=3", "changed=2", "gone!", "new=4", "stays=1")
+	if begun := r.breaker.begun(); len(begun) < 2 || begun[0] == "" || begun[len(begun)-1] != "" {
+		t.Errorf("streams began at %q, want one that goes on, and then one with everything", begun)
+	}
+	r.agrees()
+	b.put("stays", 6)
+	b.equal("from then on", r.until("stays=6"), "stays=6")
+}
+
+// testWholeAfterFailures breaks the streams that tell of everything before they have: nobody is
+// told to be gone who has only not been told of, and nothing is in step before all is told.
+func testWholeAfterFailures[V any](t *testing.T, b *bench[V]) {
+	for i := range follow.MaxChanges + 50 {
+		b.put(fmt.Sprintf("o%03d", i), i)
+	}
+	r := b.read(false)
+	r.inStep()
+	r.agrees()
+	r.breaker.begun()
+	release := r.breaker.hold()
+	r.breaker.cut(errBroken)
+	r.breaker.fail(2) // after one batch, which is not all
+	b.delete("o000")
+	b.delete("o561")
+	b.rig.Forget(b)
+	release()
+	for begun := 0; begun < 4; begun += len(r.breaker.begun()) {
+		if got := r.next(); got.inStep || slices.Contains(got.numbers, -1) {
+			t.Fatalf("told of the end of what is there, or of what is gone, before all was told: %v", got)
+		}
+	}
+	r.breaker.fail(0)
+	gone := 0
+	for _, change := range r.inStep() {
+		if change == "o000!" || change == "o561!" {
+			gone++
+		}
+	}
+	if gone != 2 {
+		t.Errorf("told of %d objects that are gone, want 2", gone)
+	}
+	r.agrees()
+}
+
+// testBound: many objects, and many that are gone, come in batches of at most MaxChanges, of which
+// the last alone is in step.
+func testBound[V any](t *testing.T, b *bench[V]) {
+	const n = follow.MaxChanges + 100
+	for i := range n {
+		b.put(fmt.Sprintf("o%03d", i), i)
+	}
+	r := b.read(false)
+	if got := len(r.inStep()); got != n {
+		t.Errorf("told of %d objects, want %d", got, n)
+	}
+	release := r.breaker.hold()
+	r.breaker.cut(io.EOF)
+	for i := range n {
+		b.delete(fmt.Sprintf("o%03d", i))
+	}
+	b.rig.Forget(b)
+	release()
+	first := r.next()
+	if len(first.changes) != follow.MaxChanges || first.inStep {
+		t.Errorf("the first batch of those that are gone has %d, in step: %t", len(first.changes), first.inStep)
+	}
+	if rest := r.inStep(); len(first.changes)+len(rest) != n {
+		t.Errorf("told of %d objects that are gone, want %d", len(first.changes)+len(rest), n)
+	}
+	r.agrees()
+}
