@@ -6,13 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/backing"
-	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/upkeep"
 	"github.com/coracle-project/coracle/storage/embedded"
 )
@@ -33,23 +29,16 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 		}
 		defer os.RemoveAll(copied)
 	}
-	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
-	metrics, metricsErr := newMetrics(reg, table, c.Log)
-	encryption, encryptionErr := backing.NewEncryption(c.Storage.EncryptionConfigFile, false, reg, c.Log)
-	store := c.newStore(table, metrics.store, encryption, nil) // nil: files that a server would refuse are looked at, too
-	d, declareErr := declare(c, c.Serving.self(), table, metrics, store, reg)
-	openErr := store.Open(ctx)
-	defer func() { err = errors.Join(err, store.Close()) }()
-	defer d.close()
-	if err := errors.Join(metricsErr, encryptionErr, declareErr, openErr); err != nil {
-		return checked, err
-	}
-	encryption.Ask(ctx)
-	unread, err := (&Judge{d, store}).defineStored(ctx)
+	a, err := assemble(ctx, c, heldParts()) // files that a server would refuse are looked at, too
 	if err != nil {
 		return checked, err
 	}
-	return upkeep.Check(ctx, d.resources.Table(), d.resources.Backends().Main(), unread)
+	defer func() { err = errors.Join(err, a.ends.run()) }()
+	unread, err := (&Judge{a}).defineStored(ctx)
+	if err != nil {
+		return checked, err
+	}
+	return upkeep.Check(ctx, a.table, a.resources.Backends().Main(), unread)
 }
 
 // defineStored adds the resources that the stored definitions define. It returns the names of the

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"slices"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
@@ -14,17 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/manifest"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/bootstrap"
-	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
 // Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
 // what definitions add, but nothing is stored, nobody listens, and admission is not asked. It is for one goroutine.
 type Judge struct {
-	*declaration
-	store *backing.Store
+	*assembly
 }
 
 // NewJudge makes a Judge of the resources that a server has. Close ends it.
@@ -34,22 +29,22 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	reg, table := prometheus.NewRegistry(), generic.NewTable(c.Storage.Prefix+"/")
-	metrics, metricsErr := newMetrics(reg, table, c.Log)
-	store := c.newStore(table, metrics.store, nil, nil)
-	openErr := store.Open(ctx)
-	d, err := declare(c, c.Serving.self(), table, metrics, store, reg)
-	if err := errors.Join(metricsErr, openErr, err); err != nil {
-		d.close()
-		return nil, errors.Join(err, store.Close())
+	a, err := assemble(ctx, c, heldParts())
+	if err != nil {
+		return nil, err
 	}
-	return &Judge{d, store}, nil
+	return &Judge{a}, nil
+}
+
+// heldParts are the parts of a server that serves nobody: what is declared, over a store that is read
+// as it is.
+func heldParts() []part {
+	return slices.Concat([]part{{"metrics", (*assembly).makeMetrics}, {"store", (*assembly).openStore}}, declaredParts)
 }
 
 // Close ends the Judge.
 func (j *Judge) Close() error {
-	j.declaration.close()
-	return j.store.Close()
+	return j.ends.run()
 }
 
 // Check judges an object: what a server would warn of, and the error with which it would refuse it, unknown fields included. Of a

@@ -26,19 +26,20 @@ type life struct {
 	work        *generic.Work      // of Go
 	controllers *generic.Work      // clients of the server, and so stopped before it turns requests away
 
+	ends     *ends         // what Close ends
 	used     atomic.Bool   // Run or Close has been called
 	ready    chan struct{} // closed when all post-start hooks have run
 	closing  sync.Once
 	closeErr error // of closing
 }
 
-func newLife(c ShutdownConfig, h *health.Health, work *generic.Work) *life {
+func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *life {
 	drain := filters.NewDrain()
 	crowd := &connections.Crowd{}
 	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came
 	return &life{
 		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, crowd: crowd,
-		work: work, controllers: work.Part(), ready: make(chan struct{}),
+		work: work, controllers: work.Part(), ends: e, ready: make(chan struct{}),
 	}
 }
 
@@ -123,11 +124,7 @@ func (s *Server) Close() error {
 	l := s.life
 	l.used.Store(true)
 	l.closing.Do(func() {
-		s.Table().Close()
-		l.controllers.Stop()
-		l.work.Stop()
-		s.Backends().CloseCaches()
-		l.closeErr = s.Backends().Main().Close()
+		l.closeErr = l.ends.run()
 	})
 	return l.closeErr
 }

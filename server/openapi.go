@@ -7,19 +7,18 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/openapi"
-	"github.com/coracle-project/coracle/server/aggregator"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// newOpenAPI describes all that the servers of the chain serve, and what behind says of the servers
-// behind this one. It calls made after each document that it has made.
-func newOpenAPI(c *completed, d *declaration, behind *aggregator.Aggregator, made func()) *router.OpenAPI {
-	kinds := sync.OnceValue(d.scheme.ModelKinds)
+// makeOpenAPI serves the documents of OpenAPI: of all that the servers of the chain serve, and of what
+// the servers behind this one say of themselves.
+func (a *assembly) makeOpenAPI() error {
+	kinds := sync.OnceValue(a.scheme.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
-	schemas := router.NewOpenAPI(info, d.codecs, d.core.Discovery, describedPaths(c)...)
-	schemas.AskRemote, schemas.Made = behind.AskV2, made
-	return schemas
+	schemas := router.NewOpenAPI(info, a.codecs, a.discovery, describedPaths(&a.completed)...)
+	schemas.AskRemote, schemas.Made = a.behind.AskV2, a.life.crowd.Burst
+	return installOpenAPI(a.on.Core, schemas)
 }
 
 // describedPaths are the documents of the paths that are served besides groups and their resources,

@@ -1,0 +1,177 @@
+// The parts that say what a server serves: types, plugins, resources, and the servers of the
+// delegation chain. A Judge and CheckStore make these parts, too, without a server around them.
+
+package server
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/registry/ports"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/choice"
+	"github.com/coracle-project/coracle/server/definitions"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/health"
+	"github.com/coracle-project/coracle/server/plugins"
+)
+
+// declaration is what a server serves, before anybody can ask for it.
+type declaration struct {
+	types
+	promised  *access.Promise // who may do what, asked by resources and plugins
+	nodePorts *ports.Allocator
+	peers     *addresses.Peers
+	offered   []Group // all groups that may be served
+	plugins   admission.Chain
+
+	resources   *generic.Resources
+	work        *generic.Work    // of Server.Go
+	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
+	definitions *definitions.Definitions
+	on          Chain
+	life        *life
+}
+
+// types are what is known of kinds, and how they are served.
+type types struct {
+	scheme    *scheme.Scheme
+	codecs    *codec.Factory
+	kinds     *kind.Types
+	router    *router.Config
+	discovery *router.Discovery
+}
+
+// makeTypes registers the types of all groups that may be served. It finds what is wrong with the
+// types of a user; those of built-in groups are compiled at first use and judged by tests.
+func (a *assembly) makeTypes() error {
+	span, _ := a.API.Services.NodePorts() // checked when the configuration was completed
+	a.promised, a.nodePorts, a.peers = new(access.Promise), ports.New(span), new(addresses.Peers)
+	a.scheme = scheme.New()
+	a.offered = a.groups(surroundings{
+		stores: generic.StoresOf(a.table), nodePorts: a.nodePorts, access: a.promised, peers: a.peers,
+		tokens: core.TokenConfig{Sign: a.promised.Sign, Audiences: a.Authentication.Audiences, Bounds: a.promised.Bounds},
+	})
+	for i := range a.offered {
+		a.offered[i].Register(a.scheme)
+	}
+	if a.API.Core {
+		a.scheme.AddOptions(api.Others()...)
+	}
+	if err := a.scheme.Complete(); err != nil {
+		return err
+	}
+	a.codecs = codec.NewFactory(a.scheme)
+	a.kinds = kind.NewTypes(a.scheme, a.codecs)
+	a.discovery = router.NewDiscovery(a.codecs)
+	if a.self.Secure {
+		a.discovery.Address = a.self.External
+	}
+	a.router = &router.Config{
+		Codecs: a.codecs, MinWatch: a.Limits.MinWatch, WatchStarted: a.metrics.resources.WatchStarted,
+		DeprecatedUse: a.metrics.resources.DeprecatedUse, NoWatchLists: a.API.Without.WatchLists,
+	}
+	return a.kinds.CheckRules()
+}
+
+// makePlugins makes the chain of admission plugins.
+func (a *assembly) makePlugins() (err error) {
+	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
+		Stores: generic.StoresOf(a.table), May: a.promised, Metrics: a.registry, Kubelets: a.access.Has(access.Node),
+	})
+	return err
+}
+
+// makeResources makes the resources, of which there are none yet, and the work that goes on beside
+// requests. Work ends before the caches that it reads are closed, and nothing is installed or removed
+// from then on.
+func (a *assembly) makeResources() error {
+	minor, _ := a.Storage.compatible() // checked when the configuration was completed
+	common := registry.Config{
+		Kinds: a.kinds, Codecs: a.codecs, Admission: a.plugins, Prefix: a.table.Root(), Protobuf: a.Storage.Protobuf,
+		NoGarbageCollection: a.API.Without.GarbageCollection, DeleteWorkers: a.Limits.DeleteWorkers,
+	}
+	a.work = generic.NewWork(context.Background())
+	a.resources = generic.NewResources(generic.Needs{
+		Table: a.table, Backends: backing.NewBackends(a.store, common, a.metrics.unreadable, a.Log),
+		Reviews:    a.store.Reviewer,
+		Compatible: minor, Forget: a.metrics.forget, Run: a.work.Run, Longest: a.Limits.longest(), Log: a.Log,
+	})
+	a.ends.push(func() error {
+		a.table.Close()
+		a.work.Stop()
+		a.resources.Backends().CloseCaches()
+		return nil
+	})
+	a.resolve = addresses.NewResolver(a.resources.Stores, a.API.Aggregation.ByEndpoints)
+	return a.registry.Register(a.resources.Collector())
+}
+
+// makeDefinitions makes the last server of the delegation chain.
+func (a *assembly) makeDefinitions() (err error) {
+	a.definitions, err = definitions.New(definitions.Needs{
+		Host: a.resources, Home: a.resources.Backends().Main(), Router: a.router, Discovery: a.discovery, Before: a.serves,
+		Shared: a.Storage.shared(), Resolve: a.resolve, Flawed: a.metrics.flaws.webhooks, Metrics: a.registry,
+	})
+	return err
+}
+
+// serves implements definitions.Before: it reports whether the core or the aggregator has a group.
+func (a *assembly) serves(group string) bool {
+	return a.on.Core.REST.Serves(group) || group == apiServices.Group
+}
+
+// makeServers makes the delegation chain, from its end.
+func (a *assembly) makeServers() error {
+	core := generic.NewServer("core", a.router, a.discovery, a.definitions)
+	a.on = Chain{
+		Aggregator: generic.NewServer("aggregator", a.router, a.discovery, core), Core: core, Extensions: a.definitions.Server(),
+	}
+	return nil
+}
+
+// makeLife makes the health checks, and the course of a server from start to end.
+func (a *assembly) makeLife() error {
+	alive, err := health.New(health.Needs{
+		Paths: a.on.Core.Paths, Store: a.store, Timeouts: a.Storage.Timeouts, Lenient: a.Serving.LivezGrace,
+		Started: processStart, Log: a.Log,
+	})
+	a.life = newLife(a.Shutdown, alive, a.work, &a.ends)
+	a.ends.push(func() error { a.life.controllers.Stop(); return nil })
+	return err
+}
+
+// installGroups serves what the configuration chooses of the groups.
+func (a *assembly) installGroups() error {
+	groups, err := choice.Apply(choice.Config{Profile: a.API.Profile, Runtime: a.API.Runtime}, a.offered, a.scheme)
+	if err != nil {
+		return err
+	}
+	if a.API.Core && a.API.Profile == "" { // with less, nothing is served that the plugins judge
+		a.Admission.TellAbsence(groups, a.Log)
+	}
+	for i := range groups {
+		on := a.on.Core
+		switch groups[i].Name {
+		case apiServices.Group:
+			on = a.on.Aggregator
+		case customResourceDefinitions.Group:
+			on = a.on.Extensions
+		}
+		if err := a.resources.Install(on, groups[i]); err != nil {
+			return err
+		}
+	}
+	warnOfNamespaces(groups, a.table, a.Log)
+	return addresses.OpenNodePorts(a.resources, a.nodePorts)
+}

@@ -1,0 +1,198 @@
+// The parts that stand between a connection and a resource: the store and the server's identity, who
+// is let in, the filters, the client of the server itself, the listeners.
+
+package server
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/router"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
+	"github.com/coracle-project/coracle/server/aggregator"
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/inspect"
+)
+
+// makeMetrics makes the registry of metrics, the table of resources, and the metrics that several
+// parts count in.
+func (a *assembly) makeMetrics() (err error) {
+	a.registry, a.table, a.self = prometheus.NewRegistry(), generic.NewTable(a.Storage.Prefix+"/"), a.Serving.self()
+	a.metrics, err = newMetrics(a.registry, a.table, a.Log)
+	return err
+}
+
+// opening is the store and the identity of a server while they are opened, in goroutines of their
+// own.
+type opening struct {
+	sync.WaitGroup
+	declared chan struct{} // closed when the resources are known: a store of files waits for that
+	close    func()        // closes declared once
+
+	encryptionErr, storeErr, identityErr error
+	identity                             *identity.Identity
+	told                                 bool // the errors have been returned
+}
+
+// beginOpening begins to open the store and to make keys and certificates. Errors are returned with
+// those of the parts that are made meanwhile, so that everything that is wrong is reported at once.
+func (a *assembly) beginOpening() error {
+	o := &opening{declared: make(chan struct{})}
+	o.close = sync.OnceFunc(func() { close(o.declared) })
+	a.opening = o
+	a.encryption, o.encryptionErr = backing.NewEncryption(a.Storage.EncryptionConfigFile, a.Storage.EncryptionReload, a.registry, a.Log)
+	a.store = a.newStore(a.table, a.metrics.store, a.encryption, generic.AcceptorOf(a.table, o.declared))
+	a.ends.push(func() error {
+		o.close()
+		o.Wait()
+		if o.identity != nil {
+			o.identity.Accounts.Close()
+		}
+		return errors.Join(o.errors(), a.store.Close())
+	})
+	o.Go(func() { o.storeErr = a.store.Open(a.ctx) })
+	o.Go(func() { a.encryption.Ask(a.ctx) })
+	o.Go(func() { o.identity, o.identityErr = identity.New(a.ctx, a.identityNeeds(a.self, a.registry)) })
+	return nil
+}
+
+// errors returns what went wrong, the first time that it is called.
+func (o *opening) errors() error {
+	if o.told {
+		return nil
+	}
+	o.told = true
+	return errors.Join(o.encryptionErr, o.storeErr, o.identityErr)
+}
+
+// awaitOpening returns when the store is open and the identity is complete.
+func (a *assembly) awaitOpening() error {
+	a.opening.close()
+	a.opening.Wait()
+	if err := a.opening.errors(); err != nil {
+		return err
+	}
+	a.identity = a.opening.identity
+	a.identity.Accounts.Follow(a.work.Run, a.Log)
+	return nil
+}
+
+// openStore opens a store that no server runs on: what is in it is read as it is.
+func (a *assembly) openStore() (err error) {
+	a.encryption, err = backing.NewEncryption(a.Storage.EncryptionConfigFile, false, a.registry, a.Log)
+	if err != nil {
+		return err
+	}
+	a.store = a.newStore(a.table, a.metrics.store, a.encryption, nil)
+	a.ends.push(a.store.Close)
+	if err := a.store.Open(a.ctx); err != nil {
+		return err
+	}
+	a.encryption.Ask(a.ctx)
+	return nil
+}
+
+// makeAuthenticators makes the chain that says who a user is.
+func (a *assembly) makeAuthenticators() (err error) {
+	a.authenticator, a.tokens, err = a.identity.Authenticators(&a.Authentication, identity.Surroundings{
+		Stores: a.resources.Stores, Run: a.work.Run, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Log: a.Log,
+	})
+	return err
+}
+
+// makeAuthorizers makes the chain that says who may do what, and keeps the promise of it that
+// resources and plugins hold.
+func (a *assembly) makeAuthorizers() (err error) {
+	a.authorizers, err = access.New(a.access, access.Needs{
+		Stores: a.resources.Stores, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Run: a.work.Run, Log: a.Log,
+	})
+	if err != nil {
+		return err
+	}
+	a.promised.Keep(access.Answers{
+		Tokens: a.tokens, Audiences: a.Authentication.Audiences, Authorizers: a.authorizers, Issuer: a.identity.Accounts,
+	})
+	return nil
+}
+
+// makeAggregator makes the first link of the delegation chain, and the gate that all requests pass.
+func (a *assembly) makeAggregator() (err error) {
+	a.gate = newGate(a.Limits, a.registry)
+	a.behind, err = aggregator.New(aggregator.Needs{
+		Config: a.API.Aggregation, Host: a.resources, On: a.on.Aggregator, Resolve: a.resolve,
+		Certificate: a.identity.Proxy, Gate: a.gate, Flawed: a.metrics.flaws.behind, Metrics: a.registry,
+		Ends: a.life.controllers.Context(), Loop: a.life.controllers.Run,
+	})
+	return err
+}
+
+// newGate makes what decides which requests may run. The configuration's word for no bound is a
+// negative one, the gate's is 0.
+func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
+	limit := func(n int) int64 { return int64(max(n, 0)) }
+	return filters.NewInFlight(filters.Limits{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}, reg)
+}
+
+// makeHandler puts the filters in front of the delegation chain.
+func (a *assembly) makeHandler() error {
+	tracer, err := inspect.NewTracer(a.Serving.Debug.TracingFile, a.work.Run, a.Log)
+	if err != nil {
+		return err
+	}
+	a.handler = filters.Chain(a.behind, filters.Config{
+		Fail:           router.WriteError,
+		Authenticator:  connections.Acquaint(a.authenticator),
+		Authorizer:     a.authorizers,
+		Log:            a.Log,
+		Registry:       a.registry,
+		Metrics:        a.metrics.requests,
+		Tracer:         tracer,
+		Drain:          a.life.drain,
+		Gate:           a.gate,
+		RequestTimeout: a.Limits.RequestTimeout,
+		Origins:        a.origins,
+		NoCompression:  a.API.Without.Compression,
+		Server:         "Coracle/" + Version,
+		Settings:       a.Serving.HTTP.Settings,
+	}.Steps()...)
+	return nil
+}
+
+// makeClient makes the client of the server itself.
+func (a *assembly) makeClient() (err error) {
+	a.client, err = newLoopback(a.handler, a.identity.Loopback, a.codecs, a.resources, a.metrics.unreadable)
+	return err
+}
+
+// makeListeners makes what will listen and accept. Nothing listens before Run.
+func (a *assembly) makeListeners() (err error) {
+	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd, filters.LimitLog(a.Log))
+	a.listeners, err = connections.New(cfg, a.registry)
+	return err
+}
+
+// makeAddresses makes what keeps the addresses of services and of the server.
+func (a *assembly) makeAddresses() (err error) {
+	a.givenAddresses, err = addresses.New(a.API.Services, addresses.Needs{
+		Resources: a.resources, NodePorts: a.nodePorts, Self: a.self, Peers: a.peers, Client: a.client, Loops: a.life.controllers,
+		Shared: a.Storage.shared(), Lease: !a.API.Without.IdentityLease, RequestTimeout: a.Limits.RequestTimeout,
+	})
+	return err
+}
+
+// makeServer puts together what a user of the package holds.
+func (a *assembly) makeServer() error {
+	a.server = &Server{
+		Scheme: a.scheme, Codecs: a.codecs, Chain: a.on, Metrics: a.registry,
+		Resources: a.resources, links: links{a.definitions, a.behind}, addresses: a.givenAddresses,
+		handler: a.handler, client: a.client, identity: a.identity, listeners: a.listeners, life: a.life,
+	}
+	return nil
+}

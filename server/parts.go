@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coracle-project/coracle/filters"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/addresses"
+	"github.com/coracle-project/coracle/server/aggregator"
+	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/connections"
+	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/identity"
+)
+
+// A server is made of parts, in the order of serverParts. A part is made when all that it needs has
+// been made. It is complete then: nobody assigns to it afterwards. What a part opens or starts, it
+// puts on a stack of ends. Whichever part fails, the stack ends what was made before it, the last
+// first; Close of a complete server does the same.
+//
+// Three values are there only later. Each is a promise that says so in its type: access.Promise (who
+// may do what), addresses.Self (where the server listens), generic.Progress (how far definitions are
+// followed).
+
+// part is one step of making a server. make reads what the parts before it have made, and adds its
+// own to the assembly.
+type part struct {
+	name string
+	make func(a *assembly) error
+}
+
+// openingParts begin to open the store and to make keys and certificates, which goes on while the
+// declared parts are made.
+var openingParts = []part{
+	{"metrics", (*assembly).makeMetrics},
+	{"store and identity, begun", (*assembly).beginOpening},
+}
+
+// declaredParts are what is served, before anybody can ask for it. They read nothing from the store,
+// which may not be open yet.
+var declaredParts = []part{
+	{"types", (*assembly).makeTypes},
+	{"admission plugins", (*assembly).makePlugins},
+	{"resources", (*assembly).makeResources},
+	{"definitions", (*assembly).makeDefinitions},
+	{"core and aggregator servers", (*assembly).makeServers},
+	{"life", (*assembly).makeLife},
+	{"groups", (*assembly).installGroups},
+}
+
+// frontParts stand between a connection and a resource.
+var frontParts = []part{
+	{"store and identity, done", (*assembly).awaitOpening},
+	{"authenticators", (*assembly).makeAuthenticators},
+	{"authorizers", (*assembly).makeAuthorizers},
+	{"aggregator", (*assembly).makeAggregator},
+	{"OpenAPI", (*assembly).makeOpenAPI},
+	{"filters", (*assembly).makeHandler},
+	{"client", (*assembly).makeClient},
+	{"listeners", (*assembly).makeListeners},
+	{"addresses", (*assembly).makeAddresses},
+	{"server", (*assembly).makeServer},
+}
+
+// besideParts run beside requests. Each adds the hooks by which its work begins.
+var besideParts = []part{
+	{"servers behind", (*assembly).followServices},
+	{"custom resources", (*assembly).followDefinitions},
+	{"node graph", (*assembly).followNodes},
+	{"upkeep", (*assembly).makeUpkeep},
+	{"readiness", (*assembly).addReads},
+	{"service addresses", (*assembly).addServiceAddresses},
+	{"bootstrap", (*assembly).makeBootstrap},
+	{"controllers", (*assembly).addControllers},
+	{"server addresses", (*assembly).addServerAddresses},
+	{"registration", (*assembly).makeRegistration},
+	{"issuer", (*assembly).serveIssuer},
+	{"trust", (*assembly).publishTrust},
+	{"inspection", (*assembly).installInspection},
+	{"setup", (*assembly).setUp},
+}
+
+// serverParts are all parts of a server, in the order in which they are made.
+func serverParts() []part { return slices.Concat(openingParts, declaredParts, frontParts, besideParts) }
+
+// assembly is a server while it is made: the configuration, and what the parts made so far have
+// added. It belongs to the goroutine that makes the server.
+type assembly struct {
+	ctx context.Context // bounds the making, not the server
+	completed
+	ends ends
+
+	ground
+	declaration
+	front
+	server *Server
+}
+
+// ground is what the other parts stand on.
+type ground struct {
+	registry   *prometheus.Registry
+	metrics    *metrics
+	table      *generic.Table
+	self       *addresses.Self
+	encryption *backing.Encryption // nil: nothing is encrypted
+	store      *backing.Store
+	opening    *opening
+}
+
+// front is what stands between a connection and a resource.
+type front struct {
+	identity       *identity.Identity
+	authenticator  request.Authenticator
+	tokens         request.TokenAuthenticator
+	authorizers    *access.Authorizers
+	gate           filters.Gate
+	behind         *aggregator.Aggregator
+	handler        http.Handler
+	client         *client.Client
+	listeners      *connections.Listeners
+	givenAddresses *addresses.Addresses
+}
+
+// assemble makes parts, in their order. If one fails, assemble ends those before it and leaves
+// nothing open, the store of the configuration included.
+func assemble(ctx context.Context, c completed, parts []part) (*assembly, error) {
+	a := &assembly{ctx: ctx, completed: c}
+	a.ends.push(func() error {
+		if a.store == nil && c.Storage.Store != nil {
+			return c.Storage.Store.Close()
+		}
+		return nil
+	})
+	for _, p := range parts {
+		if err := p.make(a); err != nil {
+			return nil, errors.Join(err, a.ends.run())
+		}
+	}
+	return a, nil
+}
+
+// ends is a stack of what has to be ended.
+type ends struct{ list []func() error }
+
+// push adds an end. It may be called again when it has been called.
+func (e *ends) push(end func() error) { e.list = append(e.list, end) }
+
+// run ends all, the last first, and returns all errors.
+func (e *ends) run() error {
+	var errs []error
+	for _, end := range slices.Backward(e.list) {
+		errs = append(errs, end())
+	}
+	e.list = nil
+	return errors.Join(errs...)
+}
