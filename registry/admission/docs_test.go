@@ -15,7 +15,7 @@ func TestExtendingShowsTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, heading := range []string{"## A plugin\n", "## A reserver\n"} {
+	for _, heading := range []string{"## A plugin\n", "## A reserver\n", "## A resource\n"} {
 		_, section, ok := strings.Cut(string(doc), heading)
 		if !ok {
 			t.Fatalf("there is no section %q", heading)
@@ -34,7 +34,7 @@ func TestExtendingShowsTheCode(t *testing.T) {
 			t.Errorf("%q: a block does not say which file it is from", heading)
 		}
 	}
-	if found < 4 {
+	if found < 8 {
 		t.Errorf("found %d blocks of code", found)
 	}
 }
