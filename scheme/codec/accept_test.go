@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// slowClause and slowAccept are how kube-apiserver reads an Accept header: every element, with all of its parameters.
+// slowClause and slowAccept are how kube-apiserver reads an Accept header: every element, with all
+// of its parameters.
 type slowClause struct {
 	typ, sub string
 	quality  float64
@@ -131,7 +132,8 @@ func checkAccept(t *testing.T, accept string, offer Offer) {
 	}
 }
 
-// Clients get what they get of kube-apiserver, also where its comparison is no order, or a parameter is repeated.
+// Clients get what they get of kube-apiserver, also where its comparison is no order, or a
+// parameter is repeated.
 func TestNegotiateAsKubernetes(t *testing.T) {
 	types := []string{"application/json", "*/*", "application/yaml;q=0.5", "a/b;q=0.9", "application/*;q=0.7", "*", "application/vnd.kubernetes.protobuf;q=0.5"}
 	for i := range 1 << 14 {
@@ -162,7 +164,8 @@ func TestNegotiateAsKubernetes(t *testing.T) {
 // nasty are headers of any length that made negotiation dear, or could.
 var nasty = []string{"application/json;%d=1", ";a%d=1", ";%d", ",", "a/b,", ";as=%d", ";q=%d", "*/*;q=1,", "/", "=", ";=", " ", "application/json,", ";q=x", "9", ";q=0.%d", "*/*;q=x,"}
 
-// What negotiation may allocate, whatever the header: the answer, and an error of strconv's for each clause.
+// What negotiation may allocate, whatever the header: the answer, and an error of strconv's for
+// each clause.
 const (
 	maxNegotiate = 8 << 10 // bytes
 	maxAllocs    = 10 + 2*maxClauses
@@ -192,8 +195,8 @@ func TestNegotiateBounded(t *testing.T) {
 	}
 }
 
-// costOf is what one call of f allocates, in bytes and objects: the first that is within limit, or the last of many, as
-// others allocate meanwhile.
+// costOf is what one call of f allocates, in bytes and objects: the first that is within limit, or
+// the last of many, as others allocate meanwhile.
 func costOf(limit uint64, f func()) (bytes, allocs uint64) {
 	var before, after runtime.MemStats
 	for range 20 {

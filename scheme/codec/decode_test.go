@@ -360,7 +360,8 @@ func TestDecodeShares(t *testing.T) {
 	}
 }
 
-// TestStrictText has many fields repeated below a long key: the messages about them must not add up.
+// TestStrictText has many fields repeated below a long key: the messages about them must not add
+// up.
 func TestStrictText(t *testing.T) {
 	key := strings.Repeat("k", 1<<20)
 	body := `{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`

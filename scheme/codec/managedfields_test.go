@@ -59,7 +59,8 @@ func TestWithoutManagedFields(t *testing.T) {
 	}
 }
 
-// ownedSample is a random object of a kind with two entries of managedFields; nil if the kind has no metadata of objects.
+// ownedSample is a random object of a kind with two entries of managedFields; nil if the kind has
+// no metadata of objects.
 func ownedSample(t testing.TB, s *scheme.Scheme, gvk meta.GroupVersionKind, seed uint64) meta.Object {
 	t.Helper()
 	typed, err := s.NewObject(gvk)
@@ -78,7 +79,8 @@ func ownedSample(t testing.TB, s *scheme.Scheme, gvk meta.GroupVersionKind, seed
 	return obj
 }
 
-// TestWithoutManagedFieldsOfAllKinds: what is left is what encoding the object without them gives, byte for byte.
+// TestWithoutManagedFieldsOfAllKinds: what is left is what encoding the object without them gives,
+// byte for byte.
 func TestWithoutManagedFieldsOfAllKinds(t *testing.T) {
 	s, f := allKinds(t)
 	tried := 0

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// selectable are the paths that resources of the core group are selected by, by kind; see registry/core.
+// selectable are the paths that resources of the core group are selected by, by kind; see
+// registry/core.
 var selectable = map[string][]string{
 	"Event": {
 		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
@@ -146,7 +147,8 @@ func TestProtoPeek(t *testing.T) {
 	comparePeeks(t, got, Peek{Fields: make([]string, len(paths))}, paths)
 }
 
-// What is found in protobuf is what is found in the JSON of the same object, whatever the kind, the object and the path.
+// What is found in protobuf is what is found in the JSON of the same object, whatever the kind, the
+// object and the path.
 func TestProtoPeekKinds(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)
