@@ -7,12 +7,13 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// Structs are types of objects by their names, each with the types of its fields by their names.
+// Structs maps names of object types to their fields, and each field to its type.
 type Structs map[string]map[string]*types.Type
 
-// Over returns a provider that knows these types beside those that base knows.
+// Over returns a provider that knows the types of s, and those that base knows.
 func (s Structs) Over(base types.Provider) types.Provider { return structs{base, s} }
 
+// structs implements Structs.Over.
 type structs struct {
 	types.Provider
 	known Structs
