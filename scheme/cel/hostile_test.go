@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
-// Expressions that would take minutes to check, or all memory to plan, are refused for what they are.
+// Expressions that would take minutes to check, or all memory to plan, are refused for what they
+// are.
 func TestBounds(t *testing.T) {
 	nested := func(begin, middle, end string, n int) string {
 		return strings.Repeat(begin, n) + middle + strings.Repeat(end, n)

@@ -37,7 +37,8 @@ var (
 	ErrCallLimit = errors.New("operation cancelled: actual cost limit exceeded")
 	// ErrBudget is the error of a run that cost more than its Budget had left. The text is
 	// Kubernetes'.
-	ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
+	ErrBudget = errors.New(
+		"validation failed due to running out of cost budget, no further validation rules will be run")
 )
 
 // A Budget is the cost that the expressions about one object may still spend. It belongs to one

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// twenty is a schema with 20 rules of the kinds that people write, and an object of 10 KB that keeps them.
+// twenty is a schema with 20 rules of the kinds that people write, and an object of 10 KB that
+// keeps them.
 func twenty(t testing.TB) (*schema.Schema, map[string]any) {
 	t.Helper()
 	texts := []string{
@@ -104,7 +105,8 @@ func check(t testing.TB, s *schema.Schema) {
 	}
 }
 
-// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with rules has rules of its own.
+// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with
+// rules has rules of its own.
 func BenchmarkCheck(b *testing.B) {
 	s := hundred(b)
 	b.ReportAllocs()

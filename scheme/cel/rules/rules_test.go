@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// judge judges an object, as an update of old unless that is empty, and returns what is wrong, and what is only warned of.
+// judge judges an object, as an update of old unless that is empty, and returns what is wrong, and
+// what is only warned of.
 func judge(t testing.TB, schema, object, old string) (errs, warnings []string) {
 	t.Helper()
 	var before any
@@ -93,8 +94,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestRatchet: what breaks a rule and did not change is no error. A rule on a change always counts, and so does what stands in a list
-// whose elements cannot be told apart, once that changes.
+// TestRatchet: what breaks a rule and did not change is no error. A rule on a change always counts,
+// and so does what stands in a list whose elements cannot be told apart, once that changes.
 func TestRatchet(t *testing.T) {
 	schema := ofSpec(`{"type":"object","properties":{"a":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]},
 		"b":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]},
@@ -164,7 +165,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// FuzzValidate has objects judged that no schema would let pass, by rules of all kinds: nothing panics.
+// FuzzValidate has objects judged that no schema would let pass, by rules of all kinds: nothing
+// panics.
 func FuzzValidate(f *testing.F) {
 	schema := ofSpec(`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
 		"items":{"type":"string"}},"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object",
