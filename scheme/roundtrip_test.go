@@ -59,7 +59,8 @@ func setSizes(spec *betaSpec, n uint64) {
 	}
 }
 
-// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement, which would be kept in an annotation.
+// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement,
+// which would be kept in an annotation.
 func setTarget(a *autoscalingv1.HorizontalPodAutoscaler) {
 	a.Spec.TargetCPUUtilizationPercentage, a.Status.CurrentCPUUtilizationPercentage = new(int32(80)), nil
 }
@@ -101,7 +102,8 @@ func TestDefaultIsIdempotent(t *testing.T) {
 	})
 }
 
-// A request defaults, checks and copies its object; none of that may cost allocations that nobody needs.
+// A request defaults, checks and copies its object; none of that may cost allocations that nobody
+// needs.
 func TestAllocations(t *testing.T) {
 	s := fullScheme(t)
 	// Without quantities: registered functions round those, and that allocates.

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// The group of these tests: Widget has two versions that differ in a nested struct, and v1 is its hub.
+// The group of these tests: Widget has two versions that differ in a nested struct, and v1 is its
+// hub.
 
 var (
 	v1      = meta.GroupVersion{Group: "test.example.com", Version: "v1"}
@@ -262,7 +263,8 @@ type flatWidgetList struct {
 	Items         []flatWidget `json:"items"`
 }
 
-// Versions that have nothing in common but the hub need functions to and from the hub only, lists included.
+// Versions that have nothing in common but the hub need functions to and from the hub only, lists
+// included.
 func TestListsOfUnlikeVersions(t *testing.T) {
 	v2 := meta.GroupVersion{Group: v1.Group, Version: "v2alpha1"}
 	s := newScheme(t, func(s *scheme.Scheme) {
@@ -608,14 +610,16 @@ func BenchmarkConvert(b *testing.B) {
 	})
 }
 
-// addLossy registers two versions of a kind that do not convert, and one with a mistake in its tags.
+// addLossy registers two versions of a kind that do not convert, and one with a mistake in its
+// tags.
 func addLossy(s *scheme.Scheme) {
 	s.AddKnownTypes(v1, &Gadget{})
 	s.AddKnownType(v1beta1.WithKind("Gadget"), &lossy{})
 	s.AddKnownType(v1.WithKind("Bad"), &badTags{})
 }
 
-// TestLazyKinds leaves kinds that were registered by AddLazy alone until they are used. Their mistakes are told then.
+// TestLazyKinds leaves kinds that were registered by AddLazy alone until they are used. Their
+// mistakes are told then.
 func TestLazyKinds(t *testing.T) {
 	s := newScheme(t, func(s *scheme.Scheme) { s.AddLazy(addLossy) })
 	for kind, want := range map[string]bool{"Gadget": true, "Bad": true, "Widget": false, "WidgetList": false} {
@@ -643,7 +647,8 @@ func TestLazyKinds(t *testing.T) {
 	}
 }
 
-// TestLazyConversions has many goroutines convert first: one of them compiles, and all get what they asked for.
+// TestLazyConversions has many goroutines convert first: one of them compiles, and all get what
+// they asked for.
 func TestLazyConversions(t *testing.T) {
 	s := scheme.New()
 	s.AddLazy(addWidgets)

@@ -109,7 +109,8 @@ func marshal(t *testing.T, v any, style Style) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// FuzzRaw looks into a value level by level: that finds what Decode finds, and nothing where the value is malformed.
+// FuzzRaw looks into a value level by level: that finds what Decode finds, and nothing where the
+// value is malformed.
 func FuzzRaw(f *testing.F) {
 	addTexts(f)
 	f.Fuzz(checkRaw)
@@ -237,7 +238,8 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
-// Behind an escape others are looked for bytewise at first: what is special is so at each distance from it.
+// Behind an escape others are looked for bytewise at first: what is special is so at each distance
+// from it.
 func TestEscapesAtEachDistance(t *testing.T) {
 	const filler = "abcdefghijk"
 	for _, escape := range []string{`\n`, `\u00e9`} {
@@ -298,7 +300,8 @@ func TestAppendTreeError(t *testing.T) {
 	}
 }
 
-// A lazy tree is written like the tree that it stands for, but for the order in what nobody has looked into.
+// A lazy tree is written like the tree that it stands for, but for the order in what nobody has
+// looked into.
 func TestLazyTree(t *testing.T) {
 	tree, ok := RawOf([]byte(` { "c" : {"z":1.0,"a":"<"} , "b":null, "a" : [ "\u0041" ] } `)).Look(0)
 	got, err := AppendTree(nil, tree, HTML)
@@ -396,7 +399,8 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// Integers between 1<<63 and 1<<64 are floats, or of 64 bits without a sign where that is asked for.
+// Integers between 1<<63 and 1<<64 are floats, or of 64 bits without a sign where that is asked
+// for.
 func TestUnsigned(t *testing.T) {
 	for _, tt := range []struct {
 		number           string
