@@ -65,7 +65,8 @@ func TestConvert(t *testing.T) {
 	sameForm(t, "converted", fromJSON, &openapi_v3.Document{}, V3Proto(got))
 }
 
-// TestConvertBare: what a document does not say of itself, this server says, and what it is not is nothing.
+// TestConvertBare: what a document does not say of itself, this server says, and what it is not is
+// nothing.
 func TestConvertBare(t *testing.T) {
 	for document, want := range map[string]string{
 		`{}`: `{"components":{},"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0","paths":{}}`,
@@ -98,7 +99,8 @@ func TestConvertBounded(t *testing.T) {
 	}
 }
 
-// FuzzConvert: whatever another server says, what is made of it is a document that clients can read, in both forms.
+// FuzzConvert: whatever another server says, what is made of it is a document that clients can
+// read, in both forms.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(old))
 	f.Add([]byte(theirs))

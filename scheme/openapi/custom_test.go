@@ -187,7 +187,8 @@ func TestCustomName(t *testing.T) {
 	}
 }
 
-// Custom resources are described as kube-apiserver describes them, which is not how it describes its own.
+// Custom resources are described as kube-apiserver describes them, which is not how it describes
+// its own.
 func TestCustomOperations(t *testing.T) {
 	doc := customDocument(t, van)
 	for i := range doc.Resources {
@@ -234,7 +235,8 @@ func TestCustomOperations(t *testing.T) {
 	}
 }
 
-// TestCustomKinds has the models of many kinds, which are made at the same time, in documents that are the same each time.
+// TestCustomKinds has the models of many kinds, which are made at the same time, in documents that
+// are the same each time.
 func TestCustomKinds(t *testing.T) {
 	doc := customDocument(t, van)
 	vans := doc.Resources

@@ -132,7 +132,8 @@ func TestMergeKinds(t *testing.T) {
 	}
 }
 
-// TestBelow: what a document says below one prefix is the same, whatever it was asked before, and in its own words.
+// TestBelow: what a document says below one prefix is the same, whatever it was asked before, and
+// in its own words.
 func TestBelow(t *testing.T) {
 	read := readSwagger(t, theirs)
 	first := read.Below("/apis/a.io/v1/")

@@ -168,7 +168,8 @@ func lines(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// testdata/fields.txt holds what a Kubernetes server says of each field of the types that the documents reach.
+// testdata/fields.txt holds what a Kubernetes server says of each field of the types that the
+// documents reach.
 func TestFields(t *testing.T) {
 	models := map[string]v3Schema{}
 	for _, doc := range documents() {
