@@ -132,7 +132,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// FuzzPath wants neither a path nor a tree to end in a panic, and the quick way to find what the slow one finds.
+// FuzzPath wants neither a path nor a tree to end in a panic, and the quick way to find what the
+// slow one finds.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{".a.b[0]", "..c", ".l[?(@.v>1)].n", ".a.b[-3:-1:2]", "['a','l']", ".s[*]", `.l[?(@.n=="(")]`} {
 		f.Add("{"+path+"}", []byte(example))
