@@ -57,7 +57,7 @@ func (l literal) walk(_ *search, in []any) ([]any, error) {
 // word is an identifier that is neither true nor false. It is always an error.
 type word string
 
-// walk fails: kubectl has no identifiers but true, false, range and end.
+// walk fails, also for range and end, which kubectl would run.
 func (w word) walk(_ *search, in []any) ([]any, error) {
 	return in, fmt.Errorf("unrecognized identifier %s", string(w))
 }

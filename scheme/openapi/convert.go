@@ -14,6 +14,16 @@ import (
 // shared parameters go to the components, and shared bodies into the operations. Forms, headers and
 // examples of responses, and security schemes other than API keys are not converted, because no API
 // server of Kubernetes describes them: they stay as they are or are left out.
+//
+// What becomes of the parts of version 2:
+//
+//	definitions             components.schemas
+//	parameters, no bodies   components.parameters
+//	body parameters         requestBody of each operation that has or shares them
+//	responses               components.responses
+//	securityDefinitions     components.securitySchemes, API keys only
+//	consumes, produces      the keys of content
+//	info, externalDocs      the same
 
 // converter writes a document of version 2 as version 3.
 type converter struct {

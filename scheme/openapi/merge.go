@@ -12,6 +12,13 @@ import (
 // Merging the documents of other servers (API services) into the document of this one. The router's
 // aggregation calls Swagger.Below when it fetches a document, and V2JSON calls MergeV2. Names may
 // collide: two servers may have different models of the same name, and the later ones are renamed.
+//
+// Merging one document takes these steps:
+//
+//  1. Drop its paths that exist already, and the models that only they used.
+//  2. Find new names for its models and parameters whose name stands for something else.
+//  3. Change its references to the new names.
+//  4. Add its models, parameters and paths. An equal model is added once, with the kinds of both.
 
 // Below returns the part of the document about paths below a prefix, in the form that MergeV2 and
 // AppendV3JSON take; nil if there are no such paths.

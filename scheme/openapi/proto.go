@@ -13,6 +13,10 @@ import (
 // The protobuf form of documents. Tables of messages (protov2.go, protov3.go) say how each object
 // of the JSON document maps to a message of gnostic's openapi.v2 or openapi.v3; this file walks the
 // JSON by such a table. V2Proto and V3Proto call toProto.
+//
+// The entry "description": {1, text} of a table says that the member description is a string in
+// field 1. in(2, boolean) says that the value is a boolean in field 2 of a message that has nothing
+// else; gnostic has such messages where a value can have one of several forms.
 
 // A message says how a JSON object of a document is written as a protobuf message.
 type message struct {

@@ -11,6 +11,21 @@ import (
 // Operations of resources: builder.add calls group.resource for each resource and subresource of a
 // group version. Names of operations, tags and actions are those of kube-apiserver, because
 // generated clients are named after them.
+//
+// For pods of the core group (group.id is CoreV1, served.scope is Namespaced, served.noun is Pod):
+//
+//	verb             method path         id                                  action
+//	list             GET    .../pods     listCoreV1NamespacedPod             list
+//	list             GET    /api/v1/pods listCoreV1PodForAllNamespaces       list
+//	create           POST   .../pods     createCoreV1NamespacedPod           post
+//	deletecollection DELETE .../pods     deleteCoreV1CollectionNamespacedPod deletecollection
+//	get              GET    .../{name}   readCoreV1NamespacedPod             get
+//	update           PUT    .../{name}   replaceCoreV1NamespacedPod          put
+//	patch            PATCH  .../{name}   patchCoreV1NamespacedPod            patch
+//	delete           DELETE .../{name}   deleteCoreV1NamespacedPod           delete
+//	connect          GET    .../exec     connectCoreV1GetNamespacedPodExec   connect
+//
+// A subresource adds its name to the noun: readCoreV1NamespacedPodStatus.
 
 // group adds the operations of one group version.
 type group struct {

@@ -9,6 +9,11 @@ import (
 
 // Writing schemas as JSON objects, in both versions. Members are written in the order of their
 // names, so that equal schemas give equal bytes.
+//
+// A property that refers to a model and has a description of its own is, in version 2 and 3:
+//
+//	{"$ref":"#/definitions/M","description":"D"}
+//	{"allOf":[{"$ref":"#/components/schemas/M"}],"description":"D"}
 
 // schema writes the members of a schema. Version 3 allows no other member beside a reference, so a
 // reference with other members is wrapped in allOf.

@@ -14,6 +14,9 @@ import (
 // Documents of version 2 of other servers, parsed and checked. The server that publishes such a
 // document is trusted with its own paths only, so every value that is used is checked to have the
 // type that Swagger 2.0 gives it; MergeV2, appendConverted and the protobuf forms rely on that.
+//
+// The same shapes serve three purposes: they check a document (ReadSwagger), find the references in
+// it (used) and change references (rename, schemaTree).
 
 // Swagger holds the parts of a document of version 2 that are used, as trees: named objects by
 // name, and in whole what concerns the document as a whole. It takes about three times the memory

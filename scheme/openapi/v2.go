@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// writeV2 returns everything that was collected as Swagger 2.0.
+// writeV2 returns everything that was collected as Swagger 2.0. Members are in the order of their
+// names: definitions, info, parameters, paths, security, securityDefinitions, swagger.
 func (b *builder) writeV2(info Info) []byte {
 	var w writer
 	w.open("", '{')

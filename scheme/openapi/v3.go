@@ -19,7 +19,8 @@ const (
 // on.
 const kindsKey = "x-kubernetes-group-version-kind"
 
-// writeV3 appends everything that was collected as OpenAPI 3.0 to dst.
+// writeV3 appends everything that was collected as OpenAPI 3.0 to dst. Members are in the order of
+// their names: components (schemas, securitySchemes), info, openapi, paths.
 func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w := writer{dst, true}
 	w.open("", '{')
