@@ -44,8 +44,10 @@ func ExampleOfType() {
 	for _, err := range declared.Validate(context.Background(), &moved, fleet) {
 		fmt.Println(err)
 	}
-	// Output: 0 spec.min: Invalid value: a fleet is not larger than it may be spec: Invalid value:
-	// all ships have to be in Bergen spec.home: Forbidden: a fleet does not move
-	// spec.ships[0].crew: Invalid value: "2": failed rule:
-	// quantity(self).isGreaterThan(quantity('2'))
+	// Output:
+	// 0
+	// spec.min: Invalid value: a fleet is not larger than it may be
+	// spec: Invalid value: all ships have to be in Bergen
+	// spec.home: Forbidden: a fleet does not move
+	// spec.ships[0].crew: Invalid value: "2": failed rule: quantity(self).isGreaterThan(quantity('2'))
 }
