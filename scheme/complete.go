@@ -247,7 +247,8 @@ func (s *Scheme) checkHubDefaults() {
 		structsBelow(typeinfo.Of(s.hubs[gk]), inHub)
 		for t := range inHub {
 			if !inVersions[t] && s.defaultAction(t) != nil {
-				s.fail("hub of %s: the defaults of %s have no effect, because no version has that type: objects are completed in their versions", gk, t.Go)
+				s.fail("hub of %s: the defaults of %s have no effect, because no version has that type: "+
+					"objects are completed in their versions", gk, t.Go)
 			}
 		}
 	}

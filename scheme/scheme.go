@@ -171,7 +171,7 @@ func (s *Scheme) structOf(where string, obj meta.Typed) (reflect.Type, bool) {
 	}
 	t := reflect.TypeOf(obj)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		s.fail("%s: %v is no pointer to a struct", where, t)
+		s.fail("%s: %v is not a pointer to a struct", where, t)
 		return nil, false
 	}
 	return t.Elem(), true

@@ -390,7 +390,7 @@ func TestCompleteReportsEverythingAtOnce(t *testing.T) {
 		"field Parts (*int32) does not convert to field Parts ([]scheme_test.Part)",
 		`badTags.Field: check "nonsense" is unknown`,
 		"hub types are added with AddHub",
-		"test.example.com/v1: <nil> is no pointer to a struct",
+		"test.example.com/v1: <nil> is not a pointer to a struct",
 		`version "v9" of group "test.example.com" has no types`,
 		`the versions of group "test.example.com" have an order already`,
 		"two conversions from scheme_test.Gadget to scheme_test.Widget",

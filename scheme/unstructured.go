@@ -79,7 +79,7 @@ func (u *Unstructured) Set(value any, path ...string) error {
 			object[name] = made
 			object = made
 		default:
-			return fmt.Errorf("%s is no object but %T", strings.Join(path[:i+1], "."), next)
+			return fmt.Errorf("%s is not an object but %T", strings.Join(path[:i+1], "."), next)
 		}
 	}
 	object[path[len(path)-1]] = value
@@ -212,7 +212,7 @@ func takeTypeMeta(tree map[string]any) (tm meta.TypeMeta, err error) {
 			*to = value
 		case nil:
 		default:
-			return tm, fmt.Errorf("%s is no string but %T", name, value)
+			return tm, fmt.Errorf("%s is not a string but %T", name, value)
 		}
 		delete(tree, name)
 	}
@@ -229,7 +229,7 @@ func takeMetadata[T any](tree map[string]any, to *T) error {
 		return nil
 	}
 	if _, ok := head.(map[string]any); !ok {
-		return fmt.Errorf("metadata is no object but %T", head)
+		return fmt.Errorf("metadata is not an object but %T", head)
 	}
 	keepKnown(typeinfo.For[T](), head)
 	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)

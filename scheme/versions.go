@@ -38,7 +38,7 @@ func rank(version string) [3]int {
 
 // sortVersions returns the versions of a group in order of preference: those in priority first.
 func sortVersions(versions, priority []string) []string {
-	place := func(v string) int {
+	position := func(v string) int {
 		if i := slices.Index(priority, v); i >= 0 {
 			return i
 		}
@@ -46,7 +46,7 @@ func sortVersions(versions, priority []string) []string {
 	}
 	sorted := slices.Clone(versions)
 	slices.SortStableFunc(sorted, func(a, b string) int {
-		if c := cmp.Compare(place(a), place(b)); c != 0 {
+		if c := cmp.Compare(position(a), position(b)); c != 0 {
 			return c
 		}
 		return CompareVersions(a, b)

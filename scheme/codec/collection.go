@@ -36,7 +36,7 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 				out = append(out, "")
 			}
 		}
-		d.push(place{index: n})
+		d.push(pathStep{index: n})
 		if d.Next() == '"' {
 			out[n], err = d.Str()
 		} else {
@@ -102,7 +102,7 @@ func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 		if n >= head.Len {
 			head.Len = n + 1
 		}
-		d.push(place{index: n})
+		d.push(pathStep{index: n})
 		if err := d.element(p, head.Elem(n, p.size)); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 				return errAgain
 			}
 		}
-		d.push(place{key: k, isKey: true})
+		d.push(pathStep{key: k, isKey: true})
 		var v V
 		if d.Next() == '"' {
 			switch to := any(&v).(type) {
@@ -236,7 +236,7 @@ func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 		} else {
 			value = reflect.New(p.goType.Elem()).Elem()
 		}
-		d.push(place{key: k, isKey: true})
+		d.push(pathStep{key: k, isKey: true})
 		if err := d.element(p, typeinfo.AddressOf(value)); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ type decoder struct {
 	strict  bool
 	careful bool
 
-	where []place
+	path  []pathStep
 	saved error // the first type error
 	found []string
 	// The messages in found, so that none is listed twice.
@@ -92,9 +92,9 @@ func newCarefulDecoder(data []byte, shared, strict bool, m *meter.Meter) *decode
 	return &d
 }
 
-// place is one step of the path to the value at hand: a field of a struct, a key of a map or an
+// pathStep is one step of the path to the value at hand: a field of a struct, a key of a map or an
 // index of a list.
-type place struct {
+type pathStep struct {
 	in    *plan      // the struct that declares field; nil if the step is no field
 	field *fieldPlan // nil if the step is no field
 	key   string     // the key of a map; set if isKey is
@@ -103,16 +103,16 @@ type place struct {
 }
 
 // push adds a step to the path. The quick decoder keeps no path.
-func (d *decoder) push(p place) {
+func (d *decoder) push(p pathStep) {
 	if d.careful {
-		d.where = append(d.where, p)
+		d.path = append(d.path, p)
 	}
 }
 
 // pop removes the last step. After an error nobody pops: the path then tells where it happened.
 func (d *decoder) pop() {
 	if d.careful {
-		d.where = d.where[:len(d.where)-1]
+		d.path = d.path[:len(d.path)-1]
 	}
 }
 
@@ -129,7 +129,7 @@ func (d *decoder) addContext(err error) error {
 	}
 	var names []string
 	var last *plan
-	for _, p := range d.where {
+	for _, p := range d.path {
 		if p.field != nil {
 			names = append(names, p.field.errName)
 			last = p.in
@@ -176,7 +176,7 @@ func (d *decoder) report(what, name string) error {
 		return nil
 	}
 	var path strings.Builder
-	for _, p := range d.where {
+	for _, p := range d.path {
 		if path.Len() > field.MaxText {
 			break
 		}
@@ -307,15 +307,15 @@ func (d *decoder) choice(c typeinfo.Choice) error {
 	case part == nil:
 		return d.Skip()
 	}
-	where, saved, strict, unique := d.where, d.saved, d.strict, d.Unique
-	d.where, d.saved, d.strict, d.Unique = nil, nil, false, false
+	path, saved, strict, unique := d.path, d.saved, d.strict, d.Unique
+	d.path, d.saved, d.strict, d.Unique = nil, nil, false, false
 	v := reflect.ValueOf(part)
 	if err = d.value(planOf(typeinfo.Of(v.Type())), typeinfo.PointerIn(v)); err == nil {
 		err = d.saved
 	} else {
 		err = d.addContext(err)
 	}
-	d.where, d.saved, d.strict, d.Unique = where, saved, strict, unique
+	d.path, d.saved, d.strict, d.Unique = path, saved, strict, unique
 	return err
 }
 
@@ -496,7 +496,7 @@ func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 				return err
 			}
 		}
-		d.push(place{in: p, field: f})
+		d.push(pathStep{in: p, field: f})
 		if err := d.field(f.plan, f.pointer, at.Add(f.offset)); err != nil {
 			return err
 		}

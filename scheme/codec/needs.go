@@ -568,7 +568,7 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 		t = nameTable{shift: 64 - size, slots: make([]nameSlot, 1<<size)}
 		for try := range uint64(256) {
 			t.seed = 0x9E3779B97F4A7C15 + 2*try
-			if t.place(fields) {
+			if t.assignSlots(fields) {
 				return t, true
 			}
 		}
@@ -576,9 +576,9 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 	return nameTable{}, false
 }
 
-// place tries to give each field a slot with the current seed. It reports false if two fields
+// assignSlots tries to give each field a slot with the current seed. It reports false if two fields
 // collide.
-func (t *nameTable) place(fields []needField) bool {
+func (t *nameTable) assignSlots(fields []needField) bool {
 	clear(t.slots)
 	for i := range fields {
 		t.filter |= filterBit(fields[i].name)

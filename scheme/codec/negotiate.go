@@ -61,7 +61,7 @@ const (
 // and again. When the map is full it is emptied: headers in use come back at once.
 var acceptCache struct {
 	sync.RWMutex
-	known map[acceptKey]acceptResult
+	results map[acceptKey]acceptResult
 }
 
 // acceptKey is what a result depends on.
@@ -86,7 +86,7 @@ func Negotiate(accept string, offer Offer) (Media, error) {
 	res, known := acceptResult{}, false
 	if len(accept) <= maxHeader {
 		acceptCache.RLock()
-		res, known = acceptCache.known[acceptKey{accept, offer}]
+		res, known = acceptCache.results[acceptKey{accept, offer}]
 		acceptCache.RUnlock()
 	}
 	if !known {
@@ -105,10 +105,10 @@ func Negotiate(accept string, offer Offer) (Media, error) {
 func remember(key acceptKey, res acceptResult) {
 	acceptCache.Lock()
 	defer acceptCache.Unlock()
-	if len(acceptCache.known) >= maxRemembered || acceptCache.known == nil {
-		acceptCache.known = make(map[acceptKey]acceptResult)
+	if len(acceptCache.results) >= maxRemembered || acceptCache.results == nil {
+		acceptCache.results = make(map[acceptKey]acceptResult)
 	}
-	acceptCache.known[key] = res
+	acceptCache.results[key] = res
 }
 
 // negotiate takes the two steps of kube-apiserver. First the route must be able to produce one of

@@ -186,10 +186,10 @@ func (l *peeker) top(node *pathNode, need *needNode) error {
 		switch key {
 		case "kind":
 			heads++
-			err = l.take(node, key, &l.out.Kind)
+			err = l.readString(node, key, &l.out.Kind)
 		case "apiVersion":
 			heads++
-			err = l.take(node, key, &l.out.APIVersion)
+			err = l.readString(node, key, &l.out.APIVersion)
 		case "metadata":
 			if l.Next() != '{' {
 				err = l.Skip()
@@ -218,9 +218,9 @@ func (n *pathNode) below(name string) *pathNode {
 	return &noPaths
 }
 
-// take reads a string member into to, and into Peek.Fields if a path leads to it. A member of
+// readString reads a string member into to, and into Peek.Fields if a path leads to it. A member of
 // another type is only visited.
-func (l *peeker) take(node *pathNode, key string, to *string) error {
+func (l *peeker) readString(node *pathNode, key string, to *string) error {
 	if l.Next() == '"' {
 		s, err := l.Str()
 		if err != nil {
@@ -311,17 +311,17 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 		start, field := l.Pos, look.find(key)
 		switch key {
 		case "name":
-			identifies, err = true, l.take(node, key, &l.out.Name)
+			identifies, err = true, l.readString(node, key, &l.out.Name)
 		case "generateName":
-			identifies, err = true, l.take(node, key, &l.out.GenerateName)
+			identifies, err = true, l.readString(node, key, &l.out.GenerateName)
 		case "namespace":
-			identifies, err = true, l.take(node, key, &l.out.Namespace)
+			identifies, err = true, l.readString(node, key, &l.out.Namespace)
 		case "uid":
-			identifies, err = true, l.take(node, key, &l.out.UID)
+			identifies, err = true, l.readString(node, key, &l.out.UID)
 		case "selfLink":
 			identifies, err = true, l.visit(node, key)
 		case "resourceVersion":
-			err = l.take(node, key, &l.out.ResourceVersion)
+			err = l.readString(node, key, &l.out.ResourceVersion)
 			l.version(at, comma)
 		case "generation":
 			err = l.generation(node)
@@ -406,7 +406,7 @@ func (l *peeker) labels(node *pathNode) error {
 		if paths != nil {
 			child = &paths.node
 		}
-		if err := l.take(child, key, &label.Value); err != nil {
+		if err := l.readString(child, key, &label.Value); err != nil {
 			return err
 		}
 		l.out.Labels = append(l.out.Labels, label)

@@ -74,8 +74,8 @@ func (c *compiled[V]) get(t *typeinfo.Type, make func(t *typeinfo.Type, fresh ma
 	return v
 }
 
-// known returns the value of t if it exists already or is being made, else nil.
-func (c *compiled[V]) known(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V {
+// lookup returns the value of t if it exists already or is being made, else nil.
+func (c *compiled[V]) lookup(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V {
 	if v, ok := c.done.Load(t); ok {
 		return v.(*V)
 	}
@@ -90,7 +90,7 @@ func planOf(t *typeinfo.Type) *plan { return plans.get(t, makePlan) }
 
 // makePlan makes the plan of t; see compiled.get.
 func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
-	if p := plans.known(t, fresh); p != nil {
+	if p := plans.lookup(t, fresh); p != nil {
 		return p
 	}
 	p := &plan{kind: t.Kind, typ: t, goType: t.Go, pointers: t.ElemPointer}

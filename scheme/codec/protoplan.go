@@ -73,7 +73,7 @@ func messageFor(t *typeinfo.Type) *message { return messages.get(t, makeMessage)
 
 // makeMessage makes the message of t; see compiled.get.
 func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
-	if m := messages.known(t, fresh); m != nil {
+	if m := messages.lookup(t, fresh); m != nil {
 		return m
 	}
 	m := &message{custom: t.Proto}

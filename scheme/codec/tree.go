@@ -132,10 +132,10 @@ func decodeCarefully(data []byte, p *plan, at typeinfo.Pointer, req DecodeReques
 
 // EnterKey, EnterIndex, Leave, Repeated and Beyond implement jsontext.Observer: the careful decoder
 // observes the untyped trees inside of an object. EnterKey says that the value of a key comes next.
-func (d *decoder) EnterKey(key string) { d.push(place{key: key, isKey: true}) }
+func (d *decoder) EnterKey(key string) { d.push(pathStep{key: key, isKey: true}) }
 
 // EnterIndex says that the element i of a list comes next.
-func (d *decoder) EnterIndex(i int) { d.push(place{index: i}) }
+func (d *decoder) EnterIndex(i int) { d.push(pathStep{index: i}) }
 
 // Leave says that the value of the last EnterKey or EnterIndex has ended.
 func (d *decoder) Leave() { d.pop() }

@@ -101,7 +101,7 @@ func read(path string, most int64, pipeTime time.Duration) ([]byte, error) {
 func open(path string, most int64) (*os.File, error) {
 	// If Stat fails, the error of opening the file says more.
 	if info, err := os.Stat(path); err == nil {
-		if err := judge(path, info, most); err != nil {
+		if err := refusal(path, info, most); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func open(path string, most int64) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = judge(path, info, most)
+		err = refusal(path, info, most)
 	}
 	if err != nil {
 		f.Close()
@@ -120,8 +120,8 @@ func open(path string, most int64) (*os.File, error) {
 	return f, nil
 }
 
-// judge returns why the file that info describes cannot be read, or nil.
-func judge(path string, info fs.FileInfo, most int64) error {
+// refusal returns why the file that info describes cannot be read, or nil.
+func refusal(path string, info fs.FileInfo, most int64) error {
 	switch {
 	case info.IsDir():
 		return wrong(path, syscall.EISDIR)

@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		if len(data) != tt.size || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %d bytes, %v, want %d bytes, %q", tt.name, len(data), err, tt.size, tt.want)
 		}
-		if tt.name != "larger" { // which Check judges by Max
+		if tt.name != "larger" { // Check compares this with Max
 			if checked := Check(tt.path); (checked == nil) != (err == nil) {
 				t.Errorf("%s: Check says %v, want %v", tt.name, checked, err)
 			}

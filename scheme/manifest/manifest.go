@@ -45,10 +45,12 @@ type Object struct {
 }
 
 // Place returns where the object is, for messages: "ships.yaml: document 2".
-func (o *Object) Place() string { return place(o.File, o.Document) }
+func (o *Object) Place() string { return position(o.File, o.Document) }
 
-// place returns the position of a document, for messages.
-func place(file string, document int) string { return fmt.Sprintf("%s: document %d", file, document) }
+// position returns the position of a document, for messages.
+func position(file string, document int) string {
+	return fmt.Sprintf("%s: document %d", file, document)
+}
 
 // extensions are the file names that ReadPath reads in a folder.
 var extensions = []string{".json", ".yaml", ".yml"}
@@ -110,7 +112,7 @@ func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 			found, err = heads(text, kinds)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", place(file, i+1), err))
+			errs = append(errs, fmt.Errorf("%s: %w", position(file, i+1), err))
 		}
 		for _, o := range found {
 			o.File, o.Document = file, i+1
@@ -193,7 +195,7 @@ func heads(text []byte, kinds []meta.GroupKind) ([]Object, error) {
 	case err != nil && len(kinds) > 0:
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("this is no object: %w", err)
+		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	if h.APIVersion == "v1" && h.Kind == "List" {
 		var items []Object

@@ -135,7 +135,7 @@ func (c *converter) custom(object map[string]any) {
 // share, so the body moves into the operations.
 func (c *converter) path(path map[string]any) {
 	c.fields(path, "$ref")
-	common, body := c.apart(path["parameters"])
+	common, body := c.splitBody(path["parameters"])
 	c.parameters(common)
 	for _, method := range methodNames {
 		if op, ok := path[method].(map[string]any); ok {
@@ -151,7 +151,7 @@ func (c *converter) path(path map[string]any) {
 // path, nil if there is none.
 func (c *converter) operation(op, body map[string]any) {
 	c.fields(op, "deprecated", "description", "externalDocs", "operationId")
-	parameters, own := c.apart(op["parameters"])
+	parameters, own := c.splitBody(op["parameters"])
 	if own != nil {
 		body = own
 	}
@@ -176,9 +176,9 @@ func (c *converter) operation(op, body map[string]any) {
 	c.close('}')
 }
 
-// apart splits a list of parameters, which may be references: it returns those that are no bodies,
-// and the first body, nil if there is none.
-func (c *converter) apart(list any) (rest []map[string]any, body map[string]any) {
+// splitBody splits a list of parameters, which may be references: it returns those that are no
+// bodies, and the first body, nil if there is none.
+func (c *converter) splitBody(list any) (rest []map[string]any, body map[string]any) {
 	parameters, _ := list.([]any)
 	for _, value := range parameters {
 		p := value.(map[string]any)

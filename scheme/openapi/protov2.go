@@ -89,7 +89,7 @@ func parameterV2(schema way) way {
 		maps.Copy(fields, primitiveV2(next, items))
 		return in(number, of(&message{fields: fields}))
 	}
-	places := map[jsontext.Raw]way{
+	locations := map[jsontext.Raw]way{
 		`"header"`: simple(1, false), `"formData"`: simple(2, true),
 		`"query"`: simple(3, true), `"path"`: simple(4, false),
 	}
@@ -100,8 +100,8 @@ func parameterV2(schema way) way {
 			if at < 0 {
 				return // the parameter of another server, with nothing but a reference
 			}
-			if place := places[members[at].Value]; place != nil {
-				place(w, 2, value)
+			if write := locations[members[at].Value]; write != nil {
+				write(w, 2, value)
 				return
 			}
 			body(w, 1, value)

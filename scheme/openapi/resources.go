@@ -45,12 +45,12 @@ type served struct {
 	list   *schema.Schema
 	types  []string
 	// consumes are the media types of bodies other than patches.
-	consumes []string
-	kind     meta.GroupVersionKind
-	scope    string      // "Namespaced" or ""
-	noun     string      // the name in operation ids: the kind of the parent and the subresource
-	names    []parameter // the path parameters of one object
-	place    []parameter // the path parameters of the collection
+	consumes             []string
+	kind                 meta.GroupVersionKind
+	scope                string      // "Namespaced" or ""
+	noun                 string      // the name in operation ids: the kind of the parent and the subresource
+	names                []parameter // the path parameters of one object
+	collectionParameters []parameter // the path parameters of the collection
 }
 
 // resource adds the operations of a resource or subresource.
@@ -70,10 +70,10 @@ func (g group) resource(r Resource, parent Resource) {
 	base := g.root
 	if r.Namespaced {
 		s.scope = "Namespaced"
-		s.place = []parameter{namespaceParameter}
+		s.collectionParameters = []parameter{namespaceParameter}
 		base += "/namespaces/{namespace}"
 	}
-	s.names = append(slices.Clip(s.place), parameter{
+	s.names = append(slices.Clip(s.collectionParameters), parameter{
 		name: "name", in: "path", typ: schema.String, description: "name of the " + s.kind.Kind, required: true,
 	})
 	collection := base + "/" + name
@@ -113,7 +113,7 @@ func (g group) op(s *served, method, verb, action string) operation {
 func (g group) collection(s *served, path string) {
 	if s.has("list") {
 		op := g.op(s, "get", "list", "list")
-		op.parameters = parameters(s.place, pretty, optionParameters[meta.ListOptions](g.builder))
+		op.parameters = parameters(s.collectionParameters, pretty, optionParameters[meta.ListOptions](g.builder))
 		g.listing(s, &op)
 		g.operation(path, op)
 		if s.Namespaced {
@@ -124,16 +124,16 @@ func (g group) collection(s *served, path string) {
 		}
 	}
 	if s.has("create") {
-		g.create(s, path, s.place)
+		g.create(s, path, s.collectionParameters)
 	}
 	if s.has("deletecollection") {
 		op := g.op(s, "delete", "delete", "deletecollection")
 		op.id = "delete" + g.id + "Collection" + s.scope + s.noun
 		op.description = "delete all selected objects of kind " + s.kind.Kind
 		if s.Custom {
-			op.parameters = parameters(s.place, pretty, optionParameters[meta.ListOptions](g.builder))
+			op.parameters = parameters(s.collectionParameters, pretty, optionParameters[meta.ListOptions](g.builder))
 		} else {
-			op.parameters = parameters(s.place, pretty, deleteCollectionParameters(g.builder))
+			op.parameters = parameters(s.collectionParameters, pretty, deleteCollectionParameters(g.builder))
 			op.body, op.optional = g.model(metaModel[meta.DeleteOptions]("DeleteOptions")), true
 		}
 		op.answers = ok(g.model(metaModel[meta.Status]("Status")))
@@ -238,7 +238,7 @@ func (g group) watches(s *served, name string) {
 		add(name, "watchlist", "watch"+g.id+s.noun+"ListForAllNamespaces", nil)
 		base = "namespaces/{namespace}/" + name
 	}
-	add(base, "watchlist", "watch"+g.id+s.scope+s.noun+"List", s.place)
+	add(base, "watchlist", "watch"+g.id+s.scope+s.noun+"List", s.collectionParameters)
 	if s.has("get") {
 		add(base+"/{name}", "watch", "watch"+g.id+s.scope+s.noun, s.names)
 	}

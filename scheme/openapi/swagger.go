@@ -38,32 +38,32 @@ func ReadSwagger(document []byte) (*Swagger, error) {
 	s.Depth = jsontext.MaxDepth - maxNesting
 	tree, err := s.Document()
 	if err != nil {
-		return nil, errors.New("the document is no JSON, or nested too deep")
+		return nil, errors.New("the document is not JSON, or nested too deeply")
 	}
 	root, ok := tree.(map[string]any)
 	if !ok {
-		return nil, errors.New("the document is no object")
+		return nil, errors.New("the document is not a JSON object")
 	}
 	d, shapes := &Swagger{whole: map[string]any{}}, swaggerShapes()
 	for _, part := range []struct {
 		name  string
 		shape shape
-		place *map[string]any
+		into  *map[string]any
 	}{
 		{"definitions", shapes.schema, &d.definitions},
 		{"parameters", shapes.parameter, &d.parameters},
 		{"responses", shapes.response, &d.responses},
 		{"paths", shapes.path, &d.paths},
 	} {
-		*part.place, ok = root[part.name].(map[string]any)
+		*part.into, ok = root[part.name].(map[string]any)
 		if !ok && root[part.name] != nil {
-			return nil, fmt.Errorf("%s is no object", part.name)
+			return nil, fmt.Errorf("%s is not a JSON object", part.name)
 		}
-		for name, value := range *part.place {
+		for name, value := range *part.into {
 			if part.name == "paths" && !strings.HasPrefix(name, "/") { // an extension, or malformed
-				delete(*part.place, name)
+				delete(*part.into, name)
 			} else if !part.shape(nil, value) {
-				return nil, fmt.Errorf("%s: %.200q is not what Swagger 2.0 knows", part.name, name)
+				return nil, fmt.Errorf("%s: %.200q does not have the form that Swagger 2.0 demands", part.name, name)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func ReadSwagger(document []byte) (*Swagger, error) {
 		switch value := root[name]; {
 		case value == nil:
 		case !isIt(nil, value):
-			return nil, fmt.Errorf("%s is not what Swagger 2.0 knows", name)
+			return nil, fmt.Errorf("%s does not have the form that Swagger 2.0 demands", name)
 		default:
 			d.whole[name] = value
 		}

@@ -12,11 +12,11 @@ func (w *walk) formerList(n *node, old any) schema.Former {
 	return n.schema.Former(was)
 }
 
-// A place is a value on the path of a walk. It exists to answer one question: has the update
+// A position is a value on the path of a walk. It exists to answer one question: has the update
 // changed this value? Only a broken rule asks (ratcheting, KEP-4008). The answer is then computed
-// from the top down, and each place keeps its part.
-type place struct {
-	above  *place
+// from the top down, and each position keeps its part.
+type position struct {
+	above  *position
 	schema *schema.Schema
 	name   string // of a field or of an entry of a map
 	isItem bool   // it is an element of a list
@@ -33,26 +33,26 @@ type place struct {
 	indexed        bool
 }
 
-// field returns the place of a field or entry of p, nil if wanted is false.
-func (p *place) field(n *node, name string, v any, wanted bool) *place {
+// field returns the position of a field or entry of p, nil if wanted is false.
+func (p *position) field(n *node, name string, v any, wanted bool) *position {
 	if !wanted {
 		return nil
 	}
-	return &place{above: p, schema: n.schema, name: name, value: v}
+	return &position{above: p, schema: n.schema, name: name, value: v}
 }
 
-// element returns the place of a list element of p, nil if wanted is false.
-func (p *place) element(n *node, v any, wanted bool) *place {
+// element returns the position of a list element of p, nil if wanted is false.
+func (p *position) element(n *node, v any, wanted bool) *position {
 	if !wanted {
 		return nil
 	}
-	return &place{above: p, schema: n.schema, isItem: true, value: v}
+	return &position{above: p, schema: n.schema, isItem: true, value: v}
 }
 
 // ratchets reports whether a broken rule was broken before the update, too: the value has not
 // changed or, if its old value is unknown, the nearest enclosing value with a known old value has
 // not. apiVersion and kind of an object never ratchet, because each request states them anew.
-func (p *place) ratchets() bool {
+func (p *position) ratchets() bool {
 	if p == nil {
 		return false
 	}
@@ -68,7 +68,7 @@ func (p *place) ratchets() bool {
 }
 
 // look finds the old value of p, if it has not been looked for.
-func (p *place) look() {
+func (p *position) look() {
 	if p.looked || p.above == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (p *place) look() {
 }
 
 // former returns the old list, was, with an index of its elements.
-func (p *place) former(was []any) *schema.Former {
+func (p *position) former(was []any) *schema.Former {
 	if !p.indexed {
 		p.list, p.indexed = p.schema.Former(was), true
 	}
@@ -98,7 +98,7 @@ func (p *place) former(was []any) *schema.Former {
 }
 
 // unchanged reports whether the value equals its old value.
-func (p *place) unchanged() bool {
+func (p *position) unchanged() bool {
 	if !p.compared {
 		p.same, p.compared = p.schema.Unchanged(p.value, p.before), true
 	}

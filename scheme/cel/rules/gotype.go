@@ -169,14 +169,14 @@ func inlined(s *schema.Schema, over []*schema.Schema) *schema.Schema {
 
 // limitsOf returns the limits of a schema that refers to a model, together with the rules of the
 // model.
-func limitsOf(place, model *schema.Schema) *schema.Limits {
+func limitsOf(referrer, model *schema.Schema) *schema.Limits {
 	switch {
-	case model.Limits == nil || model == place:
-		return place.Limits
-	case place.Limits == nil:
+	case model.Limits == nil || model == referrer:
+		return referrer.Limits
+	case referrer.Limits == nil:
 		return model.Limits
 	}
-	both := *place.Limits
-	both.Rules = slices.Concat(model.Limits.Rules, place.Limits.Rules)
+	both := *referrer.Limits
+	both.Rules = slices.Concat(model.Limits.Rules, referrer.Limits.Rules)
 	return &both
 }

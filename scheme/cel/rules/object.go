@@ -178,7 +178,8 @@ func (p *preservedValue) Type() ref.Type { return types.UnknownType }
 func (p *preservedValue) Value() any { return p.tree }
 
 // notConverted is Kubernetes' error for a conversion of such a value.
-const notConverted = "type conversion to '%s' not supported for values preserved by x-kubernetes-preserve-unknown-fields"
+const notConverted = "type conversion to '%s' not supported " +
+	"for values preserved by x-kubernetes-preserve-unknown-fields"
 
 // ConvertToNative implements ref.Val.
 func (p *preservedValue) ConvertToNative(want reflect.Type) (any, error) {

@@ -150,7 +150,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTotal: the error about all rules names the dearest.
+// TestTotal: the error about all rules names the costliest.
 func TestTotal(t *testing.T) {
 	s := parse(t, ofSpec(`{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"}}},
 		"x-kubernetes-validations":[{"rule":"self.l.all(x, self.l.all(y, x == y))"},{"rule":"true"}]}`))

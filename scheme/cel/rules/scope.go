@@ -41,12 +41,12 @@ type Scope struct {
 
 // total is the cost of all rules in a definition.
 type total struct {
-	cost    uint64
-	dearest []dear // the most expensive rules, at most maxNamed
+	cost      uint64
+	costliest []costlyRule // the most expensive rules, at most maxNamed
 }
 
-// dear is a rule that contributes much to the total.
-type dear struct {
+// costlyRule is a rule that contributes much to the total.
+type costlyRule struct {
 	path *field.Path
 	cost uint64
 }
@@ -185,11 +185,11 @@ func (c *Scope) Check(path *field.Path) ([]Finding, error) {
 		cost := c.cost(r)
 		found[i] = Finding{
 			Err: r.err, MessageErr: r.messageErr, UsesOldSelf: r.usesOld,
-			Cost: tooDear("estimated rule cost", cost, maxCost),
+			Cost: overLimit("estimated rule cost", cost, maxCost),
 		}
 		c.all.add(path.Index(i).Child("rule"), cost)
 		if r.message != nil {
-			found[i].MessageCost = tooDear("estimated messageExpression cost", r.messageCost, maxCost)
+			found[i].MessageCost = overLimit("estimated messageExpression cost", r.messageCost, maxCost)
 			c.all.add(path.Index(i).Child("messageExpression"), r.messageCost)
 		}
 	}
@@ -210,12 +210,12 @@ func (c *Scope) Total(path *field.Path) (errs field.ErrorList) {
 	if c.all.cost <= maxTotal {
 		return nil
 	}
-	for _, d := range c.all.dearest {
+	for _, d := range c.all.costliest {
 		errs = append(errs, field.Forbidden(d.path,
 			"contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
 	}
 	return append(errs, field.Forbidden(path,
-		tooDear("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema",
+		overLimit("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema",
 			c.all.cost, maxTotal)))
 }
 
@@ -228,9 +228,9 @@ func (t *total) add(path *field.Path, cost uint64) {
 	if cost < maxTotal/100 {
 		return
 	}
-	t.dearest = append(t.dearest, dear{path, cost})
-	slices.SortStableFunc(t.dearest, func(a, b dear) int { return cmp.Compare(b.cost, a.cost) })
-	t.dearest = t.dearest[:min(len(t.dearest), maxNamed)]
+	t.costliest = append(t.costliest, costlyRule{path, cost})
+	slices.SortStableFunc(t.costliest, func(a, b costlyRule) int { return cmp.Compare(b.cost, a.cost) })
+	t.costliest = t.costliest[:min(len(t.costliest), maxNamed)]
 }
 
 // times returns a*b, or the largest number if that overflows.
@@ -241,8 +241,8 @@ func times(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// tooDear returns a message that says by which factor cost exceeds limit, "" if it does not.
-func tooDear(what string, cost, limit uint64) string {
+// overLimit returns a message that says by which factor cost exceeds limit, "" if it does not.
+func overLimit(what string, cost, limit uint64) string {
 	factor := float64(cost) / float64(limit)
 	by := fmt.Sprintf("%.1fx", factor)
 	switch {
@@ -254,5 +254,6 @@ func tooDear(what string, cost, limit uint64) string {
 		by = fmt.Sprintf("%fx", factor)
 	}
 	return what + " exceeds budget by factor of " + by +
-		" (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+		" (try simplifying the rule, or adding maxItems, maxProperties, " +
+		"and maxLength where arrays, maps, and strings are declared)"
 }

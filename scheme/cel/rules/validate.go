@@ -46,9 +46,9 @@ func (r *Rules) ValidateWithin(
 		return nil
 	}
 	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil}
-	var at *place
+	var at *position
 	if w.ratchet {
-		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
+		at = &position{schema: r.root.schema, value: v, before: old, known: true, looked: true}
 	}
 	w.value(r.root, path, v, old, at)
 	if err := w.meter.Err(); err != nil {
@@ -86,7 +86,7 @@ func (w *walk) stop(err *field.Error) {
 
 // value validates a value and its parts. old is the value that oldSelf shows, nil if there is none.
 // at answers whether the value has changed.
-func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
+func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 	if v == nil || w.over || w.meter.Step(stepsPerValue) != nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 }
 
 // rules runs the rules of n itself on a value.
-func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
+func (w *walk) rules(n *node, path *field.Path, v, old any, at *position) {
 	all, err := n.compiled()
 	if err != nil {
 		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compiler initialization error: %v", err)))
@@ -159,7 +159,7 @@ func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
 }
 
 // rule runs one rule on a value. A rule with an error is broken, and some errors end the walk.
-func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
+func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *position) {
 	result, err := r.program.Run(w.ctx, &w.vars, w.budget)
 	switch {
 	case err == nil:
