@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestRead reads what ends, and refuses the rest.
+// TestRead: regular files and pipes are read, everything else is refused.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, size int) string {
@@ -67,8 +67,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestPipe reads a pipe whose writer comes late and writes slowly, and waits for no other without
-// end.
+// TestPipe reads a pipe whose writer comes late and writes slowly. It does not wait forever for a
+// writer that never comes.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// shown are objects as "document: apiVersion kind namespace/name".
+// shown returns objects as "document: apiVersion kind namespace/name".
 func shown(objects []manifest.Object) string {
 	var lines []string
 	for _, o := range objects {
