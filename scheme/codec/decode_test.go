@@ -203,7 +203,8 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestDecodeMerges checks the order of repeated fields against encoding/json, which merges them.
+// TestDecodeAsEncodingJSON compares decoding with encoding/json, also for repeated fields, which
+// both merge in the order of the input.
 func TestDecodeAsEncodingJSON(t *testing.T) {
 	for _, body := range decodeSeeds {
 		compareDecode(t, []byte(body))

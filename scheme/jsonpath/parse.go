@@ -13,6 +13,14 @@ import (
 
 // The parser of templates: a parser reads text and actions and builds the steps (find.go). What it
 // accepts, and its errors, are those of kubectl's parser, including its oddities.
+//
+// Examples of actions and their steps:
+//
+//	.spec.ports[0].name   name spec, name ports, slice 0, name name
+//	..name                descent, name name
+//	.a[1,3:5]             name a, union of slice 1 and slice 3:5
+//	.a[?(@.b=="c")].d     name a, filter (name b, text c), name d
+//	.a['b.c']             name a, name b, name c; ['b\.c'] is one name
 
 // Parse parses a template, which is text with actions in braces.
 func Parse(template string) (*Path, error) {
