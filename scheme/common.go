@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// commonTypes are the kinds that every group version has: options, which clients send in the group version of the
-// resource that they are for, and watch events.
+// commonTypes are the kinds that every group version has: the options, which clients send in the
+// group version of the resource they are for, and WatchEvent.
 var commonTypes = []reflect.Type{
 	reflect.TypeFor[meta.ListOptions](),
 	reflect.TypeFor[meta.GetOptions](),
@@ -18,7 +18,7 @@ var commonTypes = []reflect.Type{
 	reflect.TypeFor[meta.WatchEvent](),
 }
 
-// addMetaKinds registers the kinds that belong to no API group in particular.
+// addMetaKinds registers the kinds that belong to no particular API group.
 func addMetaKinds(s *Scheme) {
 	s.AddUnversionedTypes(meta.GroupVersion{Version: "v1"},
 		&meta.Status{}, &meta.APIVersions{}, &meta.APIGroup{}, &meta.APIGroupList{}, &meta.APIResourceList{})
@@ -31,7 +31,8 @@ func addMetaKinds(s *Scheme) {
 			s.addOne(gv.WithKind(t.Name()), t)
 		}
 	}
-	// Clients send options as v1 or meta.k8s.io/v1 to resources of any group, also where no core group is served.
+	// Clients send options as v1 or meta.k8s.io/v1 to resources of any group, even to servers that
+	// do not serve the core group.
 	for _, gv := range []meta.GroupVersion{{Version: "v1"}, {Group: "meta.k8s.io", Version: "v1"}} {
 		for _, t := range commonTypes {
 			s.addOne(gv.WithKind(t.Name()), t)

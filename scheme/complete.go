@@ -11,9 +11,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Complete ends registration: it settles versions and hubs and compiles descriptors, defaults and conversions, but for those of
-// lazy kinds. The error joins all mistakes made so far, including those in the tags of all types that are compiled. The Scheme
-// is usable, and safe for concurrent use, only if there is none.
+// Complete, the second step in the life of a Scheme: it puts versions in order, gives each kind a
+// hub, and compiles descriptors, conversions and defaults. The order of the steps matters: each one
+// reads what those before it have settled.
+
+// Complete ends the registration. It settles versions and hubs, and compiles the descriptors,
+// defaults and conversions of all kinds that are not lazy. Its error joins all mistakes made so
+// far, including those in the tags of the types that it compiles. Only if there is no error is the
+// Scheme usable and safe for concurrent use.
 func (s *Scheme) Complete() error {
 	if s.done {
 		return errors.Join(s.errs...)
@@ -30,7 +35,7 @@ func (s *Scheme) Complete() error {
 	return errors.Join(s.errs...)
 }
 
-// describe compiles the descriptors of all types but those of lazy kinds.
+// describe compiles the descriptors of all types except those of lazy kinds.
 func (s *Scheme) describe() {
 	for _, gvk := range s.sortedKinds() {
 		if s.IsLazy(gvk.GroupKind()) {
@@ -57,6 +62,8 @@ func (s *Scheme) describe() {
 	}
 }
 
+// sortedKinds returns all registered kinds in an order that does not depend on maps, so that errors
+// come in the same order each time.
 func (s *Scheme) sortedKinds() []meta.GroupVersionKind {
 	var list []meta.GroupVersionKind
 	for gvk := range s.types {
@@ -68,6 +75,7 @@ func (s *Scheme) sortedKinds() []meta.GroupVersionKind {
 	return list
 }
 
+// sortedHubs returns the kinds with a hub in a fixed order.
 func sortedHubs(hubs map[meta.GroupKind]reflect.Type) []meta.GroupKind {
 	var list []meta.GroupKind
 	for gk := range hubs {
@@ -79,6 +87,7 @@ func sortedHubs(hubs map[meta.GroupKind]reflect.Type) []meta.GroupKind {
 	return list
 }
 
+// settleVersions sorts the versions of each group, and the kinds of each type, by preference.
 func (s *Scheme) settleVersions() {
 	for group, order := range s.priority {
 		for _, v := range order {
@@ -100,7 +109,8 @@ func (s *Scheme) settleVersions() {
 	}
 }
 
-// settleHubs gives every kind a hub and registers the hubs under the internal version.
+// settleHubs gives a hub to each kind without one, the type of its preferred version, and registers
+// all hubs under InternalVersion.
 func (s *Scheme) settleHubs() {
 	for _, gvk := range s.sortedKinds() {
 		gk := gvk.GroupKind()
@@ -123,12 +133,14 @@ func (s *Scheme) settleHubs() {
 	}
 }
 
+// isUnversioned reports whether the kind is registered as unversioned.
 func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
 	known, ok := s.unversioned[s.types[gvk]]
 	return ok && known == gvk
 }
 
-// planConversions prepares the conversions of every spoke to its hub and back, and what ConvertFields needs.
+// planConversions prepares the conversions between all versions and their hubs, and those that
+// ConvertFields calls. Nothing is compiled yet.
 func (s *Scheme) planConversions() *deriver {
 	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, known: map[typePair]*converter{}}
 	s.converters, s.derived = map[typePair]func() convertFunc{}, map[typePair]func() convertFunc{}
@@ -160,13 +172,13 @@ func (s *Scheme) planConversions() *deriver {
 	return d
 }
 
-// compile compiles the conversions and defaults of all kinds but lazy ones now, not in the first request, and reports what
-// cannot be derived.
+// compile compiles the conversions and defaults of all kinds that are not lazy, so that the first
+// request need not wait for it, and reports what cannot be derived.
 func (s *Scheme) compile(d *deriver) {
 	for _, gvk := range s.sortedKinds() {
 		spoke, hub := s.types[gvk], s.hubs[gvk.GroupKind()]
 		if s.IsLazy(gvk.GroupKind()) || typeinfo.Of(spoke) == nil || hub != nil && typeinfo.Of(hub) == nil {
-			continue // undescribed types have been reported
+			continue // describe has reported the type
 		}
 		s.defaulter.Needs(typeinfo.Of(spoke))
 		if hub != nil && hub != spoke {
@@ -174,8 +186,8 @@ func (s *Scheme) compile(d *deriver) {
 			s.converters[typePair{hub, spoke}]()
 		}
 	}
-	// A stored version that nobody writes needs no conversion from the hub: one that cannot be derived
-	// is an error of those who ask.
+	// A stored version need not be written, so its conversion from the hub is not compiled here. If
+	// it cannot be derived, converting to it is an error.
 	for _, gvk := range s.sortedStored() {
 		only := s.stored[gvk]
 		hub := s.hubs[only.of]
@@ -190,11 +202,11 @@ func (s *Scheme) compile(d *deriver) {
 	s.errs = append(s.errs, d.errs...)
 }
 
-// joinDefaults joins declared defaults and registered functions into one walk.
+// joinDefaults joins the defaults of tags and the registered functions into one Visitor.
 func (s *Scheme) joinDefaults() { s.defaulter = typeinfo.NewVisitor(s.defaultAction) }
 
-// defaultAction returns what completes a struct of a type with its declared defaults and by
-// registered functions, nil if there is neither.
+// defaultAction returns the function that completes a struct of type t, with the defaults of its
+// tags first and then by the registered functions; nil if there are none.
 func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 	declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
 	switch {
@@ -214,7 +226,7 @@ func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 }
 
 // checkHubDefaults reports defaults of structs that only hubs have. Objects are completed in the
-// versions that they are written and stored in, so such a default would never have an effect.
+// versions in which they are written and stored, so these defaults would never apply.
 func (s *Scheme) checkHubDefaults() {
 	inVersions := map[*typeinfo.Type]bool{}
 	for gvk, t := range s.types {
@@ -235,13 +247,15 @@ func (s *Scheme) checkHubDefaults() {
 		structsBelow(typeinfo.Of(s.hubs[gk]), inHub)
 		for t := range inHub {
 			if !inVersions[t] && s.defaultAction(t) != nil {
-				s.fail("hub of %s: the defaults of %s have no effect, because no version has that type: objects are completed in their versions", gk, t.Go)
+				s.fail("hub of %s: the defaults of %s have no effect, because no version has that type: "+
+					"objects are completed in their versions", gk, t.Go)
 			}
 		}
 	}
 }
 
-// structsBelow adds t and the structs that values of t can hold to found.
+// structsBelow adds to found the struct t, or the struct that t is a list or map of, and all
+// structs that it can contain.
 func structsBelow(t *typeinfo.Type, found map[*typeinfo.Type]bool) {
 	for t != nil && (t.Kind == typeinfo.List || t.Kind == typeinfo.Map) {
 		t = t.Elem
@@ -255,14 +269,16 @@ func structsBelow(t *typeinfo.Type, found map[*typeinfo.Type]bool) {
 	}
 }
 
-// Needs returns what values of a struct type need to have so that Default leaves the value itself
-// as it is. known is false if that is not known, because a function was registered without needs.
+// Needs returns what values of a struct type must have so that Default does not change them. known
+// is false if some registered function has no needs declared. Needs does not cover structs inside
+// the value.
 func (s *Scheme) Needs(t *typeinfo.Type) (needs []typeinfo.Need, known bool) {
 	needs, known, _ = s.parseNeeds(t)
 	return needs, known
 }
 
-// parseNeeds is Needs, and says what is wrong with them. Wrong ones are not known.
+// parseNeeds returns the needs of t as Needs does, and the errors in them. Malformed needs make
+// known false.
 func (s *Scheme) parseNeeds(t *typeinfo.Type) (needs []typeinfo.Need, known bool, err error) {
 	needs, known = typeinfo.DefaultNeeds(t), true
 	for _, texts := range s.needs[t.Go] {
@@ -278,9 +294,11 @@ func (s *Scheme) parseNeeds(t *typeinfo.Type) (needs []typeinfo.Need, known bool
 	return needs, known, err
 }
 
-// checkNeeds reports the needs that are wrong, of all types that are described.
+// checkNeeds reports malformed needs of all types that are described.
 func (s *Scheme) checkNeeds() {
-	types := slices.SortedFunc(maps.Keys(s.needs), func(a, b reflect.Type) int { return cmp.Compare(a.String(), b.String()) })
+	types := slices.SortedFunc(maps.Keys(s.needs), func(a, b reflect.Type) int {
+		return cmp.Compare(a.String(), b.String())
+	})
 	for _, goType := range types {
 		if t := typeinfo.Known(goType); t != nil && t.Kind == typeinfo.Struct {
 			if _, _, err := s.parseNeeds(t); err != nil {

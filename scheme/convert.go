@@ -9,14 +9,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// ConvertTo returns obj in another version of its kind; InternalVersion asks for the hub. Kinds of two groups convert
-// if they have one hub type. The result carries the apiVersion and kind of gv.
+// ConvertTo returns obj in another version of its kind. If gv.Version is InternalVersion, that is
+// the hub. Kinds of two groups convert to each other if they have the same hub type. The result has
+// the apiVersion and kind of gv.
 //
-// The result is obj itself if it has the right type and the right or no apiVersion and kind (which are then set in
-// obj); otherwise it owns all its memory. obj is not changed in that case.
+// If obj has the right type already, the result is obj itself, provided that its apiVersion and
+// kind are right or empty (empty ones are set). Otherwise obj is not changed, and the result shares
+// no memory with it.
 //
-// Errors: *NotRegisteredError if a type or kind is unknown, *ConversionError if the kinds have no common hub, or what
-// a registered conversion returned.
+// The error is a *NotRegisteredError if a type or kind is unknown, a *ConversionError if the kinds
+// have no common hub, or the error of a registered conversion.
 func (s *Scheme) ConvertTo(obj meta.Typed, gv meta.GroupVersion) (meta.Typed, error) {
 	if s.IsUnversioned(obj) {
 		return obj, nil
@@ -28,7 +30,8 @@ func (s *Scheme) ConvertTo(obj meta.Typed, gv meta.GroupVersion) (meta.Typed, er
 	return s.ConvertKind(obj, gv.WithKind(from.Kind))
 }
 
-// ConvertKind is ConvertTo a kind that is wanted: if obj is of another kind, the error says so.
+// ConvertKind returns obj as an object of the kind want, by the rules of ConvertTo. If obj is of
+// another kind that does not convert to want, the error is a *ConversionError.
 func (s *Scheme) ConvertKind(obj meta.Typed, want meta.GroupVersionKind) (meta.Typed, error) {
 	t := structType(obj)
 	if slices.Contains(s.kinds[t], want) {
@@ -43,7 +46,7 @@ func (s *Scheme) ConvertKind(obj meta.Typed, want meta.GroupVersionKind) (meta.T
 	case nil:
 		return nil, &NotRegisteredError{Scheme: s.name, GVK: want}
 	case t:
-		return obj, nil // the hub, known by its type
+		return obj, nil // obj is of the hub type, which carries no kind
 	}
 	hub := s.hubOf(want)
 	if hub == nil || s.hubOf(from) != hub {
@@ -63,7 +66,7 @@ func (s *Scheme) ConvertKind(obj meta.Typed, want meta.GroupVersionKind) (meta.T
 	return obj, nil
 }
 
-// ToHub returns an object as the hub type of its kind; see ConvertTo.
+// ToHub returns obj as an object of the hub type of its kind, by the rules of ConvertTo.
 func (s *Scheme) ToHub(obj meta.Typed) (meta.Object, error) {
 	from, err := s.Kind(obj)
 	if err != nil {
@@ -72,8 +75,8 @@ func (s *Scheme) ToHub(obj meta.Typed) (meta.Object, error) {
 	return s.ToHubKind(obj, from.GroupKind())
 }
 
-// ToHubKind is ToHub for a kind that is wanted: for an object of another kind the error is a *ConversionError. This is
-// what the body of a request must satisfy.
+// ToHubKind returns obj as an object of the hub type of the kind want, by the rules of ConvertTo.
+// If obj is of another kind, the error is a *ConversionError. Bodies of requests are converted so.
 func (s *Scheme) ToHubKind(obj meta.Typed, want meta.GroupKind) (meta.Object, error) {
 	hub, err := s.ConvertKind(obj, meta.GroupVersionKind{Group: want.Group, Version: InternalVersion, Kind: want.Kind})
 	if err != nil {
@@ -86,13 +89,14 @@ func (s *Scheme) ToHubKind(obj meta.Typed, want meta.GroupKind) (meta.Object, er
 	return object, nil
 }
 
-// FromHub returns a hub object in a version of its kind; see ConvertTo.
+// FromHub returns an object of a hub type in a version of its kind, by the rules of ConvertTo.
 func (s *Scheme) FromHub(obj meta.Object, gv meta.GroupVersion) (meta.Typed, error) {
 	return s.ConvertTo(obj, gv)
 }
 
-// ConvertFields fills out with those fields of in that can be derived, and leaves the others alone. It is for
-// functions registered with AddConversion for the same pair of structs, which then do the rest.
+// ConvertFields sets those fields of out that can be derived from in, and leaves the others alone.
+// A function that is registered by AddConversion for the same pair of structs calls it first and
+// then converts the remaining fields.
 func ConvertFields[In, Out any](s *Scheme, in *In, out *Out) error {
 	pair := typePair{reflect.TypeFor[In](), reflect.TypeFor[Out]()}
 	derived := s.derived[pair]
@@ -102,7 +106,7 @@ func ConvertFields[In, Out any](s *Scheme, in *In, out *Out) error {
 	return derived()(typeinfo.PointerTo(out), typeinfo.PointerTo(in))
 }
 
-// convert converts between a spoke and its hub.
+// convert converts an object between two types, one of which is the hub of the other.
 func (s *Scheme) convert(obj meta.Typed, in, out reflect.Type) (meta.Typed, error) {
 	run := s.converters[typePair{in, out}]()
 	made := reflect.New(out)
@@ -112,7 +116,7 @@ func (s *Scheme) convert(obj meta.Typed, in, out reflect.Type) (meta.Typed, erro
 	return made.Interface().(meta.Typed), nil
 }
 
-// same returns an object that needs no conversion, with the right apiVersion and kind.
+// same returns an object that has the right type, with the right apiVersion and kind.
 func (s *Scheme) same(obj meta.Typed, want meta.GroupVersionKind) meta.Typed {
 	if want.Version == InternalVersion {
 		return obj
@@ -127,7 +131,8 @@ func (s *Scheme) same(obj meta.Typed, want meta.GroupVersionKind) meta.Typed {
 	return obj
 }
 
-// stamp sets apiVersion and kind of a converted object. A hub type of its own has none.
+// stamp sets apiVersion and kind of a converted object. A hub type that is no version's type has
+// neither.
 func (s *Scheme) stamp(obj meta.Typed, want meta.GroupVersionKind) {
 	if want.Version == InternalVersion {
 		want = s.hubKind(want.GroupKind(), structType(obj))

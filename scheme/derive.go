@@ -9,46 +9,52 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Conversion derived from descriptors. Two values convert if
-//   - their Go types are the same: a deep copy;
-//   - a function is registered for the pair of types: it does everything;
-//   - both are kinds of one hub, as elements of two versions of a list are: by way of the hub;
-//   - both are structs, and each field of the one has a field of the same Go name in the other that it converts to
-//     (embedded structs are fields, too); fields that only the target has stay empty;
-//   - both are lists, or maps, of values that convert;
-//   - both are strings, or booleans, or numbers of one size, whatever their names.
+// Conversions that are derived from descriptors. Complete and the first use of a lazy kind call
+// deriver.later for each pair of types. Two types convert if
+//   - they are the same Go type: by a deep copy;
+//   - a function is registered for the pair: the function does everything;
+//   - both are kinds with the same hub, such as the elements of lists of two versions: by way
+//     of the hub;
+//   - both are structs, and each field of the source has a field of the same Go name in the
+//     target, to which it converts (embedded structs are fields, too); fields that only the
+//     target has stay empty;
+//   - both are lists, or both maps, whose elements convert;
+//   - both are strings, or booleans, or numbers of the same size, whatever the names of their
+//     types.
 //
-// A pointer converts to a pointer only. Anything else would lose something in one of the two directions. Fields that
-// are not part of the API (json:"-", unexported) are not converted.
+// Pointers convert only to pointers. Everything else would lose something in one direction and is
+// refused. Fields that are not part of the API (json:"-", unexported) are not converted.
 
-// typePair is a direction of conversion between two Go types, neither a pointer type.
+// typePair is a pair of Go types to convert from and to. Neither is a pointer type.
 type typePair struct{ in, out reflect.Type }
 
-// convertFunc fills the zero value at to from the value at from, which it does not change or share memory with.
+// convertFunc converts the value at from into the zero value at to. It neither changes the value at
+// from nor shares memory with it.
 type convertFunc func(to, from typeinfo.Pointer) error
 
-// converter is a compiled conversion. Its function may still be missing while recursive types are compiled.
+// converter is a compiled conversion. run may still be nil while the parts of a recursive type are
+// compiled.
 type converter struct{ run convertFunc }
 
-// deriver compiles conversions and collects what cannot be derived.
+// deriver compiles conversions and collects the errors of those that cannot be derived.
 type deriver struct {
 	registered map[typePair]convertFunc
-	hubs       map[reflect.Type]reflect.Type // of the types of kinds
+	hubs       map[reflect.Type]reflect.Type // of each type of a kind
 
-	mu    sync.Mutex // held while a conversion is compiled, with those of its parts
+	mu    sync.Mutex // held while a conversion and those of its parts are compiled
 	known map[typePair]*converter
 	errs  []error
 }
 
-// A lenient conversion of structs leaves out the fields that do not line up; they are those that the caller of ConvertFields
-// sees to.
+// Modes of converting structs. A strict conversion fails if a field has no counterpart. A lenient
+// one skips such fields, which the caller of ConvertFields converts.
 const (
 	strict  = false
 	lenient = true
 )
 
-// later returns the conversion of two structs, which is compiled by the first call. One that cannot be derived is an error
-// whenever it is used.
+// later returns a function that returns the conversion from in to out, and compiles it on the first
+// call. If it cannot be derived, each use of the conversion returns the error.
 func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 	return sync.OnceValue(func() convertFunc {
 		d.mu.Lock()
@@ -71,17 +77,18 @@ func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 	})
 }
 
-// failure is what a conversion that there is not does.
+// failure returns a conversion that only returns err.
 func failure(err error) convertFunc {
 	return func(typeinfo.Pointer, typeinfo.Pointer) error { return err }
 }
 
-// slot is a value as a field, list or map holds it.
+// slot is a type as a field, list or map holds it: by value or by pointer.
 type slot struct {
 	typ     *typeinfo.Type
 	pointer bool
 }
 
+// String returns the Go type, with a star for a pointer.
 func (s slot) String() string {
 	if s.pointer {
 		return "*" + s.typ.Go.String()
@@ -89,14 +96,14 @@ func (s slot) String() string {
 	return s.typ.Go.String()
 }
 
-// pair returns the conversion of a pair of types, nil if they have nothing in common.
+// pair returns the conversion of a pair of types, nil if neither is derivable from the other.
 func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
 	if c, ok := d.known[key]; ok {
 		return c
 	}
 	c := &converter{}
-	d.known[key] = c // before its parts: recursive types
+	d.known[key] = c // before its parts, so that recursive types end
 	switch fn, hub := d.registered[key], typeinfo.Of(d.hubs[in.Go]); {
 	case fn != nil:
 		c.run = fn
@@ -117,7 +124,7 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 			c.run = convertMap(in, out, elem)
 		}
 	case in.Kind != typeinfo.Custom && in.Kind != typeinfo.Any && in.Go.Kind() == out.Go.Kind():
-		// One memory layout under two names; bytes are copied, scalars assigned.
+		// The two types have the same memory layout. Bytes are copied, scalars assigned.
 		copyTo := typeinfo.Copier(in.Go)
 		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	}
@@ -128,7 +135,8 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	return c
 }
 
-// through converts by way of a value of the hub type; nil if that does not convert.
+// through returns the conversion by way of a value of the hub type, nil if one of the two steps
+// does not exist.
 func through(hub *typeinfo.Type, in, out *converter) convertFunc {
 	if in == nil || out == nil {
 		return nil
@@ -142,7 +150,7 @@ func through(hub *typeinfo.Type, in, out *converter) convertFunc {
 	}
 }
 
-// slots returns what converts one slot into another, nil if nothing does.
+// slots returns the conversion of a value in one slot to a value in another, nil if there is none.
 func (d *deriver) slots(in, out slot) convertFunc {
 	if in.pointer != out.pointer {
 		return nil
@@ -167,13 +175,14 @@ func (d *deriver) slots(in, out slot) convertFunc {
 	}
 }
 
-// fieldStep converts one field.
+// fieldStep converts one field of a struct: from and to are its offsets.
 type fieldStep struct {
 	to, from uintptr
 	run      convertFunc
 }
 
-// structs converts field by field.
+// structs returns the conversion of a struct, field by field. With lenient set, fields without a
+// counterpart are skipped.
 func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
 	targets := map[string]*typeinfo.Field{}
 	for _, f := range out.Members {
@@ -210,10 +219,13 @@ func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
 	}
 }
 
+// fail adds an error, with the advice to register a function.
 func (d *deriver) fail(format string, args ...any) {
 	d.errs = append(d.errs, fmt.Errorf(format+": register a conversion function", args...))
 }
 
+// convertList returns the conversion of a list, whose elements elem converts. nil stays nil and an
+// empty list empty.
 func convertList(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 	outGo, inSize, outSize := out.Go, in.Go.Elem().Size(), out.Go.Elem().Size()
 	return func(to, from typeinfo.Pointer) error {
@@ -236,6 +248,7 @@ func convertList(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 	}
 }
 
+// convertMap returns the conversion of a map, whose values elem converts. nil stays nil.
 func convertMap(in, out *typeinfo.Type, elem convertFunc) convertFunc {
 	inGo, outGo := in.Go, out.Go
 	return func(to, from typeinfo.Pointer) error {

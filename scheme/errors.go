@@ -9,15 +9,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NotRegisteredError says that a scheme does not know a kind or a Go type.
+// NotRegisteredError says that a Scheme does not know a kind or a Go type.
 type NotRegisteredError struct {
-	Scheme string // its name
-	// GVK is the kind that was asked for, or, if it is empty, Type the Go type.
+	Scheme string // the name of the Scheme
+	// GVK is the unknown kind. If it is empty, Type is the unknown Go type.
 	GVK  meta.GroupVersionKind
 	Type reflect.Type
 }
 
-// Error says it in the words of kube-apiserver.
+// Error returns the text of kube-apiserver.
 func (e *NotRegisteredError) Error() string {
 	switch {
 	case e.GVK == meta.GroupVersionKind{}:
@@ -26,29 +26,30 @@ func (e *NotRegisteredError) Error() string {
 		return fmt.Sprintf("no kind %q is registered for the internal version of group %q in scheme %q",
 			e.GVK.Kind, e.GVK.Group, e.Scheme)
 	}
-	return fmt.Sprintf("no kind %q is registered for version %q in scheme %q", e.GVK.Kind, e.GVK.GroupVersion(), e.Scheme)
+	return fmt.Sprintf("no kind %q is registered for version %q in scheme %q",
+		e.GVK.Kind, e.GVK.GroupVersion(), e.Scheme)
 }
 
-// IsNotRegistered reports whether err says that a scheme does not know a kind or type.
+// IsNotRegistered reports whether err is, or wraps, a *NotRegisteredError.
 func IsNotRegistered(err error) bool {
 	var e *NotRegisteredError
 	return errors.As(err, &e)
 }
 
-// ConversionError says that an object of one kind cannot become an object of another.
+// ConversionError says that an object of kind From cannot become an object of kind To.
 type ConversionError struct {
 	From meta.GroupVersionKind
-	To   meta.GroupVersionKind // of a hub, the version is __internal
+	To   meta.GroupVersionKind // for a hub, the version is InternalVersion
 }
 
-// Error says it in the words of kube-apiserver.
+// Error returns the text of kube-apiserver.
 func (e *ConversionError) Error() string {
 	return fmt.Sprintf("converting (%s.%s) to (%s.%s): unknown conversion",
 		PackageOf(e.From), e.From.Kind, PackageOf(e.To), e.To.Kind)
 }
 
-// PackageOf returns the name of the Go package in which Kubernetes keeps a kind, which its messages show: the version,
-// and for hubs the first label of the group.
+// PackageOf returns the name of the Go package in which Kubernetes declares a kind, because error
+// messages show it: the version or, for a hub, the first label of the group.
 func PackageOf(gvk meta.GroupVersionKind) string {
 	if gvk.Version != InternalVersion {
 		return gvk.Version

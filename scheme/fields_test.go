@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// fieldsText says what the fields of Kubernetes 1.36 are: a model name to a line (with "atomic" behind it), then its
-// fields, indented: the JSON name (~ and the Go name for an inlined struct) and attributes, separated by tabs.
+// fieldsText says what the fields of Kubernetes 1.36 are: a model name to a line (with "atomic"
+// behind it), then its fields, indented: the JSON name (~ and the Go name for an inlined struct)
+// and attributes, separated by tabs.
 //
 //go:embed testdata/fields.txt
 var fieldsText string
@@ -72,7 +73,8 @@ func attributes(f *typeinfo.Field) []string {
 	return list
 }
 
-// TestFieldsAreThoseOfKubernetes compares every struct that a registered kind reaches and that Kubernetes has, too.
+// TestFieldsAreThoseOfKubernetes compares every struct that a registered kind reaches and that
+// Kubernetes has, too.
 func TestFieldsAreThoseOfKubernetes(t *testing.T) {
 	s, models := fullScheme(t), readModels(t)
 	seen := map[*typeinfo.Type]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// shapedHub shares Part, which has defaults, with the versions of Gadget; the defaults of its own
-// are a mistake.
+// shapedHub shares Part, which has defaults, with the versions of Gadget. Its own defaults are a
+// mistake.
 type shapedHub struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -39,8 +39,8 @@ type shapedGadget struct {
 	Shape           plainShape `json:"shape,omitempty"`
 }
 
-// TestHubDefaults: objects are completed in their versions, so defaults of what only a hub has are
-// reported.
+// TestHubDefaults: objects are completed in their versions, so Complete reports defaults of structs
+// that only a hub has.
 func TestHubDefaults(t *testing.T) {
 	gk := meta.GroupKind{Group: v1.Group, Kind: "Gadget"}
 	for _, tt := range []struct {

@@ -10,17 +10,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Name returns the name that error messages give the scheme.
+// Questions to a complete Scheme: types of kinds and kinds of types, versions, hubs and field
+// labels. All methods only read.
+
+// Name returns the name of the Scheme in error messages.
 func (s *Scheme) Name() string { return s.name }
 
-// Recognizes reports whether a kind has a type in this version (or, for InternalVersion, a hub).
-// Versions of AddStored do not count.
+// Recognizes reports whether the kind has a type in its version or, for InternalVersion, a hub.
+// Versions that are only stored (AddStored) do not count.
 func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool {
 	_, only := s.stored[gvk]
 	return !only && s.goType(gvk) != nil
 }
 
-// goType returns the type of a kind; unversioned kinds are found in every version.
+// goType returns the type of a kind, nil if it is unknown. Unversioned kinds are found in every
+// version.
 func (s *Scheme) goType(gvk meta.GroupVersionKind) reflect.Type {
 	if t := s.types[gvk]; t != nil {
 		return t
@@ -36,7 +40,7 @@ func (s *Scheme) goType(gvk meta.GroupVersionKind) reflect.Type {
 	return nil
 }
 
-// Type returns the descriptor of a kind's type, nil if the scheme does not know the kind.
+// Type returns the descriptor of the type of a kind, nil if the Scheme does not know the kind.
 func (s *Scheme) Type(gvk meta.GroupVersionKind) *typeinfo.Type {
 	if t := s.goType(gvk); t != nil {
 		return typeinfo.Of(t)
@@ -44,7 +48,7 @@ func (s *Scheme) Type(gvk meta.GroupVersionKind) *typeinfo.Type {
 	return nil
 }
 
-// NewObject returns a new, empty object of a kind, with apiVersion and kind unset. The error is a
+// NewObject returns a new, empty object of a kind, without apiVersion and kind. The error is a
 // *NotRegisteredError for an unknown kind.
 func (s *Scheme) NewObject(gvk meta.GroupVersionKind) (meta.Typed, error) {
 	t := s.goType(gvk)
@@ -53,13 +57,14 @@ func (s *Scheme) NewObject(gvk meta.GroupVersionKind) (meta.Typed, error) {
 	}
 	obj, ok := reflect.New(t).Interface().(meta.Typed)
 	if !ok {
-		return nil, fmt.Errorf("%s carries no apiVersion and kind", t) // only watch events
+		return nil, fmt.Errorf("%s carries no apiVersion and kind", t) // only WatchEvent
 	}
 	return obj, nil
 }
 
-// Kinds returns the kinds under which the type of obj is registered, those of preferred versions first, and for a
-// type that is only a hub its internal kind. The error is a *NotRegisteredError.
+// Kinds returns the kinds under which the type of obj is registered, those of preferred versions
+// first. For a type that is only a hub it returns the internal kind. The error is a
+// *NotRegisteredError.
 func (s *Scheme) Kinds(obj meta.Typed) ([]meta.GroupVersionKind, error) {
 	t := structType(obj)
 	if gvk, ok := s.unversioned[t]; ok {
@@ -71,7 +76,7 @@ func (s *Scheme) Kinds(obj meta.Typed) ([]meta.GroupVersionKind, error) {
 	return nil, &NotRegisteredError{Scheme: s.name, Type: t}
 }
 
-// structType returns the type that obj points to, nil for none.
+// structType returns the type that obj points to, nil if obj is nil.
 func structType(obj meta.Typed) reflect.Type {
 	t := reflect.TypeOf(obj)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -80,8 +85,8 @@ func structType(obj meta.Typed) reflect.Type {
 	return t.Elem()
 }
 
-// Kind returns the kind of obj: of those under which its type is registered the one that its apiVersion and kind
-// name, otherwise the first.
+// Kind returns the kind of obj. If its type is registered under several kinds, it is the one that
+// apiVersion and kind of obj name or, if they name none of these, the preferred one.
 func (s *Scheme) Kind(obj meta.Typed) (meta.GroupVersionKind, error) {
 	t := structType(obj)
 	if gvk, ok := s.unversioned[t]; ok {
@@ -99,17 +104,17 @@ func (s *Scheme) Kind(obj meta.Typed) (meta.GroupVersionKind, error) {
 	return kinds[0], nil
 }
 
-// IsUnversioned reports whether obj is of a type that looks the same in every version.
+// IsUnversioned reports whether the type of obj is the same in every version, as that of Status.
 func (s *Scheme) IsUnversioned(obj meta.Typed) bool {
 	_, ok := s.unversioned[structType(obj)]
 	return ok
 }
 
-// Groups returns the names of all groups with registered kinds, in order of registration. meta.k8s.io is none of
-// them: its kinds are forms of others.
+// Groups returns the names of all groups with registered kinds, in the order of registration.
+// meta.k8s.io is not among them: its kinds are representations of objects of other groups.
 func (s *Scheme) Groups() []string { return slices.Clone(s.groups) }
 
-// VersionsOf returns the versions of a group, preferred first, without the internal one.
+// VersionsOf returns the versions of a group, preferred ones first, without the internal one.
 func (s *Scheme) VersionsOf(group string) []meta.GroupVersion {
 	var list []meta.GroupVersion
 	for _, v := range s.versions[group] {
@@ -118,7 +123,8 @@ func (s *Scheme) VersionsOf(group string) []meta.GroupVersion {
 	return list
 }
 
-// KindsOf returns the names of all kinds in a group version, sorted, including the options that every version has.
+// KindsOf returns the sorted names of all kinds in a group version, including the options and
+// WatchEvent, which every group version has.
 func (s *Scheme) KindsOf(gv meta.GroupVersion) []string {
 	var list []string
 	for gvk := range s.types {
@@ -130,15 +136,16 @@ func (s *Scheme) KindsOf(gv meta.GroupVersion) []string {
 	return list
 }
 
-// AllKinds returns all kinds of all versions, sorted, without the internal ones. Those that all group versions have
-// (options and watch events) and the unversioned ones are among them.
+// AllKinds returns all kinds in all versions, sorted, without the internal ones. It includes the
+// options, WatchEvent, and the unversioned kinds.
 func (s *Scheme) AllKinds() []meta.GroupVersionKind {
 	return slices.DeleteFunc(s.sortedKinds(), func(gvk meta.GroupVersionKind) bool {
 		return gvk.Version == InternalVersion
 	})
 }
 
-// ModelKinds returns the kinds of all groups that each model of OpenAPI is the schema of, by its name, sorted by group.
+// ModelKinds returns, for the name of each OpenAPI model, the kinds whose schema the model is. The
+// kinds are sorted by group, version and name.
 func (s *Scheme) ModelKinds() map[string][]meta.GroupVersionKind {
 	kinds := map[string][]meta.GroupVersionKind{}
 	for gvk, t := range s.types {
@@ -161,8 +168,8 @@ func (s *Scheme) ModelKinds() map[string][]meta.GroupVersionKind {
 	return kinds
 }
 
-// HubKind returns the kind of the hub type: in the version whose type it is, or in InternalVersion if it is a type
-// of its own. It reports false for an unknown kind.
+// HubKind returns the kind of the hub type of gk: in the version whose type the hub is, or in
+// InternalVersion if the hub is a type of its own. It reports false for an unknown kind.
 func (s *Scheme) HubKind(gk meta.GroupKind) (meta.GroupVersionKind, bool) {
 	hub := s.hubs[gk]
 	if hub == nil {
@@ -171,6 +178,7 @@ func (s *Scheme) HubKind(gk meta.GroupKind) (meta.GroupVersionKind, bool) {
 	return s.hubKind(gk, hub), true
 }
 
+// hubKind returns the kind of the hub type hub of gk; see HubKind.
 func (s *Scheme) hubKind(gk meta.GroupKind, hub reflect.Type) meta.GroupVersionKind {
 	for _, v := range s.versions[gk.Group] {
 		if gvk := (meta.GroupVersionKind{Group: gk.Group, Version: v, Kind: gk.Kind}); s.types[gvk] == hub {
@@ -180,7 +188,8 @@ func (s *Scheme) hubKind(gk meta.GroupKind, hub reflect.Type) meta.GroupVersionK
 	return meta.GroupVersionKind{Group: gk.Group, Version: InternalVersion, Kind: gk.Kind}
 }
 
-// FieldLabel checks and converts one requirement of a field selector for a kind.
+// FieldLabel checks and converts one requirement of a field selector for a kind. It returns the
+// label and value to compare with.
 func (s *Scheme) FieldLabel(gvk meta.GroupVersionKind, label, value string) (string, string, error) {
 	if fn := s.labels[gvk]; fn != nil {
 		return fn(label, value)
@@ -188,11 +197,13 @@ func (s *Scheme) FieldLabel(gvk meta.GroupVersionKind, label, value string) (str
 	return MetadataLabels(label, value)
 }
 
-// MetadataLabels is the FieldLabelFunc of kinds without one of their own: metadata.name and metadata.namespace.
+// MetadataLabels is the FieldLabelFunc of kinds that registered none: it accepts metadata.name and
+// metadata.namespace.
 func MetadataLabels(label, value string) (string, string, error) {
 	switch label {
 	case "metadata.name", "metadata.namespace":
 		return label, value, nil
 	}
-	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name", "metadata.namespace")
+	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q",
+		label, "metadata.name", "metadata.namespace")
 }

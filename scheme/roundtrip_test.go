@@ -59,7 +59,8 @@ func setSizes(spec *betaSpec, n uint64) {
 	}
 }
 
-// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement, which would be kept in an annotation.
+// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement,
+// which would be kept in an annotation.
 func setTarget(a *autoscalingv1.HorizontalPodAutoscaler) {
 	a.Spec.TargetCPUUtilizationPercentage, a.Status.CurrentCPUUtilizationPercentage = new(int32(80)), nil
 }
@@ -89,7 +90,8 @@ func TestHubRoundTrip(t *testing.T) {
 	})
 }
 
-// Defaulting twice must change nothing: objects are defaulted again whenever they are read.
+// TestDefaultIsIdempotent: defaulting a second time changes nothing, because objects are defaulted
+// again when they are read.
 func TestDefaultIsIdempotent(t *testing.T) {
 	eachSample(t, func(t *testing.T, s *scheme.Scheme, obj meta.Typed, _ meta.GroupVersionKind) {
 		s.Default(obj)
@@ -101,7 +103,7 @@ func TestDefaultIsIdempotent(t *testing.T) {
 	})
 }
 
-// A request defaults, checks and copies its object; none of that may cost allocations that nobody needs.
+// A request defaults, checks and copies its object. None of these may allocate without need.
 func TestAllocations(t *testing.T) {
 	s := fullScheme(t)
 	// Without quantities: registered functions round those, and that allocates.

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// The group of these tests: Widget has two versions that differ in a nested struct, and v1 is its hub.
+// The group of these tests: Widget has two versions that differ in a nested struct, and v1 is its
+// hub.
 
 var (
 	v1      = meta.GroupVersion{Group: "test.example.com", Version: "v1"}
@@ -249,7 +250,8 @@ func TestHubOfItsOwn(t *testing.T) {
 	}
 }
 
-// flatWidget looks so unlike the other versions that only functions of the hub can convert it.
+// flatWidget differs so much from the other versions that only functions to and from the hub can
+// convert it.
 type flatWidget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -262,7 +264,8 @@ type flatWidgetList struct {
 	Items         []flatWidget `json:"items"`
 }
 
-// Versions that have nothing in common but the hub need functions to and from the hub only, lists included.
+// Versions that have only the hub in common need only functions to and from the hub, and so do
+// their lists.
 func TestListsOfUnlikeVersions(t *testing.T) {
 	v2 := meta.GroupVersion{Group: v1.Group, Version: "v2alpha1"}
 	s := newScheme(t, func(s *scheme.Scheme) {
@@ -388,7 +391,7 @@ func TestCompleteReportsEverythingAtOnce(t *testing.T) {
 		"field Parts (*int32) does not convert to field Parts ([]scheme_test.Part)",
 		`badTags.Field: check "nonsense" is unknown`,
 		"hub types are added with AddHub",
-		"test.example.com/v1: <nil> is no pointer to a struct",
+		"test.example.com/v1: <nil> is not a pointer to a struct",
 		`version "v9" of group "test.example.com" has no types`,
 		`the versions of group "test.example.com" have an order already`,
 		"two conversions from scheme_test.Gadget to scheme_test.Widget",
@@ -608,14 +611,16 @@ func BenchmarkConvert(b *testing.B) {
 	})
 }
 
-// addLossy registers two versions of a kind that do not convert, and one with a mistake in its tags.
+// addLossy registers two versions of a kind that do not convert to each other, and a version with a
+// mistake in its tags.
 func addLossy(s *scheme.Scheme) {
 	s.AddKnownTypes(v1, &Gadget{})
 	s.AddKnownType(v1beta1.WithKind("Gadget"), &lossy{})
 	s.AddKnownType(v1.WithKind("Bad"), &badTags{})
 }
 
-// TestLazyKinds leaves kinds that were registered by AddLazy alone until they are used. Their mistakes are told then.
+// TestLazyKinds: kinds that AddLazy registered are not compiled before their first use, which
+// reports their mistakes.
 func TestLazyKinds(t *testing.T) {
 	s := newScheme(t, func(s *scheme.Scheme) { s.AddLazy(addLossy) })
 	for kind, want := range map[string]bool{"Gadget": true, "Bad": true, "Widget": false, "WidgetList": false} {
@@ -643,7 +648,8 @@ func TestLazyKinds(t *testing.T) {
 	}
 }
 
-// TestLazyConversions has many goroutines convert first: one of them compiles, and all get what they asked for.
+// TestLazyConversions converts for the first time in many goroutines: one of them compiles, and all
+// get their result.
 func TestLazyConversions(t *testing.T) {
 	s := scheme.New()
 	s.AddLazy(addWidgets)

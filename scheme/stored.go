@@ -8,23 +8,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// storedType is the Go type of a version that AddStored registered.
+// storedType is a type that AddStored registered, and the kind that its objects are read as.
 type storedType struct {
 	typ reflect.Type
 	of  meta.GroupKind
 }
 
-// AddStored registers the type of obj for a version that objects in the store may be in, although
-// no client is served in it: an older server wrote them. of is the kind that such objects are read
-// as. It may be of another group than gvk.
+// AddStored registers the type of obj for a version in which the store may have objects, because an
+// older server wrote them, although clients cannot ask for it. of is the kind as which such objects
+// are read. It may be of another group than gvk.
 //
-// Objects of the version are decoded, completed with the defaults of their Go type, and converted
-// to the hub of of. The conversion is derived or registered as that of any spoke. If the version
-// has the fields, protobuf numbers and defaults of a served version, obj may be of the same type. A
-// defined type (type Old v1.New) has the same fields and tags, and defaults of its own.
+// Objects in the version are decoded, completed with the defaults of their Go type, and converted
+// to the hub of the kind of. The conversion is derived or registered like that of any version. If
+// the version has the same fields, protobuf numbers and defaults as a served version, obj may be of
+// the same type. A defined type (type Old v1.New) has the same fields and tags but its own
+// defaults.
 //
-// VersionsOf, KindsOf, AllKinds, ModelKinds and Recognizes do not show the version. StoredVersions
-// does.
+// VersionsOf, KindsOf, AllKinds, ModelKinds and Recognizes do not include the version.
+// StoredVersions does.
 func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj meta.Typed) {
 	t, ok := s.structOf(gvk.String(), obj)
 	if !ok {
@@ -38,9 +39,9 @@ func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj met
 	s.note(of)
 }
 
-// StoredVersions returns the kinds, other than those of the group's own versions, in which objects
-// of a kind may be stored: those of AddStored, and the versions of another group that has the same
-// hub. They are sorted: the group's own first, preferred versions first.
+// StoredVersions returns the kinds in which objects of the kind gk may be stored, other than those
+// of its own group's versions: those of AddStored, and the versions of other groups with the same
+// hub. Kinds of gk's own group come first, and preferred versions first.
 func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
 	var list []meta.GroupVersionKind
 	for gvk, t := range s.stored {
@@ -50,7 +51,8 @@ func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
 	}
 	hub := s.hubs[gk]
 	for gvk := range s.types {
-		if gvk.Kind == gk.Kind && gvk.Group != gk.Group && gvk.Version != InternalVersion && hub != nil && s.hubs[gvk.GroupKind()] == hub {
+		if gvk.Kind == gk.Kind && gvk.Group != gk.Group && gvk.Version != InternalVersion &&
+			hub != nil && s.hubs[gvk.GroupKind()] == hub {
 			list = append(list, gvk)
 		}
 	}
@@ -66,7 +68,8 @@ func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
 	return list
 }
 
-// hubOf returns the hub of a kind, or of the kind that objects of a stored version are read as.
+// hubOf returns the hub of a kind; for a stored version the hub of the kind as which its objects
+// are read.
 func (s *Scheme) hubOf(gvk meta.GroupVersionKind) reflect.Type {
 	if only, ok := s.stored[gvk]; ok {
 		return s.hubs[only.of]
@@ -74,8 +77,7 @@ func (s *Scheme) hubOf(gvk meta.GroupVersionKind) reflect.Type {
 	return s.hubs[gvk.GroupKind()]
 }
 
-// settleStored makes the types of stored versions known by their kinds, and says what is wrong with
-// them.
+// settleStored maps the types of stored versions to their kinds, and reports mistakes.
 func (s *Scheme) settleStored() {
 	for _, gvk := range s.sortedStored() {
 		only := s.stored[gvk]
@@ -87,14 +89,14 @@ func (s *Scheme) settleStored() {
 			s.fail("stored version %s: the kind %s is not registered", gvk, only.of)
 			continue
 		}
-		// A type of a served version keeps its name.
+		// A type that is also that of a served version keeps its kind.
 		if known := s.kinds[only.typ]; len(known) == 0 || s.types[known[0]] == nil {
 			s.kinds[only.typ] = append(known, gvk)
 		}
 	}
 }
 
-// sortedStored returns the kinds of AddStored, sorted.
+// sortedStored returns the kinds of AddStored in a fixed order.
 func (s *Scheme) sortedStored() []meta.GroupVersionKind {
 	var list []meta.GroupVersionKind
 	for gvk := range s.stored {

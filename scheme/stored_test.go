@@ -98,7 +98,7 @@ func TestStoredVersions(t *testing.T) {
 	}
 }
 
-// TestStoredMistakes: what is wrong with a stored version is said by Complete.
+// TestStoredMistakes: Complete reports mistakes of stored versions.
 func TestStoredMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		name string

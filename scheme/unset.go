@@ -1,6 +1,6 @@
 package scheme
 
-// SetDefault sets *p to v if it is empty. Like SetPointer it is for functions given to AddDefaulting.
+// SetDefault sets *p to v if *p is the zero value. It is meant for functions of AddDefaulting.
 func SetDefault[T comparable](p *T, v T) {
 	var zero T
 	if *p == zero {
@@ -8,15 +8,16 @@ func SetDefault[T comparable](p *T, v T) {
 	}
 }
 
-// SetPointer makes *p point to v if it is nil.
+// SetPointer makes *p point to a copy of v if *p is nil. It is meant for functions of
+// AddDefaulting.
 func SetPointer[T any](p **T, v T) {
 	if *p == nil {
-		made := v // v itself would be allocated even where it is not needed
+		made := v // a pointer to v itself would allocate even if *p is set
 		*p = &made
 	}
 }
 
-// OrZero is the value that a field stands for which may be unset: what p points to, or the zero value if it is nil.
+// OrZero returns the value that p points to, or the zero value if p is nil.
 func OrZero[T any](p *T) T {
 	if p == nil {
 		var zero T

@@ -13,14 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Unstructured is an object of a kind that has no Go type, such as a custom resource: typed metadata beside a tree of
-// plain JSON values. It is not safe for concurrent change.
-//
-// Values in the tree are those of package jsontext. A tree that is decoded or copied is owned by its object.
+// Objects without a Go type: custom resources. The registry and the codec treat them like typed
+// objects, because their metadata is typed. Package scheme/kind decodes them by the schemas of
+// their definitions.
+
+// Unstructured is an object of a kind without a Go type, such as a custom resource: typed metadata
+// beside a tree of JSON values. It must not be changed while others use it. Its tree has the values
+// of package jsontext; a decoded or copied object owns its tree.
 type Unstructured struct {
 	meta.TypeMeta
 	meta.ObjectMeta
-	// Content holds all other fields of the object, never apiVersion, kind or metadata.
+	// Content holds all fields of the object except apiVersion, kind and metadata.
 	Content map[string]any
 }
 
@@ -28,14 +31,15 @@ type Unstructured struct {
 type UnstructuredList struct {
 	meta.TypeMeta
 	meta.ListMeta
+	// Items are the objects of the list, in order.
 	Items []*Unstructured
 }
 
-// ErrNotObject is returned where JSON is no object.
+// ErrNotObject is the error for JSON that is not an object.
 var ErrNotObject = errors.New("not a JSON object")
 
-// At returns the value at a path of field names in the content, if there is one and it is of type T. The value is
-// shared with the object.
+// At returns the value at a path of field names in the content. It reports false if there is none
+// or it is not of type T. The value is shared with the object.
 func At[T any](u *Unstructured, path ...string) (T, bool) {
 	var value any = u.Content
 	for _, name := range path {
@@ -51,8 +55,9 @@ func At[T any](u *Unstructured, path ...string) (T, bool) {
 	return t, ok
 }
 
-// Set stores value at a path of field names in the content, making the objects on the way. It keeps value, which
-// must be a tree as described above. The error says which name on the way is taken by something else.
+// Set stores value, which must be a tree, at a path of field names in the content, and makes
+// missing objects on the path. The object owns value afterwards. The error names the element of the
+// path that is not an object.
 func (u *Unstructured) Set(value any, path ...string) error {
 	if len(path) == 0 {
 		return errors.New("no path given")
@@ -74,14 +79,14 @@ func (u *Unstructured) Set(value any, path ...string) error {
 			object[name] = made
 			object = made
 		default:
-			return fmt.Errorf("%s is no object but %T", strings.Join(path[:i+1], "."), next)
+			return fmt.Errorf("%s is not an object but %T", strings.Join(path[:i+1], "."), next)
 		}
 	}
 	object[path[len(path)-1]] = value
 	return nil
 }
 
-// Remove deletes the field at a path, if it is there.
+// Remove deletes the field at a path. It does nothing if there is none.
 func (u *Unstructured) Remove(path ...string) {
 	if len(path) == 0 {
 		return
@@ -94,7 +99,8 @@ func (u *Unstructured) Remove(path ...string) {
 // DeepCopy returns a copy that shares nothing with u.
 func (u *Unstructured) DeepCopy() *Unstructured { return typeinfo.Copy(u) }
 
-// MarshalJSON writes the fields of the object in alphabetical order, as Kubernetes does for objects without a type.
+// MarshalJSON encodes the object with its fields in alphabetical order, as Kubernetes does for
+// objects without a type.
 func (u *Unstructured) MarshalJSON() ([]byte, error) {
 	fields := maps.Clone(u.Content)
 	if fields == nil {
@@ -111,8 +117,8 @@ func (u *Unstructured) MarshalJSON() ([]byte, error) {
 	return jsontext.AppendTree(nil, fields, jsontext.Plain)
 }
 
-// UnmarshalJSON replaces u. Fields of the metadata that Kubernetes does not know are dropped; names are matched
-// exactly.
+// UnmarshalJSON replaces u by the object in data. It drops unknown fields of the metadata. Field
+// names are case-sensitive.
 func (u *Unstructured) UnmarshalJSON(data []byte) error {
 	tree, err := decodeObject(data)
 	if err != nil {
@@ -126,8 +132,8 @@ func (u *Unstructured) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// FromTree makes an object of a tree, which becomes its own. Fields of the metadata that Kubernetes does not know are
-// dropped.
+// FromTree turns a tree into an object, which owns the tree afterwards. It drops unknown fields of
+// the metadata.
 func FromTree(tree map[string]any) (*Unstructured, error) {
 	u := &Unstructured{Content: tree}
 	var err error
@@ -140,7 +146,7 @@ func FromTree(tree map[string]any) (*Unstructured, error) {
 	return u, nil
 }
 
-// MarshalJSON writes the list; items is always there.
+// MarshalJSON encodes the list. items is never omitted.
 func (l *UnstructuredList) MarshalJSON() ([]byte, error) {
 	items := l.Items
 	if items == nil {
@@ -151,7 +157,7 @@ func (l *UnstructuredList) MarshalJSON() ([]byte, error) {
 	return jsontext.AppendTree(nil, fields, jsontext.Plain)
 }
 
-// UnmarshalJSON replaces l.
+// UnmarshalJSON replaces l by the list in data.
 func (l *UnstructuredList) UnmarshalJSON(data []byte) error {
 	tree, err := decodeObject(data)
 	if err != nil {
@@ -175,6 +181,7 @@ func (l *UnstructuredList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// setTypeMeta sets apiVersion and kind among the fields of an object.
 func setTypeMeta(fields map[string]any, tm meta.TypeMeta) {
 	for name, value := range map[string]string{"apiVersion": tm.APIVersion, "kind": tm.Kind} {
 		delete(fields, name)
@@ -184,7 +191,7 @@ func setTypeMeta(fields map[string]any, tm meta.TypeMeta) {
 	}
 }
 
-// decodeObject decodes a JSON object.
+// decodeObject decodes a JSON object into a tree.
 func decodeObject(data []byte) (map[string]any, error) {
 	v, err := jsontext.Decode(data, nil)
 	if err != nil {
@@ -205,15 +212,16 @@ func takeTypeMeta(tree map[string]any) (tm meta.TypeMeta, err error) {
 			*to = value
 		case nil:
 		default:
-			return tm, fmt.Errorf("%s is no string but %T", name, value)
+			return tm, fmt.Errorf("%s is not a string but %T", name, value)
 		}
 		delete(tree, name)
 	}
 	return tm, nil
 }
 
-// takeMetadata moves the metadata out of a tree into a struct. What the struct does not know under the exact name is
-// dropped first: encoding/json would match names regardless of case.
+// takeMetadata moves the metadata out of a tree into a struct. It first drops the fields that the
+// struct does not have under exactly that name, because encoding/json would match names in any
+// letter case.
 func takeMetadata[T any](tree map[string]any, to *T) error {
 	head, ok := tree["metadata"]
 	delete(tree, "metadata")
@@ -221,7 +229,7 @@ func takeMetadata[T any](tree map[string]any, to *T) error {
 		return nil
 	}
 	if _, ok := head.(map[string]any); !ok {
-		return fmt.Errorf("metadata is no object but %T", head)
+		return fmt.Errorf("metadata is not an object but %T", head)
 	}
 	keepKnown(typeinfo.For[T](), head)
 	text, err := jsontext.AppendTree(nil, head, jsontext.Plain)
@@ -234,7 +242,7 @@ func takeMetadata[T any](tree map[string]any, to *T) error {
 	return nil
 }
 
-// keepKnown removes the fields from a tree that t does not have.
+// keepKnown removes the fields that t does not have from a tree.
 func keepKnown(t *typeinfo.Type, v any) {
 	switch v := v.(type) {
 	case map[string]any:

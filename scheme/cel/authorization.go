@@ -12,22 +12,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// An Authorizer decides what the principal of an expression may do: who sent a request, or a service account that the
-// expression names.
+// The authorizer library of CEL:
+// authorizer.group("apps").resource("deployments").check("get").allowed(). It declares the types
+// and functions on the way from an Authorizer to a decision. Base includes it; admission policies
+// and webhooks bind the variables authorizer and authorizer.requestResource to the values made
+// here.
+
+// An Authorizer decides what one principal may do: the user who sent a request, or a service
+// account that the expression names.
 type Authorizer interface {
+	// Authorize decides about one access. An error makes decision.errored() true in the expression.
 	Authorize(Access) (allowed bool, reason string, err error)
+	// ServiceAccount returns the Authorizer of a service account.
 	ServiceAccount(namespace, name string) Authorizer
 }
 
-// Access is what an expression asks an Authorizer about: a verb on a path, or on a resource if Resource is not empty.
+// Access is what an expression asks an Authorizer about: a verb on a path or, if Resource is not
+// empty, on a resource.
 type Access struct {
 	Verb, Path                                    string
 	Group, Resource, Subresource, Namespace, Name string
-	// FieldSelector and LabelSelector narrow a list or watch. They are as the expression has them, perhaps malformed.
+	// FieldSelector and LabelSelector restrict a list or watch. They are the strings of the
+	// expression and may be malformed.
 	FieldSelector, LabelSelector string
 }
 
-// The types of the values that lead from an Authorizer to a decision.
+// The CEL types on the way from an Authorizer to a decision, with Kubernetes' names. AuthorizerType
+// and ResourceCheckType are also the types of variables.
 var (
 	AuthorizerType    = cel.ObjectType("kubernetes.authorization.Authorizer")
 	ResourceCheckType = cel.ObjectType("kubernetes.authorization.ResourceCheck")
@@ -37,29 +48,31 @@ var (
 	decisionType   = cel.ObjectType("kubernetes.authorization.Decision")
 )
 
-// AuthorizerValue returns the value of a variable of AuthorizerType.
+// AuthorizerValue returns a value of AuthorizerType that asks a.
 func AuthorizerValue(a Authorizer) ref.Val { return principal{receiver{AuthorizerType}, a} }
 
-// ResourceCheckValue returns the value of a variable of ResourceCheckType: the check of access, but for its verb.
+// ResourceCheckValue returns a value of ResourceCheckType that asks a about access. access.Verb is
+// ignored: the expression chooses the verb.
 func ResourceCheckValue(a Authorizer, access Access) ref.Val {
 	return check{receiver{ResourceCheckType}, a, access}
 }
 
-// A principal is somebody who may or may not do something.
+// A principal is a value of AuthorizerType.
 type principal struct {
 	receiver
 	authorizer Authorizer
 }
 
-// A check is a question that grows: a group, a resource, a resource with subresource, namespace, name and selectors; or
-// a path. How far it is shows in its type.
+// A check is a question that an expression builds step by step: a group, then a resource with its
+// subresource, namespace, name and selectors; or a path. The CEL type of the receiver tells which
+// step it has reached.
 type check struct {
 	receiver
 	authorizer Authorizer
 	access     Access
 }
 
-// A decision is the answer.
+// A decision is the answer to a check.
 type decision struct {
 	receiver
 	allowed bool
@@ -67,7 +80,7 @@ type decision struct {
 	err     error
 }
 
-// authorization has what leads from an authorizer to a decision.
+// authorization returns the declarations of the library.
 func authorization() []cel.EnvOption {
 	return []cel.EnvOption{
 		step("path", "authorizer_path", AuthorizerType, pathCheckType, authorizerPath),
@@ -97,7 +110,7 @@ func authorization() []cel.EnvOption {
 	}
 }
 
-// step declares a function from one of the values to the next, with a string.
+// step declares a function that takes one of these values and a string and returns the next value.
 func step[V ref.Val](name, id string, from, to *cel.Type, f func(V, string) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{from, cel.StringType}, to,
 		cel.BinaryBinding(func(first, second ref.Val) ref.Val {
@@ -110,7 +123,7 @@ func step[V ref.Val](name, id string, from, to *cel.Type, f func(V, string) ref.
 		})))
 }
 
-// narrow declares a function that sets a field of the check of a resource.
+// narrow declares a function that sets one field of a resource check.
 func narrow(name, id string, field func(*Access) *string) cel.EnvOption {
 	return step(name, id, ResourceCheckType, ResourceCheckType, func(c check, s string) ref.Val {
 		*field(&c.access) = s
@@ -118,7 +131,7 @@ func narrow(name, id string, field func(*Access) *string) cel.EnvOption {
 	})
 }
 
-// answer declares a function of decisions.
+// answer declares a function that reads a decision.
 func answer(name string, to *cel.Type, get func(decision) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload("decision_"+name, []*cel.Type{decisionType}, to,
 		cel.UnaryBinding(func(arg ref.Val) ref.Val {
@@ -130,6 +143,7 @@ func answer(name string, to *cel.Type, get func(decision) ref.Val) cel.EnvOption
 		})))
 }
 
+// authorizerPath implements authorizer.path(). The error texts here are Kubernetes'.
 func authorizerPath(p principal, path string) ref.Val {
 	if strings.TrimSpace(path) == "" {
 		return types.NewErr("path must not be empty")
@@ -137,6 +151,7 @@ func authorizerPath(p principal, path string) ref.Val {
 	return check{receiver{pathCheckType}, p.authorizer, Access{Path: path}}
 }
 
+// serviceAccount implements authorizer.serviceAccount().
 func serviceAccount(args ...ref.Val) ref.Val {
 	p, ok := args[0].(principal)
 	if !ok {
@@ -159,6 +174,7 @@ func serviceAccount(args ...ref.Val) ref.Val {
 	return AuthorizerValue(p.authorizer.ServiceAccount(namespace, name))
 }
 
+// groupResource implements resource() of a group check.
 func groupResource(c check, resource string) ref.Val {
 	if strings.TrimSpace(resource) == "" {
 		return types.NewErr("resource must not be empty")
@@ -167,13 +183,15 @@ func groupResource(c check, resource string) ref.Val {
 	return c
 }
 
+// decide implements check(): it asks the Authorizer.
 func decide(c check, verb string) ref.Val {
 	c.access.Verb = verb
 	allowed, reason, err := c.authorizer.Authorize(c.access)
 	return decision{receiver{decisionType}, allowed, reason, err}
 }
 
-// A receiver is a value that is good for nothing but its functions, not even for comparison.
+// A receiver is the part of these values that implements ref.Val. Such a value has functions and
+// nothing else: it cannot be compared or converted.
 type receiver struct{ typ *cel.Type }
 
 func (receiver) opaque() {}

@@ -8,17 +8,20 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// The parser of cel-go bounds the text of an expression, to 100,000 characters, and how deep its grammar nests. What follows
-// when types are checked grows with the square of the number of operations, and faster than that with the nesting of types:
-// an expression of a thousand characters can take a minute. kube-apiserver takes that minute.
+// Bounds on the size of an expression, checked between parsing and type checking. cel-go's parser
+// bounds the text to 100,000 characters and the nesting of the grammar. The type checker's time
+// grows with the square of the number of operations, and faster with the nesting of types: without
+// these bounds an expression of a thousand characters takes a minute, which kube-apiserver does
+// spend.
 const (
-	// maxOperations is how many calls, operators, lists, maps and loops an expression may have. A macro is several.
+	// maxOperations is the largest number of calls, operators, lists, maps and loops in an
+	// expression. One macro counts as several.
 	maxOperations = 2000
-	// maxNesting is how deep lists, maps and loops may stand in each other.
+	// maxNesting is the largest depth to which lists, maps and loops may be nested in each other.
 	maxNesting = 40
 )
 
-// bound returns an error if checking the types of a parsed expression would take too long.
+// bound returns an error if type checking the parsed expression e could take too long.
 func bound(e ast.Expr) error {
 	var c census
 	c.visit(e, 0)
@@ -33,13 +36,14 @@ func bound(e ast.Expr) error {
 	return nil
 }
 
-// A census counts what there is in an expression.
+// A census counts the parts of an expression.
 type census struct {
 	operations, nesting int
 	patterns            uint64 // states of regular expressions
 }
 
-// visit counts e, which stands in so many lists, maps and loops. The parser has bounded how deep it calls itself.
+// visit counts e, which is inside of nesting lists, maps and loops. The recursion is bounded,
+// because the parser bounds the depth of the grammar.
 func (c *census) visit(e ast.Expr, nesting int) {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -69,7 +73,9 @@ func (c *census) visit(e ast.Expr, nesting int) {
 	case ast.ComprehensionKind:
 		nesting++
 		loop := e.AsComprehension()
-		c.all([]ast.Expr{loop.IterRange(), loop.AccuInit(), loop.LoopCondition(), loop.LoopStep(), loop.Result()}, nesting)
+		c.all([]ast.Expr{
+			loop.IterRange(), loop.AccuInit(), loop.LoopCondition(), loop.LoopStep(), loop.Result(),
+		}, nesting)
 	default:
 		return
 	}
@@ -77,7 +83,8 @@ func (c *census) visit(e ast.Expr, nesting int) {
 	c.nesting = max(c.nesting, nesting)
 }
 
-// pattern counts the regular expression of a call, if it is known. cel-go compiles it, and again for a program.
+// pattern counts the states of the regular expression of a call if it is a literal. cel-go compiles
+// literals while it checks types, and again for a program.
 func (c *census) pattern(call ast.CallExpr) {
 	switch call.FunctionName() {
 	case overloads.Matches, "find", "findAll":
@@ -95,6 +102,7 @@ func (c *census) pattern(call ast.CallExpr) {
 	}
 }
 
+// all visits each of parts.
 func (c *census) all(parts []ast.Expr, nesting int) {
 	for _, e := range parts {
 		c.visit(e, nesting)

@@ -1,27 +1,40 @@
-// Package cel evaluates expressions in the Common Expression Language, as the rules of custom resources, admission
-// policies and authentication have them: the language that cel-go implements, with the functions, limits and costs
-// that Kubernetes 1.36 gives it.
+// Package cel evaluates expressions in the Common Expression Language (CEL) for validation rules of
+// custom resources, admission policies, match conditions and authentication. The language is that
+// of cel-go, with the functions, limits and costs of Kubernetes 1.36.
 //
-// An Env says what an expression may name. Base has the functions; Extend adds variables and the types of objects.
-// Check parses an expression and finds its type. An Expression can be estimated (Cost) and planned (Program), and a
-// Program is run, as often and by as many goroutines as one likes.
+// Words:
+//   - An Env says what an expression may name. Base has the functions; Extend adds variables
+//     and the types of objects.
+//   - An Expression is a parsed and type-checked expression. Cost estimates it, Program plans
+//     it.
+//   - A Program is an expression that can be run, any number of times and by many goroutines at
+//     once.
+//   - Cost is the unit in which Kubernetes counts the work of an expression. The estimate, made
+//     of the sizes that a schema allows, keeps expensive expressions out of a schema. At run
+//     time CallLimit bounds one run, and a Budget bounds all runs about one object.
+//   - Work is what a run does without paying for it in cost (work.go). maxWork bounds it.
 //
-// Work is counted in units of cost. The estimate, made of the sizes that a schema allows, keeps dear expressions out;
-// at run time the real cost of each call is bounded by CallLimit, and that of all calls about one object by a Budget.
-// The numbers are part of the API: an expression that fits into a budget here fits there.
+// Laws:
+//   - Costs and limits are part of the API: an expression has the same estimate and the same
+//     cost as in kube-apiserver.
+//   - Expressions and values come from clients. The only loops of CEL are over values, and
+//     nothing here panics out of the package.
+//   - Whatever a client asks ends in about a second and takes at most some hundred megabytes.
+//     Check refuses expressions whose type check would take too long (bounds.go). A run ends
+//     with ErrCallLimit before a call that would do too much for its cost (guard.go, work.go).
+//     No expression written for people to read meets these bounds.
+//   - Nothing is initialized before the first use of Base, so that a server without CEL pays
+//     nothing.
 //
-// Expressions come from clients, and so do values. The language has no loops but those over values, and nothing here
-// panics. What cost does not count is bounded otherwise, so that whatever is asked ends in about a second and takes
-// less than some hundred megabytes: Check refuses expressions whose types would take too long to find (bounds.go), and
-// a run ends with ErrCallLimit before a call that would do too much for its price (guard.go, work.go). No such bound is
-// met by an expression that somebody has written to be understood. Nothing happens before the first use of Base, either:
-// there are no variables of this package whose initialization costs anything.
+// Env, Expression and Program are immutable and safe for concurrent use. A Budget belongs to one
+// goroutine.
 //
-// Not here: which expressions an object has and what is said about their results (registry/extensions, admission).
+// Not here: which expressions an object has and what happens with their results
+// (registry/extensions, admission plugins). Package rules has the rules of schemas and of the tags
+// of Go types, package policies the variables of admission policies.
 //
 // Read: cel.go, expression.go with bounds.go, program.go, tally.go with watch.go and price.go,
-// cost.go with estimate.go, guard.go with work.go; value.go, then a library a file. Package rules
-// has the rules of schemas and of the tags of Go types.
+// cost.go with estimate.go, guard.go with work.go; value.go, then the libraries, one per file.
 package cel
 
 import (
@@ -34,18 +47,20 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// An Env is what an expression may name: functions, variables, and the fields of types. It is immutable.
+// An Env is the set of functions, variables and types that an expression may name. It is immutable.
 type Env struct {
 	env *cel.Env
 }
 
-// Base returns the environment that all others extend, with every function and no variable.
+// Base returns the Env that all others extend: all functions but jsonpatch.escapeKey, and no
+// variable.
 func Base() *Env { return base() }
 
+// base builds the base Env on first use, which takes milliseconds.
 var base = sync.OnceValue(func() *Env {
 	env, err := cel.NewEnv(slices.Concat([]cel.EnvOption{
 		cel.HomogeneousAggregateLiterals(),
-		cel.EagerlyValidateDeclarations(true), // once here, so that Extend only looks at what is new
+		cel.EagerlyValidateDeclarations(true), // done once here, so that Extend checks only what it adds
 		cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true),
 		cel.OptionalTypes(),
@@ -62,13 +77,14 @@ var base = sync.OnceValue(func() *Env {
 		ext.Lists(ext.ListsVersion(3)),
 	}, lists(), regex(), urls(), quantities(), ips(), cidrs(), formats(), semvers(), authorization())...)
 	if err != nil {
-		panic("cel: " + err.Error()) // two libraries declare the same overload
+		panic("cel: " + err.Error()) // only if two libraries declare the same overload
 	}
 	return &Env{env}
 })
 
-// Extend returns an environment that also has what options add: variables (cel.Variable), and types by a provider that
-// asks Types for what it does not know itself (cel.CustomTypeProvider, cel.CustomTypeAdapter).
+// Extend returns an Env that also has what options add: variables (cel.Variable), and types by a
+// provider that falls back to Types for types that it does not know (cel.CustomTypeProvider,
+// cel.CustomTypeAdapter).
 func (e *Env) Extend(options ...cel.EnvOption) (*Env, error) {
 	env, err := e.env.Extend(options...)
 	if err != nil {
@@ -77,5 +93,5 @@ func (e *Env) Extend(options ...cel.EnvOption) (*Env, error) {
 	return &Env{env}, nil
 }
 
-// Types returns the types that e knows.
+// Types returns the provider of the types that e knows.
 func (e *Env) Types() types.Provider { return e.env.CELTypeProvider() }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
+// cidrType is the type of network prefixes, which cidr() makes of strings.
 var cidrType = &valueType[netip.Prefix]{
 	Type:     cel.OpaqueType("net.CIDR"),
 	short:    "CIDR",
@@ -17,7 +18,8 @@ var cidrType = &valueType[netip.Prefix]{
 	converts: true,
 }
 
-// A cidrValue has a size, from which the cost of comparing it follows: that of its prefix in bytes.
+// A cidrValue is a network prefix. Its size, from which the cost of comparing it follows, is the
+// length of the prefix in bytes.
 type cidrValue struct{ *value[netip.Prefix] }
 
 // Size implements traits.Sizer.
@@ -31,7 +33,8 @@ func (v cidrValue) Equal(other ref.Val) ref.Val {
 	return types.MaybeNoSuchOverloadErr(other)
 }
 
-// cidrs has cidr(), isCIDR(), what is in a network and what there is to know of one.
+// cidrs returns the declarations of the CIDR library: cidr(), isCIDR(), containsIP(),
+// containsCIDR() and the parts of a prefix.
 func cidrs() []cel.EnvOption {
 	text, self := []*cel.Type{cel.StringType}, []*cel.Type{cidrType.Type}
 	with := func(other *cel.Type) []*cel.Type { return []*cel.Type{cidrType.Type, other} }
@@ -60,6 +63,7 @@ func cidrs() []cel.EnvOption {
 	}
 }
 
+// parseCIDR parses a prefix. IPv4 addresses written as IPv6 are refused, as in Kubernetes.
 func parseCIDR(s string) (netip.Prefix, error) {
 	n, err := netip.ParsePrefix(s)
 	if err != nil {
@@ -79,6 +83,7 @@ func toCIDR(s string) ref.Val {
 	return cidrOf(n)
 }
 
+// cidrOf returns the CEL value of a prefix.
 func cidrOf(n netip.Prefix) ref.Val { return cidrValue{cidrType.of(n)} }
 
 func isCIDR(s string) ref.Val {
@@ -88,7 +93,8 @@ func isCIDR(s string) ref.Val {
 
 func containsIP(n netip.Prefix, ip netip.Addr) ref.Val { return types.Bool(n.Contains(ip)) }
 
-// containsIPText does not say what is wrong with an address, as kube-apiserver does not.
+// containsIPText implements containsIP() for a string. If the string is no address, the error does
+// not say why; kube-apiserver's does not either.
 func containsIPText(n netip.Prefix, s string) ref.Val {
 	ip, err := parseIP(s)
 	if err != nil {
@@ -97,6 +103,7 @@ func containsIPText(n netip.Prefix, s string) ref.Val {
 	return containsIP(n, ip)
 }
 
+// containsCIDR reports whether inner lies within n.
 func containsCIDR(n, inner netip.Prefix) ref.Val {
 	return types.Bool(n.Overlaps(inner) && n.Bits() <= inner.Bits())
 }

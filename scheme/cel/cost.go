@@ -10,25 +10,28 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// What calls cost when they are run. Estimates, made before, are in estimate.go; a change to either changes which
-// expressions are accepted.
+// The cost of calls at run time. price.go asks callCost for each call; estimate.go has the
+// estimates made before. The numbers are Kubernetes', and changing one changes which expressions
+// are accepted.
 
 const (
-	// checkCost lets an expression make two checks of authorization.
+	// checkCost is the cost of one authorization check: a run can pay for two.
 	checkCost = CallLimit * 35 / 100
-	// perChar is the cost of looking at a character, perPattern that of one in a regular expression for each character
-	// that is matched.
+	// perChar is the cost of reading one character. perPattern is the cost of one character of a
+	// regular expression per character that is matched.
 	perChar    = common.StringTraversalCostFactor
 	perPattern = common.RegexStringLengthCostFactor
 )
 
-// flat are the functions whose calls cost the same always, and how much.
+// flat maps functions whose calls always cost the same to that cost.
 var flat = func() map[string]uint64 {
 	costs := map[string]uint64{"check": checkCost}
 	for _, name := range []string{
-		"serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed", "reason", "error", "errored",
-		"masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast",
-		"isGlobalUnicast", "format.named", "sign", "asInteger", "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan",
+		"serviceAccount", "path", "group", "resource", "subresource", "namespace", "name",
+		"allowed", "reason", "error", "errored",
+		"masked", "prefixLength", "family", "isUnspecified", "isLoopback",
+		"isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast", "format.named",
+		"sign", "asInteger", "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan",
 		"compareTo", "add", "sub", "major", "minor", "patch",
 		"getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery",
 	} {
@@ -37,8 +40,8 @@ var flat = func() map[string]uint64 {
 	return costs
 }()
 
-// callCost is what a call has cost whose price is Kubernetes' own, false if it is that of cel-go
-// (price.go).
+// callCost returns the cost of a call that Kubernetes prices itself. It returns false for functions
+// whose price is cel-go's (price.go).
 func callCost(function, overload string, args []ref.Val, result ref.Val) (cost uint64, ok bool) {
 	switch function {
 	case "isSorted", "sum", "max", "min", "indexOf", "lastIndexOf":
@@ -80,8 +83,9 @@ func callCost(function, overload string, args []ref.Val, result ref.Val) (cost u
 	return 0, false
 }
 
-// containsCost is that of comparing two prefixes, after masking the one if both are networks, and after reading the other if
-// it is a string.
+// containsCost returns the cost of containsIP and containsCIDR: comparing two prefixes; masking one
+// of them if both are networks; and parsing the argument if it is a string. prefix and other are
+// sizes.
 func containsCost(function, overload string, prefix, other uint64) uint64 {
 	cost := chars(1, prefix+prefix)
 	if function == "containsCIDR" {
@@ -93,16 +97,17 @@ func containsCost(function, overload string, prefix, other uint64) uint64 {
 	return cost
 }
 
-// matchCost is that of matching a string; not even an empty one is free.
+// matchCost returns the cost of matching a regular expression. One character is added to the text,
+// so that even an empty text costs something.
 func matchCost(text, pattern uint64) uint64 {
 	return uint64(math.Ceil((1+float64(text))*perChar)) * uint64(math.Ceil(float64(pattern)*perPattern))
 }
 
-// chars is the cost of going times over n characters.
+// chars returns the cost of reading n characters so many times.
 func chars(times float64, n uint64) uint64 { return uint64(math.Ceil(float64(n) * times * perChar)) }
 
-// selectorCost is that of a selector of a length: a list, reading, and what each requirement takes. The shortest has two
-// characters.
+// selectorCost returns the cost of a selector with length characters: making a list, reading, and
+// making the requirements. A requirement has at least two characters.
 func selectorCost(length checker.SizeEstimate) checker.CostEstimate {
 	const perRequirement = common.ListCreateBaseCost + common.StructCreateBaseCost
 	return checker.FixedCostEstimate(common.ListCreateBaseCost).
@@ -110,7 +115,7 @@ func selectorCost(length checker.SizeEstimate) checker.CostEstimate {
 		Add(length.MultiplyByCostFactor(0.5).MultiplyByCostFactor(perRequirement))
 }
 
-// size is the length of a value that has one, and 1 otherwise.
+// size returns the length of a value that has one, else 1.
 func size(v ref.Val) uint64 {
 	if s, ok := v.(traits.Sizer); ok {
 		return uint64(s.Size().(types.Int))
@@ -118,7 +123,7 @@ func size(v ref.Val) uint64 {
 	return 1
 }
 
-// traversal is the cost of looking at all of a value.
+// traversal returns the cost of reading all of a value.
 func traversal(v ref.Val) (cost uint64) {
 	switch v := v.(type) {
 	case types.String:

@@ -65,7 +65,7 @@ func TestRecordedCosts(t *testing.T) {
 	}
 }
 
-// recordedVars reads values of the variables, of their types.
+// recordedVars parses values of the variables by their types.
 func recordedVars(t *testing.T, line string) celgo.Activation {
 	t.Helper()
 	var v struct {
@@ -86,7 +86,7 @@ func recordedVars(t *testing.T, line string) celgo.Activation {
 	return a
 }
 
-// whole makes integers of the numbers that are.
+// whole turns floats without a fraction into integers.
 func whole(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -105,9 +105,8 @@ func whole(v any) any {
 	return v
 }
 
-// TestLongLists has the longest lists that loops may go over, and one element more. The time that a
-// run takes grows with the length of the list: with its square, each of these would take more than
-// the timeout.
+// TestLongLists runs loops over the longest lists that are allowed, and over one element more. If
+// the time of a run grew with the square of the length, each of these would exceed the timeout.
 func TestLongLists(t *testing.T) {
 	for _, tt := range []struct {
 		expression string
@@ -136,7 +135,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// BenchmarkLongList takes ten times as long for a list that is ten times as long.
+// BenchmarkLongList shows that a list ten times as long takes ten times as long.
 func BenchmarkLongList(b *testing.B) {
 	program := plan(b, "self.all(a, a < 5)")
 	for _, n := range []int{1000, 10_000, 100_000} {

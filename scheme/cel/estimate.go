@@ -8,13 +8,19 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// estimator knows what a call will cost, of what is known about the sizes of its arguments. Some estimates are below the
-// costs that cost.go counts, and one is of the wrong argument: so they are in kube-apiserver, and change what is accepted.
+// Estimates of cost before an expression is run. Expression.Cost passes an estimator to cel-go,
+// which calls it for each call with what is known about the sizes of the arguments.
+// registry/extensions uses the result to refuse a schema whose rules could exceed the budget.
+
+// estimator estimates calls. Some estimates are lower than the costs of cost.go, and one looks at
+// the wrong argument (validate): kube-apiserver's do the same, and a correction would change which
+// schemas are accepted.
 type estimator struct {
 	sizes Sizes // nil if nothing is known
 }
 
-// EstimateSize implements checker.CostEstimator.
+// EstimateSize implements checker.CostEstimator. It returns nil if the size at the path of node is
+// unknown.
 func (e estimator) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	path := node.Path()
 	if e.sizes == nil || len(path) == 0 {
@@ -27,8 +33,10 @@ func (e estimator) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: most}
 }
 
-// EstimateCallCost implements checker.CostEstimator. Nil leaves it to cel-go.
-func (e estimator) EstimateCallCost(function, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+// EstimateCallCost implements checker.CostEstimator. It returns nil to leave the call to cel-go.
+func (e estimator) EstimateCallCost(
+	function, overload string, target *checker.AstNode, args []checker.AstNode,
+) *checker.CallEstimate {
 	if cost, ok := flat[function]; ok {
 		return estimated(checker.FixedCostEstimate(cost))
 	}
@@ -41,7 +49,7 @@ func (e estimator) EstimateCallCost(function, overload string, target *checker.A
 	return nil
 }
 
-// function estimates calls without a receiver.
+// function estimates a call without a receiver.
 func (e estimator) function(function string, args []checker.AstNode) *checker.CallEstimate {
 	switch function {
 	case "url", "jsonpatch.escapeKey":
@@ -59,8 +67,10 @@ func (e estimator) function(function string, args []checker.AstNode) *checker.Ca
 	return nil
 }
 
-// method estimates calls with a receiver.
-func (e estimator) method(function, overload string, target checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+// method estimates a call with a receiver.
+func (e estimator) method(
+	function, overload string, target checker.AstNode, args []checker.AstNode,
+) *checker.CallEstimate {
 	switch function {
 	case "isSorted", "sum", "max", "min", "indexOf", "lastIndexOf":
 		return estimated(e.scan(target))
@@ -94,7 +104,8 @@ func (e estimator) method(function, overload string, target checker.AstNode, arg
 		return resulting(cost, checker.SizeEstimate{Max: n.Max})
 	case "validate":
 		const longestPattern = 128
-		return estimated(e.size(args[0]).MultiplyByCostFactor(perChar).MultiplyByCostFactor(longestPattern * perPattern))
+		return estimated(e.size(args[0]).MultiplyByCostFactor(perChar).
+			MultiplyByCostFactor(longestPattern * perPattern))
 	case "fieldSelector", "labelSelector":
 		return estimated(selectorCost(e.size(args[0])))
 	case "containsIP", "containsCIDR":
@@ -103,7 +114,7 @@ func (e estimator) method(function, overload string, target checker.AstNode, arg
 	return nil
 }
 
-// scan is the cost of comparing each element of a list, or of going through a string.
+// scan estimates the cost of comparing each element of a list, or of reading a string.
 func (e estimator) scan(target checker.AstNode) checker.CostEstimate {
 	element := elementOf(target)
 	if element == nil {
@@ -116,7 +127,8 @@ func (e estimator) scan(target checker.AstNode) checker.CostEstimate {
 	return e.size(target).MultiplyByCost(each)
 }
 
-// pieces is how many strings a string of n characters can be split into: a literal limit, or one for each character.
+// pieces returns the largest number of strings that a string of n characters can be split into: the
+// limit if it is a literal, else one per character.
 func pieces(n uint64, args []checker.AstNode) uint64 {
 	if len(args) > 1 {
 		if limit := args[1].Expr().AsLiteral(); limit != nil {
@@ -128,7 +140,7 @@ func pieces(n uint64, args []checker.AstNode) uint64 {
 	return n
 }
 
-// joined is the size of the strings of a list with a separator between them.
+// joined estimates the size of the elements of a list with a separator between them.
 func (e estimator) joined(target checker.AstNode, args []checker.AstNode) (n checker.SizeEstimate) {
 	list := e.size(target)
 	if element := elementOf(target); element != nil {
@@ -141,8 +153,9 @@ func (e estimator) joined(target checker.AstNode, args []checker.AstNode) (n che
 	return n
 }
 
-// replaced is the size of a string of a size after replacements of what in it by with. An empty string is found around
-// every character; what becomes longer is thought to be replaced wherever it fits, and nothing else to remain then.
+// replaced estimates the size of a string of size n after each occurrence of what is replaced by
+// with. An empty what occurs around every character. If the replacement is longer, the maximum
+// assumes that the whole string consists of occurrences, and nothing of it remains.
 func replaced(n, what, with checker.SizeEstimate) checker.SizeEstimate {
 	var count, kept checker.SizeEstimate
 	switch {
@@ -164,10 +177,11 @@ func replaced(n, what, with checker.SizeEstimate) checker.SizeEstimate {
 	return count.Multiply(with).Add(kept)
 }
 
-// increment is n+1, or the largest number.
+// increment returns n+1, or n if n is the largest number.
 func increment(n uint64) uint64 { return max(n, n+1) }
 
-// contains is the cost of comparing addresses of 4 to 16 bytes, as containsCost is of those that are there.
+// contains estimates containsIP and containsCIDR, as containsCost counts them at run time.
+// Addresses have 4 to 16 bytes.
 func (e estimator) contains(function, overload string, other checker.AstNode) checker.CostEstimate {
 	address := checker.SizeEstimate{Min: 4, Max: 16}
 	cost := address.Add(address).MultiplyByCostFactor(perChar)
@@ -180,16 +194,19 @@ func (e estimator) contains(function, overload string, other checker.AstNode) ch
 	return cost
 }
 
-// equality estimates comparisons of values of our types.
+// equality estimates the comparison of two values of a type that a library here declares. It
+// returns nil for all other types.
 func equality(t *types.Type, right checker.AstNode) *checker.CallEstimate {
 	if t.Equal(right.Type()) != types.True {
 		return nil
 	}
-	if name := t.TypeName(); name == ipType.TypeName() || name == cidrType.TypeName() { // the checker copies opaque types
+	// The checker copies opaque types, so they are compared by name.
+	if name := t.TypeName(); name == ipType.TypeName() || name == cidrType.TypeName() {
 		return estimated(checker.FixedCostEstimate(1))
 	}
 	switch t {
-	case quantityType.Type, semverType.Type, AuthorizerType, pathCheckType, groupCheckType, ResourceCheckType, decisionType:
+	case quantityType.Type, semverType.Type,
+		AuthorizerType, pathCheckType, groupCheckType, ResourceCheckType, decisionType:
 		return estimated(checker.FixedCostEstimate(1))
 	case formatType.Type:
 		const longestName = 64
@@ -204,7 +221,8 @@ func equality(t *types.Type, right checker.AstNode) *checker.CallEstimate {
 	return nil
 }
 
-// size is what is known of the size of a value; it may be any if nothing is.
+// size returns what is known about the size of a value: anything from 0 to the largest number if
+// nothing is.
 func (e estimator) size(node checker.AstNode) checker.SizeEstimate {
 	if n := node.ComputedSize(); n != nil {
 		return *n
@@ -215,21 +233,24 @@ func (e estimator) size(node checker.AstNode) checker.SizeEstimate {
 	return checker.UnknownSizeEstimate()
 }
 
+// estimated returns the estimate of a call whose result has no known size.
 func estimated(cost checker.CostEstimate) *checker.CallEstimate {
 	return &checker.CallEstimate{CostEstimate: cost}
 }
 
+// resulting returns the estimate of a call whose result has a known size.
 func resulting(cost checker.CostEstimate, result checker.SizeEstimate) *checker.CallEstimate {
 	return &checker.CallEstimate{CostEstimate: cost, ResultSize: &result}
 }
 
-// elements stands for the elements of a list, where a size by path is asked for.
+// elements is the node of the elements of a list, for which cel-go has no node. It exists to ask
+// for their size by path.
 type elements struct {
 	path []string
 	typ  *types.Type
 }
 
-// elementOf returns the node of a list's elements, nil if the target is none.
+// elementOf returns the node of the elements of a list, nil if the node is no list.
 func elementOf(list checker.AstNode) checker.AstNode {
 	params := list.Type().Parameters()
 	if len(params) == 0 {

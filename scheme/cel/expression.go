@@ -11,17 +11,18 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// An Expression has been parsed, and its types are right.
+// An Expression is parsed and type-checked.
 type Expression struct {
 	env *cel.Env
 	ast *cel.Ast
 }
 
-// Check parses an expression and finds its type. The error is what is wrong, with a line for each mistake and a pointer
-// to where it is, as users of kube-apiserver see it.
+// Check parses an expression and checks its types. The error describes each mistake on a line of
+// its own with a pointer to its position, in the form of kube-apiserver.
 func (e *Env) Check(expression string) (x *Expression, err error) {
 	defer func() {
-		if r := recover(); r != nil { // cel-go does so for [?x] where the type of x is not known
+		// cel-go panics for [?x] if the type of x is unknown.
+		if r := recover(); r != nil {
 			err = fmt.Errorf("compilation failed: internal error: %v", r)
 		}
 	}()
@@ -38,10 +39,10 @@ func (e *Env) Check(expression string) (x *Expression, err error) {
 	return &Expression{e.env, ast}, nil
 }
 
-// Type returns the type of the expression's value.
+// Type returns the type of the value of the expression.
 func (x *Expression) Type() *cel.Type { return x.ast.OutputType() }
 
-// Uses reports whether the expression names a variable.
+// Uses reports whether the expression names the variable.
 func (x *Expression) Uses(variable string) bool {
 	for _, ref := range x.ast.NativeRep().ReferenceMap() {
 		if ref.Name == variable {
@@ -51,7 +52,8 @@ func (x *Expression) Uses(variable string) bool {
 	return false
 }
 
-// Selects reports whether the expression looks at a field of a variable by its name, as x.field or x.?field.
+// Selects reports whether the expression selects a field of a variable by its name: variable.field
+// or variable.?field.
 func (x *Expression) Selects(variable, field string) bool {
 	named := func(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == variable }
 	found := false
@@ -71,12 +73,14 @@ func (x *Expression) Selects(variable, field string) bool {
 	return found
 }
 
-// Sizes tells how long the value at a path can be at most: characters of a string, bytes, entries of a list or map; false
-// if that is not known. A path begins with a variable and goes on with names of fields, "@items" for the elements of a
-// list, "@keys" and "@values" for those of a map. It is never empty.
+// Sizes returns the largest size that the value at a path can have: characters of a string, bytes,
+// entries of a list or map. known is false if there is no bound. A path begins with a variable and
+// continues with field names, "@items" for the elements of a list, and "@keys" and "@values" for
+// those of a map. It is never empty.
 type Sizes func(path []string) (most uint64, known bool)
 
-// Cost estimates the cost of running the expression once: at least and at most, when values are as long as sizes allows.
+// Cost estimates the least and the greatest cost of running the expression once, if values are at
+// most as large as sizes says.
 func (x *Expression) Cost(sizes Sizes) (checker.CostEstimate, error) {
 	return x.env.EstimateCost(x.ast, estimator{sizes})
 }

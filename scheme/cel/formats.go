@@ -12,22 +12,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// A format is a rule for strings that has a name.
+// A format is a named rule for strings.
 type format struct {
+	// title is Kubernetes' name, by which formats are compared.
 	title string
-	// check returns what is wrong with a string.
+	// check returns what is wrong with a string, nothing if it has the format.
 	check func(string) []string
-	// pattern is the length of a regular expression that would check as much, from which the cost follows.
+	// pattern is the length of a regular expression that would check the same; the cost follows
+	// from it.
 	pattern int
 }
 
+// formatType is the type of formats.
 var formatType = &valueType[*format]{
 	Type:  cel.ObjectType("kubernetes.NamedFormat"),
 	short: "Format",
 	equal: func(a, b *format) bool { return a.title == b.title },
 }
 
-// named are the formats that expressions know.
+// named maps the names that expressions use to formats.
 var named = map[string]*format{
 	"dns1123Label":           {"DNS1123Label", names.IsDNS1123Label, 30},
 	"dns1123Subdomain":       {"DNS1123Subdomain", names.IsDNS1123Subdomain, 60},
@@ -44,7 +47,8 @@ var named = map[string]*format{
 	"datetime":               {"datetime", has("datetime", "invalid datetime"), 71},
 }
 
-// formats has format.named(), a function for each format, and validate.
+// formats returns the declarations of the format library: format.named(), one function for each
+// format, and validate().
 func formats() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Function("format.named", cel.Overload("format-named", []*cel.Type{cel.StringType},
@@ -60,6 +64,7 @@ func formats() []cel.EnvOption {
 	return options
 }
 
+// formatNamed implements format.named(): an optional format.
 func formatNamed(name string) ref.Val {
 	if f := named[name]; f != nil {
 		return types.OptionalOf(formatType.of(f))
@@ -67,7 +72,7 @@ func formatNamed(name string) ref.Val {
 	return types.OptionalNone
 }
 
-// validate returns what is wrong with s, if anything.
+// validate returns an optional list of what is wrong with s; it has no value if nothing is.
 func validate(f *format, s string) ref.Val {
 	if errs := f.check(s); len(errs) > 0 {
 		return types.OptionalOf(types.NewStringList(types.DefaultTypeAdapter, errs))
@@ -75,7 +80,8 @@ func validate(f *format, s string) ref.Val {
 	return types.OptionalNone
 }
 
-// prefixOf makes of a rule for names one for what stands before a generated end, which may be a dash.
+// prefixOf turns the rule for a name into the rule for generateName, the part before a generated
+// suffix, which may end in a dash.
 func prefixOf(check func(string) []string) func(string) []string {
 	return func(s string) []string {
 		if len(s) > 1 && strings.HasSuffix(s, "-") {
@@ -85,6 +91,7 @@ func prefixOf(check func(string) []string) func(string) []string {
 	}
 }
 
+// checkURI checks the format uri.
 func checkURI(s string) []string {
 	if _, err := url.ParseRequestURI(s); err != nil {
 		return []string{err.Error()}
@@ -92,7 +99,7 @@ func checkURI(s string) []string {
 	return nil
 }
 
-// has is the rule that a string has a format of schemas.
+// has returns a rule that checks a format of schemas by its name (schema.HasFormat).
 func has(name, message string) func(string) []string {
 	return func(s string) []string {
 		if schema.HasFormat(name, s) {

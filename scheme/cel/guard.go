@@ -12,11 +12,13 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// cel-go counts the cost of a call when it has been made, and some calls cost next to nothing whatever they do. That is too
-// late, and too little, for the functions of which few calls can take all memory or hours: lists.range(1000000000), distinct()
-// of a long list, == of lists that hold the same list twice, forty times over. They are asked before (work.go).
+// Checks before a call. cel-go counts the cost of a call after the call, and some calls cost next
+// to nothing whatever they do. That is too late and too little for functions of which a few calls
+// can take all memory or hours: lists.range(1000000000), distinct() of a long list, or == of lists
+// that hold the same list twice, forty levels deep. Program passes guard to the planner; such a
+// call first computes its work (work.go).
 
-// guard asks before the calls of a program that may be too much.
+// guard returns a decorator for the planner, which wraps the calls that may do too much.
 func guard(env *cel.Env, a *ast.AST) interpreter.InterpretableDecorator {
 	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		call, ok := i.(interpreter.InterpretableCall)
@@ -31,7 +33,7 @@ func guard(env *cel.Env, a *ast.AST) interpreter.InterpretableDecorator {
 	}
 }
 
-// suspect reports whether a call may be too much, by what is known before it is run.
+// suspect reports whether a call may do too much, by what is known while it is planned.
 func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
 	args := call.Args()
 	switch call.Function() {
@@ -41,7 +43,8 @@ func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
 		return !isScalar(a.GetType(args[0].ID())) && !isScalar(a.GetType(args[1].ID()))
 	case operators.In:
 		return !isScalar(a.GetType(args[0].ID()))
-	case overloads.Matches, "find": // a literal is compiled once, with the program
+	// The literal is compiled once, with the program.
+	case overloads.Matches, "find":
 		_, literal := args[1].(interpreter.InterpretableConst)
 		return !literal
 	}
@@ -49,7 +52,8 @@ func suspect(a *ast.AST, call interpreter.InterpretableCall) bool {
 	return ok
 }
 
-// isAccumulator reports whether i is the result of a macro, so far. It becomes longer by one element at a time.
+// isAccumulator reports whether i is the accumulator of a macro such as map(). An accumulator grows
+// by one element per step, so adding to it is paid for.
 func isAccumulator(i interpreter.Interpretable) bool {
 	attr, ok := i.(interpreter.InterpretableAttribute)
 	if !ok {
@@ -59,26 +63,30 @@ func isAccumulator(i interpreter.Interpretable) bool {
 	return ok && len(named.CandidateVariableNames()) == 1 && named.CandidateVariableNames()[0] == "@result"
 }
 
-// isScalar reports whether values of a type hold no others.
+// isScalar reports whether values of a type contain no other values.
 func isScalar(t *types.Type) bool {
 	switch t.Kind() {
-	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind, types.StringKind,
-		types.TimestampKind, types.TypeKind, types.UintKind:
+	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind,
+		types.NullTypeKind, types.StringKind, types.TimestampKind, types.TypeKind, types.UintKind:
 		return true
 	}
 	return false
 }
 
-// A guarded call is made if it is not too much.
+// A guarded call computes its work and is made only if the work is within its limits.
 type guarded struct {
 	interpreter.InterpretableCall
-	args []interpreter.Interpretable // which the call would list anew each time
+	// The arguments of the call, kept because Args makes a new list each time.
+	args []interpreter.Interpretable
 	work func(args []ref.Val) work
 	run  functions.FunctionOp
-	both bool // the second argument is evaluated, and counted, even if the first is an error: so cel-go has it with two
+	// both says that the second argument is evaluated and counted even if the first one is an
+	// error, as cel-go does for functions of two arguments.
+	both bool
 }
 
-// Eval implements interpreter.Interpretable.
+// Eval implements interpreter.Interpretable. It panics like cel-go does at a cost limit;
+// Program.eval recovers.
 func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	var wrong ref.Val
 	args := make([]ref.Val, len(g.args))
@@ -102,14 +110,17 @@ func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
 	return types.LabelErrNode(g.ID(), g.run(args...))
 }
 
-// operation is what a call does, by its overload, or by its name if only the values will tell which overload it is; and whether
-// that is a function of two arguments.
+// operation returns what the call executes. It is found by the overload or, if only the values
+// determine the overload, by the name of the function. both reports whether it is a function of two
+// arguments. run is nil if there is nothing to execute.
 func operation(env *cel.Env, call interpreter.InterpretableCall) (run functions.FunctionOp, both bool, err error) {
 	switch call.Function() {
 	case operators.Equals:
 		return func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }, true, nil
 	case operators.NotEquals:
-		return func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }, true, nil
+		return func(args ...ref.Val) ref.Val {
+			return types.Bool(types.Equal(args[0], args[1]) != types.True)
+		}, true, nil
 	case operators.Add:
 		return func(args ...ref.Val) ref.Val {
 			if a, ok := args[0].(traits.Adder); ok {

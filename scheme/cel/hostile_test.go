@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
-// Expressions that would take minutes to check, or all memory to plan, are refused for what they are.
+// TestBounds: expressions that would take minutes to check, or all memory to plan, are refused.
 func TestBounds(t *testing.T) {
 	nested := func(begin, middle, end string, n int) string {
 		return strings.Repeat(begin, n) + middle + strings.Repeat(end, n)
@@ -47,7 +47,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What an expression takes is bounded, also where little of it counts as cost.
+// TestHostile: the time and memory of a run are bounded even where little of it counts as cost.
 func TestHostile(t *testing.T) {
 	text := strings.Repeat("x", 1<<18)
 	again := func(s string) string { return strings.Repeat(s, 35) }

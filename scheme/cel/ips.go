@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
+// ipType is the type of addresses, which ip() makes of strings.
 var ipType = &valueType[netip.Addr]{
 	Type:     cel.OpaqueType("net.IP"),
 	short:    "IP",
@@ -17,7 +18,8 @@ var ipType = &valueType[netip.Addr]{
 	converts: true,
 }
 
-// An ipValue has a size, from which the cost of looking for it follows: that of the address in bytes.
+// An ipValue is an address. Its size, from which the cost of comparing it follows, is its length in
+// bytes.
 type ipValue struct{ *value[netip.Addr] }
 
 // Size implements traits.Sizer.
@@ -31,7 +33,7 @@ func (v ipValue) Equal(other ref.Val) ref.Val {
 	return types.MaybeNoSuchOverloadErr(other)
 }
 
-// ips has ip(), isIP() and what there is to know of an address.
+// ips returns the declarations of the IP library: ip(), isIP() and the properties of an address.
 func ips() []cel.EnvOption {
 	is := func(name, id string, holds func(netip.Addr) bool) cel.EnvOption {
 		return cel.Function(name, cel.MemberOverload(id, []*cel.Type{ipType.Type}, cel.BoolType,
@@ -56,7 +58,8 @@ func ips() []cel.EnvOption {
 	}
 }
 
-// parseIP reads an address that stands for one address only: no zone, and no IPv4 address as an IPv6 one.
+// parseIP parses an address. It refuses zones and IPv4 addresses written as IPv6, so that each
+// address has one meaning.
 func parseIP(s string) (netip.Addr, error) {
 	ip, err := netip.ParseAddr(s)
 	switch {
@@ -78,6 +81,7 @@ func toIP(s string) ref.Val {
 	return ipOf(ip)
 }
 
+// ipOf returns the CEL value of an address.
 func ipOf(ip netip.Addr) ref.Val { return ipValue{ipType.of(ip)} }
 
 func isIP(s string) ref.Val {

@@ -10,15 +10,21 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// lists has isSorted, sum, max, min, indexOf and lastIndexOf, with an overload for each type of elements.
+// Kubernetes' list library: aggregates and searches over lists. Base includes it. The libraries of
+// cel-go (distinct, sort, sets) come from there; price.go has their costs.
+
+// lists returns the declarations of isSorted, sum, max, min, indexOf and lastIndexOf, with one
+// overload for each type of elements.
 func lists() []cel.EnvOption {
 	summable := []element{
-		{"int", cel.IntType, types.Int(0)}, {"uint", cel.UintType, types.Uint(0)}, {"double", cel.DoubleType, types.Double(0)},
+		{"int", cel.IntType, types.Int(0)}, {"uint", cel.UintType, types.Uint(0)},
+		{"double", cel.DoubleType, types.Double(0)},
 		{"duration", cel.DurationType, types.Duration{}},
 	}
 	ordered := []element{
-		{"int", cel.IntType, nil}, {"uint", cel.UintType, nil}, {"double", cel.DoubleType, nil}, {"bool", cel.BoolType, nil},
-		{"duration", cel.DurationType, nil}, {"timestamp", cel.TimestampType, nil}, {"string", cel.StringType, nil},
+		{"int", cel.IntType, nil}, {"uint", cel.UintType, nil}, {"double", cel.DoubleType, nil},
+		{"bool", cel.BoolType, nil}, {"duration", cel.DurationType, nil},
+		{"timestamp", cel.TimestampType, nil}, {"string", cel.StringType, nil},
 		{"bytes", cel.BytesType, nil},
 	}
 	a := cel.TypeParamType("A")
@@ -29,7 +35,8 @@ func lists() []cel.EnvOption {
 				cel.UnaryBinding(isSorted))
 		})...),
 		cel.Function("sum", eachOf(summable, func(e element) cel.FunctionOpt {
-			return cel.MemberOverload(fmt.Sprintf("list_%s_sum_%s", e.name, e.name), e.list(), e.typ, cel.UnaryBinding(sum(e.zero)))
+			return cel.MemberOverload(fmt.Sprintf("list_%s_sum_%s", e.name, e.name), e.list(), e.typ,
+				cel.UnaryBinding(sum(e.zero)))
 		})...),
 		cel.Function("max", eachOf(ordered, func(e element) cel.FunctionOpt {
 			return cel.MemberOverload(fmt.Sprintf("list_%s_max_%s", e.name, e.name), e.list(), e.typ,
@@ -39,21 +46,24 @@ func lists() []cel.EnvOption {
 			return cel.MemberOverload(fmt.Sprintf("list_%s_min_%s", e.name, e.name), e.list(), e.typ,
 				cel.UnaryBinding(best("min", types.IntOne)))
 		})...),
-		cel.Function("indexOf", cel.MemberOverload("list_a_index_of_int", position, cel.IntType, cel.BinaryBinding(indexOf))),
+		cel.Function("indexOf", cel.MemberOverload("list_a_index_of_int", position, cel.IntType,
+			cel.BinaryBinding(indexOf))),
 		cel.Function("lastIndexOf", cel.MemberOverload("list_a_last_index_of_int", position, cel.IntType,
 			cel.BinaryBinding(lastIndexOf))),
 	}
 }
 
-// An element is a type of which there are lists.
+// An element is an element type for which overloads are declared.
 type element struct {
 	name string
 	typ  *cel.Type
-	zero ref.Val // of types that can be summed
+	zero ref.Val // 0 of a type that can be summed
 }
 
+// list returns the argument types of a function of such a list.
 func (e element) list() []*cel.Type { return []*cel.Type{cel.ListType(e.typ)} }
 
+// eachOf declares one overload for each element type.
 func eachOf(elements []element, overload func(element) cel.FunctionOpt) []cel.FunctionOpt {
 	overloads := make([]cel.FunctionOpt, len(elements))
 	for i, e := range elements {
@@ -62,7 +72,7 @@ func eachOf(elements []element, overload func(element) cel.FunctionOpt) []cel.Fu
 	return overloads
 }
 
-// fold goes through a list, until step returns an error.
+// fold calls step for each element of a list until step returns an error, which it returns.
 func fold(list ref.Val, step func(ref.Val) ref.Val) ref.Val {
 	all, ok := list.(traits.Iterable)
 	if !ok {
@@ -76,6 +86,8 @@ func fold(list ref.Val, step func(ref.Val) ref.Val) ref.Val {
 	return nil
 }
 
+// isSorted implements isSorted(). A list that is found unsorted is false, even if comparing a later
+// element failed.
 func isSorted(list ref.Val) ref.Val {
 	var last traits.Comparer
 	sorted := types.True
@@ -96,6 +108,7 @@ func isSorted(list ref.Val) ref.Val {
 	return sorted
 }
 
+// sum implements sum(), beginning with zero.
 func sum(zero ref.Val) functions.UnaryOp {
 	return func(list ref.Val) ref.Val {
 		total := zero
@@ -113,7 +126,8 @@ func sum(zero ref.Val) functions.UnaryOp {
 	}
 }
 
-// best returns the element against which no other compares as worse does.
+// best implements max() and min(): it returns the first element such that no other is better. worse
+// is the result of comparing an element with a better one.
 func best(function string, worse ref.Val) functions.UnaryOp {
 	return func(list ref.Val) ref.Val {
 		var found traits.Comparer
@@ -137,6 +151,7 @@ func best(function string, worse ref.Val) functions.UnaryOp {
 	}
 }
 
+// indexOf implements indexOf(): the index of the first equal element, -1 if there is none.
 func indexOf(list, item ref.Val) ref.Val {
 	all, ok := list.(traits.Lister)
 	if !ok {
@@ -150,6 +165,7 @@ func indexOf(list, item ref.Val) ref.Val {
 	return types.IntNegOne
 }
 
+// lastIndexOf implements lastIndexOf(): the index of the last equal element, -1 if there is none.
 func lastIndexOf(list, item ref.Val) ref.Val {
 	all, ok := list.(traits.Lister)
 	if !ok {

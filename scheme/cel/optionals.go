@@ -6,7 +6,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// eitherOptional has the calls a.or(b) and a.orValue(b) look at b only if a has no value. They are not counted as calls.
+// eitherOptional is a decorator for the planner. It makes a.or(b) and a.orValue(b) evaluate b only
+// if a has no value. Neither counts as a call.
 func eitherOptional(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok || len(call.Args()) != 2 {
@@ -26,11 +27,12 @@ func eitherOptional(i interpreter.Interpretable) (interpreter.Interpretable, err
 	return i, nil
 }
 
-// either is an optional, or something else if that has no value.
+// either evaluates to an optional or, if that has no value, to something else.
 type either struct {
 	id              int64
 	optional, other interpreter.Interpretable
-	value           bool // of the optional is the result, not the optional
+	// The result is the value of the optional, not the optional: orValue.
+	value bool
 }
 
 // ID implements interpreter.Interpretable.

@@ -10,11 +10,12 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// A price is what a call has cost, given its arguments and its result. An argument may be an error.
+// A price computes the cost of a call from its arguments and its result, after the call. An
+// argument may be an error.
 type price func(args []ref.Val, result ref.Val) uint64
 
-// priceOf returns the price of calls of a function. The overload is "" if only the values tell
-// which one it is.
+// priceOf returns the price of calls of a function. overload is "" if only the values determine the
+// overload. It is called once per call in a program, while the program is planned.
 func priceOf(function, overload string) price {
 	if p := listPrice(overload); p != nil {
 		return p
@@ -33,8 +34,9 @@ func priceOf(function, overload string) price {
 	}
 }
 
-// listPrice returns the price of a function of cel-go's libraries of lists and sets, nil if it is
-// another one. An argument that is no list ends the run, as it does in Kubernetes.
+// listPrice returns the price of a function of cel-go's list and set libraries, nil for other
+// functions. If an argument is no list, the type assertion panics and ends the run, as in
+// Kubernetes.
 func listPrice(overload string) price {
 	switch overload {
 	case "list_slice", "lists_range", "list_reverse":
@@ -64,12 +66,13 @@ func listPrice(overload string) price {
 	return nil
 }
 
-// newList is the price of a call that makes a list by so many steps for each of n elements.
+// newList returns the price of a call that makes a list with a number of steps for each of n
+// elements.
 func newList(steps float64, n uint64) uint64 {
 	return uint64(float64(n)*steps) + 1 + common.ListCreateBaseCost
 }
 
-// selfCompared is the price of comparing all elements of a list with each other.
+// selfCompared returns the price of comparing all elements of a list with each other.
 func selfCompared(v ref.Val) uint64 {
 	list, steps := v.(traits.Lister), 2.0
 	n := size(list)
@@ -81,8 +84,8 @@ func selfCompared(v ref.Val) uint64 {
 	return newList(steps, n*n)
 }
 
-// standardPrice returns the price of an overload of the language's own functions, and 1 for all
-// others.
+// standardPrice returns the price of an overload of CEL's own functions, and 1 for all others. The
+// numbers are cel-go's.
 func standardPrice(overload string) price {
 	switch overload {
 	case overloads.StartsWithString, overloads.EndsWithString, overloads.StringToBytes, overloads.BytesToString,
@@ -106,7 +109,7 @@ func standardPrice(overload string) price {
 	return func([]ref.Val, ref.Val) uint64 { return 1 }
 }
 
-// sizeIfAny is the size of a value, or of the value that an optional has.
+// sizeIfAny returns the size of a value; of an optional that has a value, the size of that value.
 func sizeIfAny(v ref.Val) uint64 {
 	if o, ok := v.(*types.Optional); ok && o.HasValue() {
 		return sizeIfAny(o.GetValue())

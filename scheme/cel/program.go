@@ -13,29 +13,40 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
+// Running expressions: budgets, planning (Expression.Program) and a run (Program.Run). A plan is
+// made by cel-go's planner with decorators of this package: either (optionals.go), guard
+// (guard.go), and the watcher (watch.go), which counts cost in the tally of the run.
+
 const (
-	// CallLimit bounds the cost of running a program once, which is then about a tenth of a second.
+	// CallLimit bounds the cost of running a program once. A run of that cost takes about a tenth
+	// of a second.
 	CallLimit = 1_000_000
 	// ObjectBudget bounds the cost of all expressions about one object.
 	ObjectBudget Budget = 10_000_000
-	// MatchBudget bounds the cost of all conditions that decide whether an object goes to a webhook.
+	// MatchBudget bounds the cost of all match conditions that decide whether one object goes to
+	// one webhook.
 	MatchBudget Budget = 2_500_000
 
-	// interruptEvery is how many steps of a loop are run before its context is looked at again.
+	// interruptEvery is the number of loop steps between two looks at the context.
 	interruptEvery = 100
 )
 
 var (
-	// ErrCallLimit is the error of a run that would cost more than CallLimit.
+	// ErrCallLimit is the error of a run whose cost would exceed CallLimit. The text is
+	// Kubernetes'.
 	ErrCallLimit = errors.New("operation cancelled: actual cost limit exceeded")
-	// ErrBudget is the error of a run that cost more than was left in its budget.
-	ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
+	// ErrBudget is the error of a run that cost more than its Budget had left. The text is
+	// Kubernetes'.
+	ErrBudget = errors.New(
+		"validation failed due to running out of cost budget, no further validation rules will be run")
 )
 
-// A Budget is what may still be spent on the expressions of an object. It is nobody's but one goroutine's.
+// A Budget is the cost that the expressions about one object may still spend. It belongs to one
+// goroutine.
 type Budget int64
 
-// spend takes the cost of a run. A budget that was overdrawn stays below zero.
+// spend subtracts the cost of a run. A Budget that was exceeded once stays negative, so all later
+// runs fail.
 func (b *Budget) spend(cost uint64) error {
 	if *b < 0 || cost > uint64(*b) {
 		*b = -1
@@ -45,10 +56,10 @@ func (b *Budget) spend(cost uint64) error {
 	return nil
 }
 
-// A Program is an expression that can be run, by many goroutines at once.
+// A Program is an expression that can be run. It is safe for concurrent use.
 type Program struct {
 	plan interpreter.Interpretable
-	ids  int64 // of its expressions are less
+	ids  int64 // all ids of its expressions are below it
 }
 
 // Program plans the expression.
@@ -70,8 +81,8 @@ func (x *Expression) Program() (*Program, error) {
 	return &Program{planned, ast.MaxID(tree)}, nil
 }
 
-// dispatcher has what functions do. It is the same for all programs: no environment has functions
-// but those of Base and the one of JSONPatch.
+// dispatcher holds the implementations of all functions. All programs share it, because no Env has
+// other functions than those of Base and JSONPatch.
 var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
 	d := interpreter.NewDispatcher()
 	all, err := Base().Extend(JSONPatch())
@@ -90,15 +101,17 @@ var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
 	return d
 })
 
-// Run evaluates the program for the values of its variables and takes what that cost from budget. Loops end early when
-// ctx does. An error of a run whose cost the budget did not cover is ErrBudget, whatever else was wrong.
+// Run evaluates the program with the given variables and subtracts the cost from budget. Loops end
+// early when ctx ends. If the budget does not cover the cost, the error is ErrBudget, whatever else
+// went wrong.
 func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) (ref.Val, error) {
 	r := &run{Activation: vars, done: ctx.Done(), tally: tally{top: make([]int32, p.ids)}}
 	value, err := p.eval(r)
 	cost := r.cost
 	cancelled, ok := err.(interpreter.EvalCancelledError)
 	if ok && cancelled.Cause == interpreter.CostLimitExceeded {
-		cost, err = max(cost, CallLimit+1), ErrCallLimit // a guarded call was not made, and so not counted
+		// The guarded call was not made, so its cost was not counted.
+		cost, err = max(cost, CallLimit+1), ErrCallLimit
 	}
 	if err := budget.spend(cost); err != nil {
 		return nil, err
@@ -109,7 +122,7 @@ func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) 
 	return value, nil
 }
 
-// eval returns the value of the program.
+// eval evaluates the program and turns panics of cel-go into errors.
 func (p *Program) eval(r *run) (value ref.Val, err error) {
 	defer func() {
 		switch wrong := recover().(type) {
@@ -127,18 +140,17 @@ func (p *Program) eval(r *run) (value ref.Val, err error) {
 	return value, err
 }
 
-// A run is what is known while a program is run: its variables, how far it has come, and what that
-// has cost.
+// A run is the state of one evaluation: its variables, its tally of cost, and its work.
 type run struct {
 	cel.Activation
 	tally
 	done  <-chan struct{}
-	steps uint   // of loops
-	work  uint64 // for which the run does not pay
+	steps uint   // of loops; see interruptEvery
+	work  uint64 // the work done without cost, at most maxWork
 }
 
-// runOf returns the run in which variables are seen, which loops hide behind their own; nil while a
-// program is planned.
+// runOf returns the run that variables belong to; loops nest activations of their own around it. It
+// returns nil while a program is planned.
 func runOf(vars cel.Activation) *run {
 	for ; vars != nil; vars = vars.Parent() {
 		if r, ok := vars.(*run); ok {
@@ -148,10 +160,10 @@ func runOf(vars cel.Activation) *run {
 	return nil
 }
 
-// interruptedName is what loops ask for at each step, to end if it is true.
+// interruptedName is the variable that cel-go's loops read at each step; true ends the loop.
 const interruptedName = "#interrupted"
 
-// ResolveName implements cel.Activation.
+// ResolveName implements cel.Activation. It answers interruptedName by the context of the run.
 func (r *run) ResolveName(name string) (any, bool) {
 	if name != interruptedName {
 		return r.Activation.ResolveName(name)

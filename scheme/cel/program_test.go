@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
-// plan makes a program with a variable self of any type.
+// plan returns a program with a variable self of dynamic type.
 func plan(t testing.TB, expression string) *cel.Program {
 	t.Helper()
 	program, err := compile(t, expression).Program()
@@ -132,7 +132,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Whatever comes in is refused or runs within its budget, in bounded time.
+// FuzzExpression: every expression is refused or runs within its budget, in bounded time.
 func FuzzExpression(f *testing.F) {
 	for _, s := range []string{
 		"self.a.b > 1 && has(self.c)", "self.map(x, x.replace('', x))", "[1, 2].sum() == self", "format.named('uri').value().validate(self)",

@@ -13,15 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// A quantity knows how kube-apiserver holds it, which decides whether it can be had as an integer: as a 64-bit number
-// of 10^scale if it is written so that this is known without calculating, else as a decimal, which never is an integer
-// there. So quantity("1000m").isInteger() is false, and so is it for 1.5Gi.
+// A quantity is a meta.Quantity and the form in which kube-apiserver would hold it: as a 64-bit
+// number times 10^scale if its spelling shows without calculation that it fits, else as a decimal.
+// A decimal is never an integer there. So quantity("1000m").isInteger() and
+// quantity("1.5Gi").isInteger() are false here, too.
 type quantity struct {
 	meta.Quantity
 	scale   int
 	decimal bool
 }
 
+// quantityType is the type of quantities.
 var quantityType = &valueType[quantity]{
 	Type:  cel.ObjectType("kubernetes.Quantity"),
 	short: "Quantity",
@@ -29,11 +31,13 @@ var quantityType = &valueType[quantity]{
 	equal: func(a, b quantity) bool { return a.Equal(b.Quantity) },
 }
 
-// A computedQuantity is the result of add or sub. It can stand on the left of == and not on the right, where comparing it
-// is an error: kube-apiserver has it so, and rules are judged alike.
+// A computedQuantity is the result of add or sub. It can be the left operand of == but not the
+// right one, where the comparison is an error. kube-apiserver has this asymmetry, and rules must
+// have the same result.
 type computedQuantity struct{ *value[quantity] }
 
-// quantities has quantity(), isQuantity(), and arithmetic and comparisons of quantities.
+// quantities returns the declarations of the quantity library: quantity(), isQuantity(), arithmetic
+// and comparisons.
 func quantities() []cel.EnvOption {
 	text, self := []*cel.Type{cel.StringType}, []*cel.Type{quantityType.Type}
 	with := func(other *cel.Type) []*cel.Type { return []*cel.Type{quantityType.Type, other} }
@@ -46,15 +50,18 @@ func quantities() []cel.EnvOption {
 			return computedQuantity{quantityType.of(q.with(o, f(q.Quantity, o.Quantity)))}
 		}
 		return cel.Function(name,
-			cel.MemberOverload("quantity_"+name, with(quantityType.Type), quantityType.Type, cel.BinaryBinding(on2(compute))),
+			cel.MemberOverload("quantity_"+name, with(quantityType.Type), quantityType.Type,
+				cel.BinaryBinding(on2(compute))),
 			cel.MemberOverload("quantity_"+name+"_int", with(cel.IntType), quantityType.Type,
 				cel.BinaryBinding(on2(func(q quantity, o int64) ref.Val {
 					return compute(q, quantity{Quantity: meta.NewQuantity(o, meta.DecimalExponent)})
 				}))))
 	}
 	return []cel.EnvOption{
-		cel.Function("quantity", cel.Overload("string_to_quantity", text, quantityType.Type, cel.UnaryBinding(on(toQuantity)))),
-		cel.Function("isQuantity", cel.Overload("is_quantity_string", text, cel.BoolType, cel.UnaryBinding(on(isQuantity)))),
+		cel.Function("quantity", cel.Overload("string_to_quantity", text, quantityType.Type,
+			cel.UnaryBinding(on(toQuantity)))),
+		cel.Function("isQuantity", cel.Overload("is_quantity_string", text, cel.BoolType,
+			cel.UnaryBinding(on(isQuantity)))),
 		cel.Function("sign", cel.Overload("quantity_sign", self, cel.IntType,
 			cel.UnaryBinding(on(func(q quantity) ref.Val { return types.Int(q.Sign()) })))),
 		cel.Function("asApproximateFloat", cel.MemberOverload("quantity_get_float", self, cel.DoubleType,
@@ -84,7 +91,7 @@ func isQuantity(s string) ref.Val {
 	return types.Bool(err == nil)
 }
 
-// spelled is a quantity as it is written in s.
+// spelled returns the quantity q, which was written as s.
 func spelled(q meta.Quantity, s string) quantity {
 	number := strings.TrimRight(s, "numkKMGTPEi")
 	unit := s[len(number):]
@@ -103,7 +110,8 @@ func spelled(q meta.Quantity, s string) quantity {
 	return quantity{q, scale, digits+len(fraction) > 18 || scale < -9}
 }
 
-// with is the sum or difference of q and another. It is a decimal if one of both is, and if there are not enough digits.
+// with returns the sum or difference of q and o. It is a decimal if q or o is one, or if integers
+// of 64 bits do not suffice.
 func (q quantity) with(o quantity, sum meta.Quantity) quantity {
 	switch {
 	case q.decimal || o.decimal:
@@ -117,12 +125,13 @@ func (q quantity) with(o quantity, sum meta.Quantity) quantity {
 	return quantity{sum, scale, scale == 0 && !fits(q.Quantity, o.Quantity, sum)}
 }
 
-// fits reports whether quantities are integers of 64 bits.
+// fits reports whether all quantities are integers of 64 bits.
 func fits(all ...meta.Quantity) bool {
 	return !slices.ContainsFunc(all, func(q meta.Quantity) bool { _, ok := q.AsInt64(); return !ok })
 }
 
-// integer returns q as an integer, if it is held as one and fits.
+// integer returns q as an integer. It reports false if kube-apiserver does not hold q as an
+// integer, or if q does not fit.
 func (q quantity) integer() (int64, bool) {
 	if q.decimal || q.scale < 0 {
 		return 0, false
@@ -130,6 +139,7 @@ func (q quantity) integer() (int64, bool) {
 	return q.AsInt64()
 }
 
+// quantityInt implements asInteger().
 func quantityInt(q quantity) ref.Val {
 	n, ok := q.integer()
 	if !ok {
@@ -138,7 +148,7 @@ func quantityInt(q quantity) ref.Val {
 	return types.Int(n)
 }
 
-// What comes of a comparison.
+// The results of comparison functions, by the sign of a comparison.
 func isPositive(cmp int) ref.Val { return types.Bool(cmp > 0) }
 func isNegative(cmp int) ref.Val { return types.Bool(cmp < 0) }
 func isInt(cmp int) ref.Val      { return types.Int(cmp) }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// regex has find and findAll.
+// regex returns the declarations of find and findAll.
 func regex() []cel.EnvOption {
 	two := []*cel.Type{cel.StringType, cel.StringType}
 	three := []*cel.Type{cel.StringType, cel.StringType, cel.IntType}
@@ -25,7 +25,7 @@ func regex() []cel.EnvOption {
 	}
 }
 
-// finder finds at most n matches in s, all if n is negative.
+// finder finds at most n matches of re in s, all of them if n is negative.
 type finder func(re *regexp.Regexp, s string, n int) ref.Val
 
 func find(re *regexp.Regexp, s string, _ int) ref.Val { return types.String(re.FindString(s)) }
@@ -34,7 +34,8 @@ func findAll(re *regexp.Regexp, s string, n int) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, re.FindAllString(s, n))
 }
 
-// matching is a finder as the function of string, expression and perhaps number that it is in the language.
+// matching makes a CEL function of a finder. Its arguments are a string, a regular expression and
+// optionally a number. It compiles the expression at each call.
 func matching(f finder) func(...ref.Val) ref.Val {
 	return func(args ...ref.Val) ref.Val {
 		if len(args) < 2 {
@@ -52,6 +53,7 @@ func matching(f finder) func(...ref.Val) ref.Val {
 	}
 }
 
+// apply calls a finder with the arguments of the CEL function.
 func apply(f finder, re *regexp.Regexp, args []ref.Val) ref.Val {
 	s, ok := args[0].Value().(string)
 	if !ok {
@@ -66,11 +68,11 @@ func apply(f finder, re *regexp.Regexp, args []ref.Val) ref.Val {
 	return f(re, s, int(n))
 }
 
-// maxPattern is how many states the regular expressions of a program may have, all together. One that is short may have very
-// many: (a{100}){10} has a thousand.
+// maxPattern is the largest number of states that all literal regular expressions of a program may
+// have together. A short expression can have many: (a{100}){10} has a thousand.
 const maxPattern = 200_000
 
-// states is about how many states a regular expression has, 0 if it is none.
+// states returns the approximate number of states of a regular expression, 0 if it is malformed.
 func states(pattern string) uint64 {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -79,6 +81,7 @@ func states(pattern string) uint64 {
 	return statesOf(re)
 }
 
+// statesOf returns the approximate number of states of a parsed regular expression.
 func statesOf(re *syntax.Regexp) uint64 {
 	n := 1 + uint64(len(re.Rune))
 	for _, sub := range re.Sub {
@@ -90,13 +93,14 @@ func statesOf(re *syntax.Regexp) uint64 {
 	return n
 }
 
-// findPlan and findAllPlan compile an expression that is a literal once, when a program is made.
+// findPlan and findAllPlan make the planner compile a literal regular expression once per program.
 var (
 	findPlan    = planned("find", find, nil)
 	findAllPlan = planned("findAll", findAll, found)
 )
 
-// planned says how to plan calls of a function, and what work each of them is, nil if it is paid for.
+// planned returns the plan for calls of a function with a literal regular expression. work computes
+// the work of a call; nil means that its cost covers its work.
 func planned(function string, f finder, work func([]ref.Val) work) *interpreter.RegexOptimization {
 	return &interpreter.RegexOptimization{
 		Function:   function,

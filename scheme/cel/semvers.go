@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
+// semverType is the type of semantic versions.
 var semverType = &valueType[semver.Version]{
 	Type:  cel.ObjectType("kubernetes.Semver"),
 	short: "Semver",
@@ -17,7 +18,8 @@ var semverType = &valueType[semver.Version]{
 	equal: semver.Version.EQ,
 }
 
-// semvers has semver(), isSemver(), the parts of versions and their order.
+// semvers returns the declarations of the semver library: semver(), isSemver(), the parts of
+// versions, and their order.
 func semvers() []cel.EnvOption {
 	text, tolerant := []*cel.Type{cel.StringType}, []*cel.Type{cel.StringType, cel.BoolType}
 	compared := func(name, id string, result *cel.Type, f func(int) ref.Val) cel.EnvOption {
@@ -59,8 +61,9 @@ func isSemver(s string, normalize bool) ref.Val {
 	return types.Bool(err == nil)
 }
 
-// parseSemver reads a version. To normalize it is to forgive a v before it, zeros before a number, and missing numbers,
-// which are 0, if there is nothing after them.
+// parseSemver parses a version. With normalize set it accepts a leading v, leading zeros, and
+// missing numbers, which are 0. Missing numbers are refused in a version with pre-release or build
+// metadata.
 func parseSemver(s string, normalize bool) (semver.Version, error) {
 	if !normalize {
 		return semver.Parse(s)

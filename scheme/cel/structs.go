@@ -7,20 +7,21 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// Structs are types of objects by their names, each with the types of its fields by their names.
+// Structs maps names of object types to their fields, and each field to its type.
 type Structs map[string]map[string]*types.Type
 
-// Over returns a provider that knows these types beside those that base knows.
+// Over returns a provider that knows the types of s, and those that base knows.
 func (s Structs) Over(base types.Provider) types.Provider { return structs{base, s} }
 
+// structs implements Structs.Over.
 type structs struct {
 	types.Provider
-	known Structs
+	own Structs
 }
 
 // FindStructType implements types.Provider.
 func (p structs) FindStructType(name string) (*types.Type, bool) {
-	if _, ok := p.known[name]; ok {
+	if _, ok := p.own[name]; ok {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
 	}
 	return p.Provider.FindStructType(name)
@@ -28,7 +29,7 @@ func (p structs) FindStructType(name string) (*types.Type, bool) {
 
 // FindStructFieldNames implements types.Provider.
 func (p structs) FindStructFieldNames(name string) ([]string, bool) {
-	if fields, ok := p.known[name]; ok {
+	if fields, ok := p.own[name]; ok {
 		return slices.Collect(maps.Keys(fields)), true
 	}
 	return p.Provider.FindStructFieldNames(name)
@@ -36,7 +37,7 @@ func (p structs) FindStructFieldNames(name string) ([]string, bool) {
 
 // FindStructFieldType implements types.Provider.
 func (p structs) FindStructFieldType(name, field string) (*types.FieldType, bool) {
-	fields, ok := p.known[name]
+	fields, ok := p.own[name]
 	if !ok {
 		return p.Provider.FindStructFieldType(name, field)
 	}

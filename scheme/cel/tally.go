@@ -5,28 +5,33 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// A tally counts the cost of a run. It keeps the values of the steps so far on a stack, where calls
-// find their arguments: what a call costs depends on their sizes. Steps do not tell when they
-// begin, so entries that nobody takes stay until one below them is dropped; a loop may leave some
-// with every turn. The rules are those of the tracker in cel-go, because the costs are part of the
-// API. That one looks for an entry by going through the stack, which makes loops over long lists
-// quadratic. Here each entry knows the one below it of the same expression, and top knows the
-// highest: finding an entry takes one step, and each entry is removed once.
+// A tally counts the cost of a run. The cost of a call depends on the sizes of its arguments and
+// its result, so the tally keeps the values of evaluated expressions on a stack, where calls find
+// their arguments.
+//
+// The rules are those of the tracker in cel-go, because costs are part of the API. Expressions do
+// not say when they begin, so an entry that no call takes stays until an entry below it is dropped;
+// each turn of a loop may leave some.
+//
+// cel-go's tracker searches the stack for an entry, which makes loops over long lists quadratic.
+// Here top knows the highest entry of each expression, and each entry knows the next lower one of
+// the same expression. Finding an entry takes one step, and each entry is removed once.
 type tally struct {
+	// cost is the cost so far.
 	cost  uint64
 	stack []entry
-	top   []int32   // by expression, how high the stack is with its highest entry; 0 if it has none
-	args  []ref.Val // of the call that is being counted
+	top   []int32   // by expression id: the height of the stack up to its highest entry, 0 if it has none
+	args  []ref.Val // the result of take, reused
 }
 
-// An entry is the value that an expression had.
+// An entry is the value of one evaluation of an expression.
 type entry struct {
 	value ref.Val
 	id    int32 // of the expression
-	below int32 // what top was before
+	below int32 // what top was before this entry was pushed
 }
 
-// push adds what an expression came to, and ends the run if that is too dear.
+// push adds the value of an expression, and ends the run if the cost exceeds CallLimit.
 func (t *tally) push(id int64, v ref.Val) {
 	t.stack = append(t.stack, entry{v, int32(id), t.top[id]})
 	t.top[id] = int32(len(t.stack))
@@ -35,13 +40,15 @@ func (t *tally) push(id int64, v ref.Val) {
 	}
 }
 
-// drop removes the highest entry of an expression, if it has one, and all entries above it.
+// drop removes the highest entry of an expression and all entries above it. It does nothing if
+// there is none.
 func (t *tally) drop(id int64) {
 	if height := t.top[id]; height > 0 {
 		t.cut(int(height) - 1)
 	}
 }
 
+// cut removes all entries from a height upwards.
 func (t *tally) cut(height int) {
 	for i := len(t.stack) - 1; i >= height; i-- {
 		e := &t.stack[i]
@@ -50,8 +57,8 @@ func (t *tally) cut(height int) {
 	t.stack = t.stack[:height]
 }
 
-// take drops entries of expressions, the last one first, and returns their values until the next
-// call of take. It returns false as soon as one of them has no entry.
+// take drops one entry for each of ids, in reverse order, and returns their values in the order of
+// ids. The result is valid until the next call. It returns false as soon as an id has no entry.
 func (t *tally) take(ids []int64) ([]ref.Val, bool) {
 	t.args = append(t.args[:0], make([]ref.Val, len(ids))...)
 	for i := len(ids) - 1; i >= 0; i-- {

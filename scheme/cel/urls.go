@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
+// urlType is the type of URLs.
 var urlType = &valueType[*url.URL]{
 	Type:  cel.ObjectType("kubernetes.URL"),
 	short: "URL",
@@ -15,7 +16,7 @@ var urlType = &valueType[*url.URL]{
 	equal: func(a, b *url.URL) bool { return a.String() == b.String() },
 }
 
-// urls has url(), isURL() and the parts of URLs.
+// urls returns the declarations of the URL library: url(), isURL() and the parts of a URL.
 func urls() []cel.EnvOption {
 	part := func(name, id string, get func(*url.URL) string) cel.EnvOption {
 		return cel.Function(name, cel.MemberOverload(id, []*cel.Type{urlType.Type}, cel.StringType,
@@ -36,8 +37,8 @@ func urls() []cel.EnvOption {
 	}
 }
 
-// toURL accepts absolute URLs and paths. ParseRequestURI knows which those are, but takes a fragment for a part of the
-// path, so what it accepts is parsed again.
+// toURL accepts absolute URLs and absolute paths. ParseRequestURI decides which strings are such,
+// but treats a fragment as a part of the path, so the string is parsed again by Parse.
 func toURL(s string) ref.Val {
 	_, err := url.ParseRequestURI(s)
 	var u *url.URL
@@ -55,6 +56,7 @@ func isURL(s string) ref.Val {
 	return types.Bool(err == nil)
 }
 
+// query implements getQuery(): a map from each parameter to the list of its values.
 func query(u *url.URL) ref.Val {
 	values := map[ref.Val]ref.Val{}
 	for k, v := range u.Query() {

@@ -10,27 +10,27 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// A valueType is a type that a library adds to the language: what all its values have in common.
+// A valueType is a type that a library adds to CEL: what all its values have in common.
 type valueType[T any] struct {
 	*cel.Type
-	short string // in messages
+	short string // the name in error messages
 	equal func(a, b T) bool
-	// text is the value as a string, for Go; nil if it has none.
+	// text returns a value as a string for Go code; nil if there is no such form.
 	text func(T) string
-	// converts says that an expression may have that string, too.
+	// converts says that string() works on values of the type in an expression.
 	converts bool
 }
 
 // of returns a value of the type.
 func (t *valueType[T]) of(v T) *value[T] { return &value[T]{t, v} }
 
-// A value is opaque to expressions, which only reach it by functions.
+// A value is a value of a valueType. Expressions reach its content only through functions.
 type value[T any] struct {
 	kind *valueType[T]
 	v    T
 }
 
-// opaque is what the types of our libraries have in common: they are compared at the cost of 1.
+// opaque is implemented by the values of all libraries here: comparing two of them costs 1.
 type opaque interface{ opaque() }
 
 func (v *value[T]) opaque() {}
@@ -74,8 +74,8 @@ func (v *value[T]) Equal(other ref.Val) ref.Val {
 	return types.Bool(v.kind.equal(v.v, o.v))
 }
 
-// on makes an operation of a function that is sure of its argument. One of another type comes there where an expression
-// got around the checks by dyn().
+// on makes a CEL function of a Go function of type A. An argument of another type, which dyn() can
+// smuggle past the type check, is an error.
 func on[A any](f func(A) ref.Val) functions.UnaryOp {
 	return func(arg ref.Val) ref.Val {
 		a, ok := arg.Value().(A)
@@ -86,7 +86,7 @@ func on[A any](f func(A) ref.Val) functions.UnaryOp {
 	}
 }
 
-// on2 is on for two arguments.
+// on2 makes a CEL function of a Go function with two arguments.
 func on2[A, B any](f func(A, B) ref.Val) functions.BinaryOp {
 	return func(first, second ref.Val) ref.Val {
 		a, ok := first.Value().(A)

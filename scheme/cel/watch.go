@@ -9,14 +9,17 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// The steps of a program are wrapped, so that each tells the tally of its run (tally.go) what it
-// has evaluated. The wrappers report what the cost observer of cel-go reports, in the same order,
-// because the costs follow from that.
+// Counting cost while a program runs. Program passes a watcher to cel-go's planner, which wraps
+// each step of the plan, so that the step reports its value to the tally of the run (tally.go). The
+// wrappers report the same events in the same order as the cost observer of cel-go, because the
+// costs follow from that order. cel-go's own observer is not used: it is quadratic in the length of
+// lists.
 
-// A watcher wraps the steps of one program while it is planned.
+// A watcher wraps the steps of one program while the program is planned.
 type watcher struct {
-	parts    map[int64][]int64 // of a logical operation or a loop: the expressions whose values end with it
-	presence map[int64]bool    // expressions has(x.f)
+	// For a logical operation or a loop: the expressions whose entries it drops when it ends.
+	parts    map[int64][]int64
+	presence map[int64]bool // the expressions has(x.f)
 }
 
 // newWatcher returns the watcher for the program of an expression.
@@ -41,11 +44,13 @@ func newWatcher(a *ast.AST) *watcher {
 	return w
 }
 
-// watch implements interpreter.InterpretableDecorator.
+// watch implements interpreter.InterpretableDecorator. Each type of step gets a wrapper that
+// reports its cost.
 func (w *watcher) watch(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	switch i := i.(type) {
 	case *watchedAttribute, *watchedConst, *watchedConstructor, *watchedCall, *watched:
-		return i, nil // a qualifier was added to a step that had been wrapped before
+		// The planner adds a qualifier to a step that was wrapped before.
+		return i, nil
 	case interpreter.InterpretableAttribute:
 		return &watchedAttribute{i, w.presence[i.ID()]}, nil
 	case interpreter.InterpretableConst:
@@ -58,6 +63,7 @@ func (w *watcher) watch(i interpreter.Interpretable) (interpreter.Interpretable,
 	return &watched{i, w.parts[i.ID()]}, nil
 }
 
+// idsOf returns the expression ids of steps.
 func idsOf(steps []interpreter.Interpretable) []int64 {
 	ids := make([]int64, len(steps))
 	for i, s := range steps {
@@ -66,6 +72,7 @@ func idsOf(steps []interpreter.Interpretable) []int64 {
 	return ids
 }
 
+// creationCost returns the cost of making a list, map or object.
 func creationCost(t ref.Type) uint64 {
 	switch t {
 	case types.ListType:
@@ -76,7 +83,8 @@ func creationCost(t ref.Type) uint64 {
 	return common.StructCreateBaseCost
 }
 
-// watchedCall reports a call. What the call itself has to say is hidden, as it has been planned.
+// watchedCall reports a call. It embeds only Interpretable, which hides the other methods of the
+// call: the planner must not take it for a call that is still to be planned.
 type watchedCall struct {
 	interpreter.Interpretable
 	args  []int64
@@ -95,7 +103,7 @@ func (c *watchedCall) Eval(vars interpreter.Activation) ref.Val {
 	return v
 }
 
-// watched reports a logical operation, a loop, or a step that costs nothing.
+// watched reports a logical operation, a loop, or a step without cost.
 type watched struct {
 	interpreter.Interpretable
 	parts []int64
@@ -113,7 +121,7 @@ func (w *watched) Eval(vars interpreter.Activation) ref.Val {
 	return v
 }
 
-// watchedConstructor reports a list, map or object that an expression makes.
+// watchedConstructor reports a list, map or object literal.
 type watchedConstructor struct {
 	interpreter.InterpretableConstructor
 	parts []int64
@@ -143,10 +151,11 @@ func (c *watchedConst) Eval(vars interpreter.Activation) ref.Val {
 	return v
 }
 
-// watchedAttribute reports a variable with its qualifiers, the steps of x.f[i].
+// watchedAttribute reports a variable with its qualifiers, such as x.f[i].
 type watchedAttribute struct {
 	interpreter.InterpretableAttribute
-	presence bool // of a field is asked for, which costs nothing
+	// The expression is has(x.f), which costs nothing itself.
+	presence bool
 }
 
 // Eval implements interpreter.Interpretable.
@@ -162,7 +171,7 @@ func (a *watchedAttribute) Eval(vars interpreter.Activation) ref.Val {
 	return v
 }
 
-// resolved counts an attribute. A choice (a ? b : c) costs what its parts have cost.
+// resolved counts an attribute. A conditional (a ? b : c) costs only what its parts cost.
 func (r *run) resolved(a interpreter.Attribute) {
 	if c, ok := a.(*choice); ok {
 		r.drop(c.no.ID())
@@ -188,7 +197,7 @@ func (a *watchedAttribute) AddQualifier(q interpreter.Qualifier) (interpreter.At
 	return a, err
 }
 
-// watchedConstQualifier reports a qualifier that is the name of a field or a constant.
+// watchedConstQualifier reports a qualifier that is a field name or a constant.
 type watchedConstQualifier struct{ interpreter.ConstantQualifier }
 
 // Qualify implements interpreter.Qualifier.
@@ -199,7 +208,9 @@ func (q *watchedConstQualifier) Qualify(vars interpreter.Activation, object any)
 }
 
 // QualifyIfPresent implements interpreter.Qualifier.
-func (q *watchedConstQualifier) QualifyIfPresent(vars interpreter.Activation, object any, only bool) (any, bool, error) {
+func (q *watchedConstQualifier) QualifyIfPresent(
+	vars interpreter.Activation, object any, only bool,
+) (any, bool, error) {
 	v, present, err := q.ConstantQualifier.QualifyIfPresent(vars, object, only)
 	if present || only {
 		runOf(vars).qualified(q.ID(), nil)
@@ -210,7 +221,9 @@ func (q *watchedConstQualifier) QualifyIfPresent(vars interpreter.Activation, ob
 // watchedQualifier reports a qualifier that is computed.
 type watchedQualifier struct {
 	interpreter.Attribute
-	computed interpreter.InterpretableAttribute // from something that is no attribute itself, nil otherwise
+	// The attribute whose value is the qualifier, if it is an expression of its own such as
+	// x[f(y)]; nil otherwise.
+	computed interpreter.InterpretableAttribute
 }
 
 // Qualify implements interpreter.Qualifier.
@@ -229,8 +242,8 @@ func (q *watchedQualifier) QualifyIfPresent(vars interpreter.Activation, object 
 	return v, present, err
 }
 
-// qualified counts a qualifier. The attribute that has the qualifier drops its entry, so nobody
-// sees a value.
+// qualified counts a qualifier. It pushes no value, because the attribute that has the qualifier
+// drops the entry without reading it.
 func (r *run) qualified(id int64, computed interpreter.InterpretableAttribute) {
 	switch {
 	case r == nil:
@@ -243,15 +256,17 @@ func (r *run) qualified(id int64, computed interpreter.InterpretableAttribute) {
 	r.push(id, nil)
 }
 
-// attributes makes choices visible: the tally has to know their parts.
+// attributes makes conditionals visible to the tally, which has to know their parts.
 type attributes struct{ interpreter.AttributeFactory }
 
 // ConditionalAttribute implements interpreter.AttributeFactory.
-func (f attributes) ConditionalAttribute(id int64, condition interpreter.Interpretable, yes, no interpreter.Attribute) interpreter.Attribute {
+func (f attributes) ConditionalAttribute(
+	id int64, condition interpreter.Interpretable, yes, no interpreter.Attribute,
+) interpreter.Attribute {
 	return &choice{f.AttributeFactory.ConditionalAttribute(id, condition, yes, no), condition, yes, no}
 }
 
-// A choice is an attribute (condition ? yes : no).
+// A choice is a conditional attribute: condition ? yes : no.
 type choice struct {
 	interpreter.Attribute
 	condition interpreter.Interpretable

@@ -11,20 +11,26 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// A work is what a call will do: the least that it will cost, and what it does for nothing, in elements that it looks at or makes.
+// The work of calls: how much they do beyond what they cost. guarded.Eval in guard.go computes the
+// work of a call from its arguments before the call. It must be an upper bound, or nearly one, and
+// cheap to compute.
+
+// A work describes a call in advance: cost is the least that the call will cost, free the work that
+// it does without paying. Both are in elements that it reads or makes.
 type work struct{ cost, free uint64 }
 
-// maxWork is how much work the calls of a run may do for nothing, all together.
+// maxWork is the largest sum of free work of one run.
 const maxWork = 2 * CallLimit
 
 const (
-	// perElement is how many characters are as much work as an element of a list.
+	// perElement is the number of characters that are as much work as one element of a list.
 	perElement = 16
-	// perState is how many elements are as much work as compiling a state of a regular expression.
+	// perState is the number of elements that are as much work as compiling one state of a regular
+	// expression.
 	perState = 4
 )
 
-// works are the functions that are asked before they are called.
+// works maps each guarded function to the function that computes the work of a call.
 var works = map[string]func(args []ref.Val) work{
 	operators.Add: func(args []ref.Val) work {
 		_, lists := args[0].(traits.Lister)
@@ -32,18 +38,21 @@ var works = map[string]func(args []ref.Val) work{
 			return work{}
 		}
 		n := size(args[0]) + size(args[1])
-		return work{cost: n, free: n} // a sum consists of its parts, and counts them
+		// The sum refers to its parts, so it is counted with them.
+		return work{cost: n, free: n}
 	},
 	operators.Equals:    compared,
 	operators.NotEquals: compared,
-	operators.In:        func(args []ref.Val) work { return work{free: min(weight(args[0])*size(args[1]), weight(args[1]))} },
-	"indexOf":           searched,
-	"lastIndexOf":       searched,
-	"isSorted":          traversed,
-	"sum":               traversed,
-	"min":               traversed,
-	"max":               traversed,
-	"flatten":           traversed,
+	operators.In: func(args []ref.Val) work {
+		return work{free: min(weight(args[0])*size(args[1]), weight(args[1]))}
+	},
+	"indexOf":     searched,
+	"lastIndexOf": searched,
+	"isSorted":    traversed,
+	"sum":         traversed,
+	"min":         traversed,
+	"max":         traversed,
+	"flatten":     traversed,
 	"lists.range": func(args []ref.Val) work {
 		n, _ := args[0].(types.Int)
 		return work{cost: uint64(max(n, 0))}
@@ -62,21 +71,24 @@ var works = map[string]func(args []ref.Val) work{
 	"getQuery":        func(args []ref.Val) work { return work{free: urlLength(args[0]) / perElement} },
 }
 
-// compared is the work of finding out whether two values are equal, which ends with the smaller one.
+// compared is the work of ==, which ends with the smaller value.
 func compared(args []ref.Val) work { return work{free: min(weight(args[0]), weight(args[1]))} }
 
-// matched is the work of compiling a regular expression. One that is a literal has been compiled before, and is not asked about.
+// matched is the work of compiling a regular expression that is no literal. Literals are compiled
+// with the program and are not guarded.
 func matched(args []ref.Val) work {
 	pattern, _ := args[1].(types.String)
 	return work{free: perState * states(string(pattern))}
 }
 
-// found is the work of finding all matches, each of which is that of some elements. An empty expression is found everywhere, for
-// nothing.
+// found is the work of findAll, in which each match counts as 4 elements. An empty regular
+// expression matches around every character, and cel-go charges nothing for it.
 func found(args []ref.Val) work { return work{free: 4 * length(args[0])} }
 
+// traversed is the work of reading all of a value.
 func traversed(args []ref.Val) work { return work{free: weight(args[0])} }
 
+// searched is the work of indexOf and lastIndexOf of lists. Those of strings are paid for.
 func searched(args []ref.Val) work {
 	if _, ok := args[0].(traits.Lister); !ok || len(args) != 2 {
 		return work{}
@@ -84,18 +96,20 @@ func searched(args []ref.Val) work {
 	return work{free: weight(args[0])}
 }
 
-// product is the work of comparing each element of a list with each of another. The elements are paid for, and not what is
-// in them.
+// product is the work of comparing each element of a with each of b. cel-go charges for the pairs,
+// but not for the content of the elements.
 func product(a, b ref.Val) work {
 	n := size(a) * size(b)
 	return work{cost: n, free: max(weight(a)*size(b), weight(b)*size(a)) - n}
 }
 
+// length returns the length of a string in bytes, 0 for other values.
 func length(v ref.Val) uint64 {
 	s, _ := v.(types.String)
 	return uint64(len(s))
 }
 
+// urlLength returns the length of the path and query of a URL.
 func urlLength(v ref.Val) uint64 {
 	if u, ok := v.(*value[*url.URL]); ok {
 		return uint64(len(u.v.Path) + len(u.v.RawQuery))
@@ -103,7 +117,7 @@ func urlLength(v ref.Val) uint64 {
 	return 0
 }
 
-// replacedLength is how long a string will be after a replacement.
+// replacedLength returns the length of the result of replace().
 func replacedLength(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
 	what, _ := args[1].(types.String)
@@ -116,7 +130,7 @@ func replacedLength(args []ref.Val) uint64 {
 	return uint64(n)*length(args[2]) + uint64(len(s))
 }
 
-// joinedLength is how long the strings of a list are together.
+// joinedLength returns the length of the result of join(), or some length beyond maxWork.
 func joinedLength(args []ref.Val) (n uint64) {
 	list, ok := args[0].(traits.Lister)
 	if !ok {
@@ -132,7 +146,8 @@ func joinedLength(args []ref.Val) (n uint64) {
 	return n
 }
 
-// precision is how many digits a format asks for.
+// precision returns the sum of the precisions in a format string, such as 3 for "%.3f": each is a
+// number of digits that format() writes.
 func precision(format ref.Val) (n uint64) {
 	s, _ := format.(types.String)
 	for _, part := range strings.Split(string(s), "%.")[1:] {
@@ -145,14 +160,16 @@ func precision(format ref.Val) (n uint64) {
 	return n
 }
 
-// weight is how many elements a value consists of, up to more than is ever allowed. What an expression has made may hold the
-// same value many times, and is as heavy as if these were many.
+// weight returns the number of elements in a value, at all depths, or some number beyond maxWork. A
+// value that an expression made may hold the same list many times; it weighs as much as if they
+// were different lists.
 func weight(v ref.Val) uint64 {
 	var n uint64
 	weigh(v, &n)
 	return n
 }
 
+// weigh adds the weight of v to n.
 func weigh(v ref.Val, n *uint64) {
 	*n++
 	switch v := v.(type) {
@@ -184,7 +201,8 @@ func weigh(v ref.Val, n *uint64) {
 	}
 }
 
-// isMade reports whether a list or map may have been made by an expression. Others are parts of an object, whose size is bounded.
+// isMade reports whether an expression may have made the list or map. All others are parts of an
+// object, whose size is bounded; they weigh no more than their length.
 func isMade(v ref.Val) bool {
 	t := reflect.TypeOf(v)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == reflect.TypeFor[types.Optional]().PkgPath()

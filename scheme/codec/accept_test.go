@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// slowClause and slowAccept are how kube-apiserver reads an Accept header: every element, with all of its parameters.
+// slowClause and slowAccept read an Accept header as kube-apiserver does: every element with all
+// its parameters. They are the plain twin of parseAccept.
 type slowClause struct {
 	typ, sub string
 	quality  float64
@@ -55,7 +56,8 @@ func slowParse(header string) (accept slowAccept) {
 	return accept
 }
 
-// slowMedia picks the form for the first clause that can be served, as media does for one clause.
+// slowMedia returns the form for the first clause that can be served. It is the plain twin of
+// media.
 func slowMedia(accept string, offer Offer) (Media, bool) {
 	for _, c := range slowParse(accept) {
 		for t := JSON; t <= Protobuf; t++ {
@@ -114,7 +116,7 @@ func within(accept string) bool {
 	return true
 }
 
-// checkAccept compares Negotiate with the slow way.
+// checkAccept compares Negotiate with its plain twin.
 func checkAccept(t *testing.T, accept string, offer Offer) {
 	t.Helper()
 	got, err := Negotiate(accept, offer)
@@ -131,7 +133,8 @@ func checkAccept(t *testing.T, accept string, offer Offer) {
 	}
 }
 
-// Clients get what they get of kube-apiserver, also where its comparison is no order, or a parameter is repeated.
+// TestNegotiateAsKubernetes compares Negotiate with its plain twin on random headers, including
+// those for which the comparison of clauses is no order, and repeated parameters.
 func TestNegotiateAsKubernetes(t *testing.T) {
 	types := []string{"application/json", "*/*", "application/yaml;q=0.5", "a/b;q=0.9", "application/*;q=0.7", "*", "application/vnd.kubernetes.protobuf;q=0.5"}
 	for i := range 1 << 14 {
@@ -159,16 +162,16 @@ func TestNegotiateAsKubernetes(t *testing.T) {
 	}
 }
 
-// nasty are headers of any length that made negotiation dear, or could.
+// nasty are headers of any length that made negotiation expensive once, or could.
 var nasty = []string{"application/json;%d=1", ";a%d=1", ";%d", ",", "a/b,", ";as=%d", ";q=%d", "*/*;q=1,", "/", "=", ";=", " ", "application/json,", ";q=x", "9", ";q=0.%d", "*/*;q=x,"}
 
-// What negotiation may allocate, whatever the header: the answer, and an error of strconv's for each clause.
+// What Negotiate may allocate for any header: the response, and one error of strconv per clause.
 const (
 	maxNegotiate = 8 << 10 // bytes
 	maxAllocs    = 10 + 2*maxClauses
 )
 
-// A header costs a bounded number of allocations, and none of its own length.
+// TestNegotiateBounded: the allocations for a header do not grow with its length.
 func TestNegotiateBounded(t *testing.T) {
 	for _, piece := range nasty {
 		for _, size := range []int{100, 1000, 10_000, 64 << 10} {
@@ -192,8 +195,8 @@ func TestNegotiateBounded(t *testing.T) {
 	}
 }
 
-// costOf is what one call of f allocates, in bytes and objects: the first that is within limit, or the last of many, as
-// others allocate meanwhile.
+// costOf returns the bytes and objects that one call of f allocates: the first measurement within
+// limit, or the last of many, because other goroutines allocate at the same time.
 func costOf(limit uint64, f func()) (bytes, allocs uint64) {
 	var before, after runtime.MemStats
 	for range 20 {
@@ -207,7 +210,7 @@ func costOf(limit uint64, f func()) (bytes, allocs uint64) {
 	return bytes, allocs
 }
 
-// FuzzAccept compares Negotiate with the way of kube-apiserver, and holds it to its bounds.
+// FuzzAccept compares Negotiate with its plain twin, and checks its bounds.
 func FuzzAccept(f *testing.F) {
 	f.Add("application/json;as=Table;v=v1;g=meta.k8s.io, */*;q=0.1", uint8(3), uint16(1))
 	f.Add("a/b/c;;=;q==1,,*,*/", uint8(255), uint16(100))

@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The ceilings on allocations below are what the operations take now, with little to spare. They are deterministic.
+// The ceilings on allocations are slightly above what the operations allocate, which is
+// deterministic.
 
 const benchConfigMap = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","namespace":"default","labels":{"app":"web"}},` +
 	`"data":{"a":"1","b":"some longer value that does not fit into a register","c":"true"}}`

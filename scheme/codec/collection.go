@@ -7,10 +7,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Lists and maps. Lists and maps of strings, and maps of bytes, are Go's own; others go through reflection.
+// Lists and maps in JSON. decoder.arrayValue and decoder.objectValue in decode.go call these
+// functions. Lists of strings and maps of strings or bytes are decoded with Go's own operations,
+// because they are most of all lists and maps; all other element types go through reflection and
+// the plan of the element.
 
-// stringList decodes into a list of strings. What is in the list already is overwritten, so that null, which
-// changes nothing, leaves the element of an earlier list, as in encoding/json.
+// stringList decodes a JSON array into a list of strings. It overwrites the elements that list
+// already has. So an element null, which changes nothing, keeps the element of an earlier array of
+// the same field: {"args":["a"],"args":[null]} gives ["a"], as encoding/json does.
 func (d *decoder) stringList(p *plan, list *[]string) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -32,7 +36,7 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 				out = append(out, "")
 			}
 		}
-		d.push(place{index: n})
+		d.push(pathStep{index: n})
 		if d.Next() == '"' {
 			out[n], err = d.Str()
 		} else {
@@ -50,7 +54,8 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 	return nil
 }
 
-// byteList decodes an array of numbers into bytes, which encoding/json allows beside base64.
+// byteList decodes an array of numbers into bytes. encoding/json accepts that form beside base64;
+// it is rare, so encoding/json decodes it here.
 func (d *decoder) byteList(p *plan, list *[]byte) error {
 	start := d.Pos
 	if err := d.Skip(); err != nil {
@@ -67,6 +72,9 @@ func (d *decoder) byteList(p *plan, list *[]byte) error {
 	return nil
 }
 
+// list decodes a JSON array into the list at at, whose type p describes. Elements that the list
+// already has are decoded into, as encoding/json does. The memory of each element counts against
+// maxMemory, and so does all that growing the list copies.
 func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -94,7 +102,7 @@ func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 		if n >= head.Len {
 			head.Len = n + 1
 		}
-		d.push(place{index: n})
+		d.push(pathStep{index: n})
 		if err := d.element(p, head.Elem(n, p.size)); err != nil {
 			return err
 		}
@@ -107,8 +115,8 @@ func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 	return nil
 }
 
-// element decodes an element of a list, or a value of a map. If the element is bytes, null stands
-// for none of them, as Kubernetes stores it: protobuf has no null there.
+// element decodes an element of a list or a value of a map. An element of type []byte that is null
+// becomes empty bytes, as Kubernetes stores it, because protobuf has no null there.
 func (d *decoder) element(p *plan, at typeinfo.Pointer) error {
 	if err := d.field(p.elem, p.pointers, at); err != nil {
 		return err
@@ -119,11 +127,11 @@ func (d *decoder) element(p *plan, at typeinfo.Pointer) error {
 	return nil
 }
 
-// keys finds repeated keys of one object.
+// keys is the set of the keys of one JSON object that were read, to find repeated ones.
 type keys map[string]struct{}
 
-// key consumes the key of a map entry and what follows it, and reports it if it was there before. The quick way asks
-// the map itself instead.
+// key consumes the key of a map entry and its colon. The strict and careful decoder reports a key
+// that is in seen already. The quick decoder keeps no set: its callers ask the map that they fill.
 func (d *decoder) key(seen *keys) (string, error) {
 	k, err := d.Key()
 	if err != nil {
@@ -143,7 +151,9 @@ func (d *decoder) key(seen *keys) (string, error) {
 	return k, nil
 }
 
-// plainMap decodes a map whose values are strings in JSON. (A function that reads them would move d to the heap.)
+// plainMap decodes a JSON object into a map whose values are strings in JSON: strings, or bytes as
+// base64. It is one generic function with a type switch, because a function value that reads V
+// would move d to the heap.
 func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -168,7 +178,7 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 				return errAgain
 			}
 		}
-		d.push(place{key: k, isKey: true})
+		d.push(pathStep{key: k, isKey: true})
 		var v V
 		if d.Next() == '"' {
 			switch to := any(&v).(type) {
@@ -177,7 +187,8 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 			case *[]byte:
 				*to, err = d.base64()
 			}
-		} else { // rare: null, another form of bytes or an error
+		} else {
+			// Rare: null, bytes as an array of numbers, or a value of the wrong type.
 			other := new(V)
 			err = d.element(p, typeinfo.PointerTo(other))
 			v = *other
@@ -190,7 +201,8 @@ func plainMap[V string | []byte](d *decoder, p *plan, at *map[string]V) error {
 	}
 }
 
-// mapValue decodes a map of any other type, by reflection.
+// mapValue decodes a JSON object into a map of any other type, by reflection. One key and one value
+// are reused for all entries, since SetMapIndex copies both.
 func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -224,7 +236,7 @@ func (d *decoder) mapValue(p *plan, at typeinfo.Pointer) error {
 		} else {
 			value = reflect.New(p.goType.Elem()).Elem()
 		}
-		d.push(place{key: k, isKey: true})
+		d.push(pathStep{key: k, isKey: true})
 		if err := d.element(p, typeinfo.AddressOf(value)); err != nil {
 			return err
 		}

@@ -14,24 +14,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxStrict bounds the unknown and repeated fields that are reported, as kube-apiserver does, and maxStrictText what their
-// messages take to make, in bytes: a field that is reported already is spelt again for each time that it repeats. The path
-// in a message is made of keys that the client chose, and cut.
+// The decoder of JSON: what it keeps while it decodes, how it words errors, and one method for each
+// kind of JSON value. Entry points are decodeQuickly and fill in object.go and decodeInto in
+// tree.go. Lists and maps are in collection.go.
+//
+// Each document is decoded at most twice. The quick decoder runs first and gives up at the first
+// thing that is out of order; then jsontext.SyntaxError words a syntax error; then the careful
+// decoder runs over the well-formed document and words everything else. TestDecodeAsEncodingJSON
+// and FuzzDecode hold both decoders to what encoding/json does.
+
+// Bounds of strict decoding. maxStrict is the number of unknown and repeated fields that are
+// reported, as in kube-apiserver. maxStrictText bounds the bytes of all messages that are made: a
+// field that repeats a million times is one message in the list, but its text is made each time to
+// find that out. Each path in a message consists of keys that the client chose, so it is cut, too.
 const (
 	maxStrict     = 100
 	maxStrictText = 4 << 20
 )
 
-// maxMemory bounds the memory, in bytes, that the elements of lists and maps may take, with all that growing lists leave
-// behind: an element as short as {} can stand for a struct of hundreds of bytes. Lists of valid elements that fit a body
-// stay below it.
+// maxMemory bounds the memory, in bytes, that the elements of all lists and maps of one object
+// take, including what growing lists leave to the collector. It is needed because an element as
+// short as {} can stand for a struct of hundreds of bytes. Lists of valid elements in a body of the
+// largest allowed size stay below it.
 const maxMemory = 128 << 20
 
 var errMemory = errors.New("the lists of the object are too long")
 
-// budget counts the memory that elements take.
+// budget counts the memory, in bytes, that the elements of lists and maps take.
 type budget struct{ spent uintptr }
 
+// spend takes bytes from the budget. Its error is errMemory once the budget exceeds maxMemory.
 func (b *budget) spend(bytes uintptr) error {
 	if b.spent += bytes; b.spent > maxMemory {
 		return errMemory
@@ -39,64 +51,77 @@ func (b *budget) spend(bytes uintptr) error {
 	return nil
 }
 
-// errAgain ends a quick decoding that met anything unusual. It says nothing about what is wrong: the careful way, which
-// decodes again, finds out and words the error.
+// errAgain ends the quick decoder when it meets anything unusual. It says nothing about the cause:
+// the careful decoder runs next, finds the cause and words the error. errAgain never reaches a
+// caller outside of this package.
 var errAgain = errors.New("codec: decode carefully")
 
-// decoder decodes JSON straight into Go values, in one of two ways. The quick way stops at the first thing
-// out of order, with errAgain or an error that says as little. The careful way is taken then, on input known to be
-// well-formed: it keeps track of where it is, goes on behind type errors, of which the first counts, and collects what
-// strict decoding finds.
+// decoder decodes JSON straight into Go values. With careful unset it is the quick decoder: it
+// stops at the first thing out of order, with errAgain or another error without details. With
+// careful set it decodes JSON that is known to be well-formed: it tracks the path of the value at
+// hand, continues after a type error (the first one is returned at the end), and collects the
+// unknown and repeated fields that strict decoding reports.
 type decoder struct {
 	jsontext.Scanner
 	budget
 	strict  bool
 	careful bool
 
-	where    []place
-	saved    error // the first type error
-	found    []string
-	unique   map[string]bool // found, to report nothing twice
-	reported int             // bytes of all messages made, also of those that were found before
+	path  []pathStep
+	saved error // the first type error
+	found []string
+	// The messages in found, so that none is listed twice.
+	unique map[string]bool
+	// Bytes of all messages that were made, including repeated ones; see maxStrictText.
+	reported int
 }
 
+// newDecoder returns a quick decoder. shared lets decoded strings refer to data. m, which may be
+// nil, counts the bytes.
 func newDecoder(data []byte, shared, strict bool, m *meter.Meter) decoder {
 	d := decoder{Scanner: jsontext.NewScanner(data, shared, m), strict: strict}
 	d.Unique = strict
 	return d
 }
 
+// newCarefulDecoder returns a careful decoder, which also observes the keys and indices inside of
+// untyped trees.
 func newCarefulDecoder(data []byte, shared, strict bool, m *meter.Meter) *decoder {
 	d := newDecoder(data, shared, strict, m)
 	d.careful, d.Observer = true, &d
 	return &d
 }
 
-// place is one step of the way to the value at hand.
-type place struct {
-	in    *plan      // the struct that holds field
-	field *fieldPlan // or
-	key   string     // a key of a map, or
-	index int        // an element, if in and key are unset
+// pathStep is one step of the path to the value at hand: a field of a struct, a key of a map or an
+// index of a list.
+type pathStep struct {
+	in    *plan      // the struct that declares field; nil if the step is no field
+	field *fieldPlan // nil if the step is no field
+	key   string     // the key of a map; set if isKey is
+	index int        // the index of a list element, if field is nil and isKey is false
 	isKey bool
 }
 
-func (d *decoder) push(p place) {
+// push adds a step to the path. The quick decoder keeps no path.
+func (d *decoder) push(p pathStep) {
 	if d.careful {
-		d.where = append(d.where, p)
+		d.path = append(d.path, p)
 	}
 }
 
+// pop removes the last step. After an error nobody pops: the path then tells where it happened.
 func (d *decoder) pop() {
 	if d.careful {
-		d.where = d.where[:len(d.where)-1]
+		d.path = d.path[:len(d.path)-1]
 	}
 }
 
-// addContext completes a type error by the struct and the fields it happened in, as encoding/json does.
+// addContext completes a type error with the innermost struct and the dotted path of the field, as
+// encoding/json does.
 func (d *decoder) addContext(err error) error {
 	te, ok := err.(*typeError)
-	if foreign, isForeign := err.(*json.UnmarshalTypeError); isForeign { // of an UnmarshalJSON
+	// The error of an UnmarshalJSON.
+	if foreign, isForeign := err.(*json.UnmarshalTypeError); isForeign {
 		te, ok = &typeError{value: foreign.Value, want: foreign.Type, field: foreign.Field}, true
 	}
 	if !ok {
@@ -104,7 +129,7 @@ func (d *decoder) addContext(err error) error {
 	}
 	var names []string
 	var last *plan
-	for _, p := range d.where {
+	for _, p := range d.path {
 		if p.field != nil {
 			names = append(names, p.field.errName)
 			last = p.in
@@ -120,7 +145,7 @@ func (d *decoder) addContext(err error) error {
 	return te
 }
 
-// save records an error behind which decoding can go on.
+// save records an error after which decoding continues. Only the first one is kept.
 func (d *decoder) save(err error) error {
 	if !d.careful {
 		return errAgain
@@ -131,7 +156,8 @@ func (d *decoder) save(err error) error {
 	return nil
 }
 
-// mistyped skips a value that does not fit and records so. what is the kind of JSON value.
+// mistyped skips a value of the wrong type and records the type error. what names the kind of the
+// JSON value, such as "number".
 func (d *decoder) mistyped(what string, want reflect.Type) error {
 	if err := d.save(&typeError{value: what, want: want}); err != nil {
 		return err
@@ -139,7 +165,9 @@ func (d *decoder) mistyped(what string, want reflect.Type) error {
 	return d.Skip()
 }
 
-// report records an unknown or repeated field called name in the value at hand.
+// report records an unknown or repeated field of the value at hand. what is "unknown" or
+// "duplicate". The message has the form of kube-apiserver: unknown field
+// "spec.containers[0].imagee".
 func (d *decoder) report(what, name string) error {
 	if !d.careful {
 		return errAgain
@@ -148,7 +176,7 @@ func (d *decoder) report(what, name string) error {
 		return nil
 	}
 	var path strings.Builder
-	for _, p := range d.where {
+	for _, p := range d.path {
 		if path.Len() > field.MaxText {
 			break
 		}
@@ -182,7 +210,8 @@ func (d *decoder) report(what, name string) error {
 	return nil
 }
 
-// document decodes the whole input into the value at at.
+// document decodes the whole input into the value at at. It returns the first type error, or the
+// error that ended decoding.
 func (d *decoder) document(p *plan, at typeinfo.Pointer) error {
 	if err := d.value(p, at); err != nil {
 		return d.addContext(err)
@@ -193,7 +222,8 @@ func (d *decoder) document(p *plan, at typeinfo.Pointer) error {
 	return d.saved
 }
 
-// field decodes a value that may be behind a pointer, which null clears.
+// field decodes a value that may be behind a pointer: null sets the pointer to nil, and any other
+// value is decoded into what the pointer points to, which is allocated if need be.
 func (d *decoder) field(p *plan, pointer bool, at typeinfo.Pointer) error {
 	if !pointer {
 		return d.value(p, at)
@@ -209,6 +239,8 @@ func (d *decoder) field(p *plan, pointer bool, at typeinfo.Pointer) error {
 	return d.value(p, *slot)
 }
 
+// value decodes a value into at, by the plan of its type. null changes nothing but lists, maps,
+// bytes and untyped values, which it sets to nil, as encoding/json does.
 func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 	c := d.Next()
 	if p.kind == typeinfo.Custom {
@@ -241,6 +273,8 @@ func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 	}
 }
 
+// custom decodes a value of a type that decodes itself: by its UnmarshalJSON, or by choosing one of
+// its parts (see choice).
 func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	if p.choice != nil {
 		return d.choice(typeinfo.Aim(p.choice, at))
@@ -259,8 +293,10 @@ func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	return err
 }
 
-// choice decodes the part of a value that it chooses. Kubernetes has such types decode themselves: what is unknown or repeated
-// in them is not reported, and a type error in them comes before those that were saved.
+// choice decodes into the part of a value that the value chooses for this JSON, such as the number
+// or the string of an IntOrString. Kubernetes gives such types an UnmarshalJSON of their own, which
+// has two effects that are kept here: unknown and repeated fields inside are not reported, and a
+// type error inside ends decoding, before all saved ones.
 func (d *decoder) choice(c typeinfo.Choice) error {
 	part, err := c.Choose(d.Next())
 	switch {
@@ -271,18 +307,19 @@ func (d *decoder) choice(c typeinfo.Choice) error {
 	case part == nil:
 		return d.Skip()
 	}
-	where, saved, strict, unique := d.where, d.saved, d.strict, d.Unique
-	d.where, d.saved, d.strict, d.Unique = nil, nil, false, false
+	path, saved, strict, unique := d.path, d.saved, d.strict, d.Unique
+	d.path, d.saved, d.strict, d.Unique = nil, nil, false, false
 	v := reflect.ValueOf(part)
 	if err = d.value(planOf(typeinfo.Of(v.Type())), typeinfo.PointerIn(v)); err == nil {
 		err = d.saved
 	} else {
 		err = d.addContext(err)
 	}
-	d.where, d.saved, d.strict, d.Unique = where, saved, strict, unique
+	d.path, d.saved, d.strict, d.Unique = path, saved, strict, unique
 	return err
 }
 
+// boolValue decodes true or false.
 func (d *decoder) boolValue(p *plan, at typeinfo.Pointer, v bool) error {
 	switch p.kind {
 	case typeinfo.Bool:
@@ -298,6 +335,7 @@ func (d *decoder) boolValue(p *plan, at typeinfo.Pointer, v bool) error {
 	return d.Word("false")
 }
 
+// stringValue decodes a JSON string.
 func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.String:
@@ -321,7 +359,7 @@ func (d *decoder) stringValue(p *plan, at typeinfo.Pointer) error {
 	return d.mistyped("string", p.goType)
 }
 
-// base64 consumes a string and decodes it; it returns nil after saving an error.
+// base64 consumes a string and decodes it. After an error that is saved it returns nil.
 func (d *decoder) base64() ([]byte, error) {
 	start, end, plain, err := d.Quoted()
 	if err != nil {
@@ -339,6 +377,8 @@ func (d *decoder) base64() ([]byte, error) {
 	return out[:n], nil
 }
 
+// numberValue decodes a number. An integer field takes only integers in its range: 1.0 and 1e3 are
+// type errors, as in encoding/json.
 func (d *decoder) numberValue(p *plan, at typeinfo.Pointer) error {
 	start, integer, err := d.Number()
 	if err != nil {
@@ -372,6 +412,7 @@ func (d *decoder) numberValue(p *plan, at typeinfo.Pointer) error {
 	return nil
 }
 
+// arrayValue decodes a JSON array.
 func (d *decoder) arrayValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.List:
@@ -389,6 +430,7 @@ func (d *decoder) arrayValue(p *plan, at typeinfo.Pointer) error {
 	return d.mistyped("array", p.goType)
 }
 
+// objectValue decodes a JSON object.
 func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 	switch p.kind {
 	case typeinfo.Struct:
@@ -409,10 +451,12 @@ func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 	return d.mistyped("object", p.goType)
 }
 
-// lookahead is how many fields after the last one are compared before the map is asked: most input has its fields in
-// the order of declaration, with gaps.
+// lookahead is how many fields, from the one that is expected next, find compares before it asks
+// the map: most input has its fields in the order of their declaration, with gaps.
 const lookahead = 5
 
+// structValue decodes a JSON object into the struct at at. A repeated field is decoded into the
+// value that its first occurrence left, as in encoding/json.
 func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -452,7 +496,7 @@ func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 				return err
 			}
 		}
-		d.push(place{in: p, field: f})
+		d.push(pathStep{in: p, field: f})
 		if err := d.field(f.plan, f.pointer, at.Add(f.offset)); err != nil {
 			return err
 		}
@@ -460,7 +504,8 @@ func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 	}
 }
 
-// find returns the index of the field called key, -1 if there is none. expect is where it is likely.
+// find returns the index of the field with the JSON name key, -1 if there is none. expect is the
+// index after the last field found.
 func (p *plan) find(key []byte, expect int) int {
 	for i := expect; i < len(p.fields) && i < expect+lookahead; i++ {
 		if name := p.fields[i].name; len(name) == len(key) && name == string(key) {
@@ -473,10 +518,12 @@ func (p *plan) find(key []byte, expect int) int {
 	return -1
 }
 
-// unknown skips the value of an unknown field. What looks like a kind in other letters decides about the type of the
-// whole document, so it is left to the careful way, which has asked already.
+// unknown skips the value of an unknown field. A top-level name that is kind or apiVersion in other
+// letter case makes the quick decoder give up, because kube-apiserver reads the kind of a document
+// case-insensitively (see interpret). Once the careful decoder runs, interpret has decided.
 func (d *decoder) unknown(p *plan, key []byte) error {
-	if !d.careful && d.Depth == 1 && (strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {
+	if !d.careful && d.Depth == 1 &&
+		(strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {
 		return errAgain
 	}
 	if d.strict {
@@ -487,10 +534,11 @@ func (d *decoder) unknown(p *plan, key []byte) error {
 	return d.Skip()
 }
 
-// fieldSet is a set of field indices. Indices beyond its size are never in it; no struct is so large.
+// fieldSet is a set of field indices. It never holds an index of 256 or more, so repeated fields
+// beyond that are not found; no API struct has so many fields.
 type fieldSet [4]uint64
 
-// add adds i and reports whether it was there.
+// add adds i and reports whether i was in the set before.
 func (s *fieldSet) add(i int) bool {
 	if i >= 64*len(s) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// TestDecodeErrors holds the errors against what kube-apiserver 1.36 answers.
+// TestDecodeErrors compares errors with those of kube-apiserver 1.36.
 func TestDecodeErrors(t *testing.T) {
 	f := newTestFactory(t)
 	deep := func(open string, n int) string {
@@ -170,7 +170,7 @@ func TestDecodeKind(t *testing.T) {
 	}
 }
 
-// What a body says at length is not said again at the same length.
+// TestBodyErrorIsBounded: the error about a long body is short.
 func TestBodyErrorIsBounded(t *testing.T) {
 	f := newTestFactory(t)
 	long := strings.Repeat("<", 1<<20)
@@ -203,7 +203,8 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestDecodeMerges checks the order of repeated fields against encoding/json, which merges them.
+// TestDecodeAsEncodingJSON compares decoding with encoding/json, also for repeated fields, which
+// both merge in the order of the input.
 func TestDecodeAsEncodingJSON(t *testing.T) {
 	for _, body := range decodeSeeds {
 		compareDecode(t, []byte(body))
@@ -230,7 +231,7 @@ var decodeSeeds = []string{
 	`{"text":tru}`, `{"text":"a"`, `"`, `{"text":"\ud83d\u0041"}`, `{"float":1e999}`, `{"int64":1e2}`, `{"high":"h"}`,
 }
 
-// compareDecode decodes into Odd as well as encoding/json does, where names have the right case.
+// compareDecode compares decoding into Odd with encoding/json, for names in the right letter case.
 func compareDecode(t *testing.T, body []byte) {
 	t.Helper()
 	p := planOf(typeinfo.For[Odd]())
@@ -286,7 +287,7 @@ func floatsOnly(v any) any {
 	return v
 }
 
-// emptyBytes puts empty bytes in the place of null, as decoding does in lists and maps and
+// emptyBytes replaces null by empty bytes in lists and maps, as this package decodes them;
 // encoding/json does not.
 func emptyBytes(o *Odd) {
 	for i, b := range o.Blobs {
@@ -301,8 +302,8 @@ func emptyBytes(o *Odd) {
 	}
 }
 
-// TestDecodeNullBytes wants null to be empty in a list or map of bytes, and nothing in a field.
-// Without null, nothing changes.
+// TestDecodeNullBytes: null is empty bytes in a list or map of bytes, and changes nothing in a
+// field.
 func TestDecodeNullBytes(t *testing.T) {
 	const body = `{"nested":{"bytes":null},"blobs":[null,"aGk=",""],"blobMap":{"a":null,"b":"aGk=","c":"","d":[104,105]}}`
 	for _, request := range []DecodeRequest{{}, {Strict: true}, {Shared: true}} {
@@ -360,7 +361,8 @@ func TestDecodeShares(t *testing.T) {
 	}
 }
 
-// TestStrictText has many fields repeated below a long key: the messages about them must not add up.
+// TestStrictText: many repeated fields below a long key must not make messages whose total length
+// is unbounded.
 func TestStrictText(t *testing.T) {
 	key := strings.Repeat("k", 1<<20)
 	body := `{"` + key + `":{` + strings.Repeat(`"a":1,"b":1,`, 100_000) + `"c":1}}`

@@ -15,15 +15,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Encoding by plan, in the form of AppendJSON: by the plan that decoding has anyway. An encoder of
-// goccy/go-json would take as much memory once more, for each type anew (TestEncodersAreSmall),
-// write a Choice by its MarshalJSON, and go over what that wrote once more for each level.
+// JSON out: objects are written by the same plans that decode them. AppendJSON in json.go calls
+// plan.encode.
+//
+// goccy/go-json, which writes everything that has no plan, would compile an encoder for each object
+// type that takes as much memory as the plan does (TestEncodersAreSmall), would write a Choice
+// through its MarshalJSON, and would rescan the output of each MarshalJSON once per level of
+// nesting.
 
-// encodePlans holds the plans of types: reflect.Type, of a pointer, to *plan, nil for those that
-// have no descriptor.
+// encodePlans maps the reflect.Type of a pointer to an object to the *plan of the object; nil if
+// the type has no descriptor.
 var encodePlans sync.Map
 
-// encodePlanOf returns the plan by which obj is encoded, nil if it is not encoded by one.
+// encodePlanOf returns the plan that encodes obj, nil if the type of obj has no descriptor.
 func encodePlanOf(obj meta.Typed) *plan {
 	goType := reflect.TypeOf(obj)
 	if p, ok := encodePlans.Load(goType); ok {
@@ -37,14 +41,17 @@ func encodePlanOf(obj meta.Typed) *plan {
 	return p
 }
 
-// scratch holds what encode writes to before it is known how long that will be. A larger one is
-// left to the collector.
+// scratch holds buffers for objects whose encoded length is not known yet. A buffer that has grown
+// beyond mostScratch is left to the collector, so that one large object does not pin its buffer in
+// the pool.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
+// mostScratch is the capacity, in bytes, of the largest buffer that the pool keeps.
 const mostScratch = 64 << 10
 
-// encode appends the value at at. Without a dst what it returns has no room to grow, as it may be
-// kept.
+// encode appends the value at at to dst. If dst is nil, it encodes into a pooled buffer and returns
+// an exact copy, because callers keep the result (storage does) and spare capacity would be kept
+// with it.
 func (p *plan) encode(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	if dst != nil {
 		return p.append(dst, at)
@@ -61,7 +68,7 @@ func (p *plan) encode(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	return dst, err
 }
 
-// append appends the value at at.
+// append appends the JSON of the value at at, whose type p describes.
 func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	switch p.kind {
 	case typeinfo.Struct:
@@ -88,7 +95,8 @@ func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	return jsontext.AppendTree(dst, *typeinfo.As[any](at), jsontext.HTML)
 }
 
-// appendBehind appends what a pointer at at points to, or the value at at.
+// appendBehind appends the value at at or, if pointer is set, the value that the pointer at at
+// points to; nil is null.
 func (p *plan) appendBehind(dst []byte, pointer bool, at typeinfo.Pointer) ([]byte, error) {
 	if pointer {
 		if at = *at.Slot(); at.IsNil() {
@@ -98,6 +106,8 @@ func (p *plan) appendBehind(dst []byte, pointer bool, at typeinfo.Pointer) ([]by
 	return p.append(dst, at)
 }
 
+// appendStruct appends a struct: its fields in the order of declaration, without those that
+// omitempty leaves out.
 func (p *plan) appendStruct(dst []byte, at typeinfo.Pointer) (_ []byte, err error) {
 	begin := len(dst)
 	dst = append(dst, '{')
@@ -118,7 +128,8 @@ func (p *plan) appendStruct(dst []byte, at typeinfo.Pointer) (_ []byte, err erro
 	return append(dst, '}'), nil
 }
 
-// empty reports whether omitempty leaves out what is at at. It never does so with structs.
+// empty reports whether omitempty leaves out the field whose value is at at. omitempty never leaves
+// out a struct, as in encoding/json.
 func (f *fieldPlan) empty(at typeinfo.Pointer) bool {
 	if f.pointer {
 		return at.Slot().IsNil()
@@ -149,6 +160,7 @@ func (f *fieldPlan) empty(at typeinfo.Pointer) bool {
 	return v.IsZero()
 }
 
+// appendList appends a list. A nil list is null.
 func (p *plan) appendList(dst []byte, at typeinfo.Pointer) (_ []byte, err error) {
 	list := at.Slice()
 	if list.Data.IsNil() {
@@ -166,8 +178,10 @@ func (p *plan) appendList(dst []byte, at typeinfo.Pointer) (_ []byte, err error)
 	return append(dst, ']'), nil
 }
 
+// appendText appends a string with the HTML escapes of encoding/json.
 func appendText(dst []byte, s string) []byte { return jsontext.AppendString(dst, s, jsontext.HTML) }
 
+// appendBytes appends bytes as base64. nil is null.
 func appendBytes(dst, b []byte) []byte {
 	if b == nil {
 		return append(dst, "null"...)
@@ -175,9 +189,11 @@ func appendBytes(dst, b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
 }
 
+// appendQuantity has the signature that appendPlainMap needs.
 func appendQuantity(dst []byte, q meta.Quantity) []byte { return q.AppendJSON(dst) }
 
-// appendPlainMap appends a map, without memory of its own if it has few entries.
+// appendPlainMap appends a map with sorted keys. value appends one value. A map of up to 16 entries
+// costs no allocation.
 func appendPlainMap[V any](dst []byte, m map[string]V, value func(dst []byte, v V) []byte) []byte {
 	if m == nil {
 		return append(dst, "null"...)
@@ -198,12 +214,15 @@ func appendPlainMap[V any](dst []byte, m map[string]V, value func(dst []byte, v 
 	return append(dst, '}')
 }
 
-// mapEntry is where the encoding of an entry of a map stands.
+// mapEntry says where the encoded entry of a map stands in the output, including the comma after
+// it.
 type mapEntry struct {
 	key        string
 	begin, end int
 }
 
+// appendMap appends a map with sorted keys. Maps that Go can range over by type go through
+// appendPlainMap, all others through reflection.
 func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) {
 	switch {
 	case p.strings:
@@ -223,7 +242,8 @@ func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) 
 		value   = reflect.New(p.goType.Elem()).Elem()
 		entries = make([]mapEntry, 0, m.Len())
 	)
-	// As they come: to look entries up by their sorted keys would copy each once more.
+	// Append the entries in the order of the iterator and reorder the bytes afterwards: looking up
+	// values by sorted keys would copy each key and value once more.
 	dst = append(dst, '{')
 	begin := len(dst)
 	for it := m.MapRange(); it.Next(); {
@@ -250,14 +270,17 @@ func (p *plan) appendMap(dst []byte, at typeinfo.Pointer) (_ []byte, err error) 
 		}
 		dst = dst[:begin+copy(dst[begin:], dst[end:])]
 	}
-	dst[len(dst)-1] = '}' // in the place of a comma
+	dst[len(dst)-1] = '}' // replaces the last comma
 	return dst, nil
 }
 
-// jsonAppender is a Custom type that writes its JSON behind other text. Nothing in that JSON needs
-// HTML escapes.
+// jsonAppender is a Custom type that appends its JSON to a buffer. That JSON must need no HTML
+// escapes.
 type jsonAppender interface{ AppendJSON(dst []byte) []byte }
 
+// appendCustom appends a value of a type that encodes itself: by its AppendJSON, by the part that
+// it chooses (a Choice), or by its MarshalJSON, whose output is then compacted and escaped as
+// encoding/json does.
 func (p *plan) appendCustom(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	if p.appends != nil {
 		return typeinfo.Aim(p.appends, at).AppendJSON(dst), nil

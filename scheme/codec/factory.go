@@ -1,23 +1,40 @@
-// Package codec turns objects into bytes and back: JSON, YAML and Kubernetes' protobuf, driven by the descriptors
-// of package typeinfo.
+// Package codec turns objects into bytes and back, as JSON, YAML and Kubernetes' protobuf, driven
+// by the descriptors of package typeinfo.
 //
-// It guarantees that
-//   - decoding accepts what kube-apiserver accepts and words errors as it does: field names are case-sensitive,
-//     unknown and repeated fields are found with their paths, syntax and type errors read as encoding/json's;
-//   - encoding gives the bytes that encoding/json would give, kind and apiVersion first;
-//   - input of any kind ends in a value or an error: depth, alias expansion and the memory of lists are bounded, and
-//     decoding ends soon after its Meter has;
-//   - decoded objects share no memory with the input, unless the caller says that the input never changes.
+// Words:
+//   - A plan is a descriptor prepared for JSON, a message one prepared for protobuf. Both are
+//     made once per type, on first use, and never change afterwards.
+//   - The quick decoder reads a document in one pass and gives up at anything unusual. The
+//     careful decoder reads it again, to word the error or to list unknown and repeated fields.
+//   - To peek is to read a few facts out of an encoded object without decoding it (Peek).
+//     Peek.Lacks says that defaulting might change the object.
+//   - The envelope is the message runtime.Unknown that surrounds each object in protobuf,
+//     behind the prefix k8s\0.
+//   - Strict decoding (fieldValidation=Strict or Warn) lists unknown and repeated fields.
 //
-// A Factory and everything it returns are safe for concurrent use; a Peek result belongs to its caller.
+// Laws:
+//   - Decoding accepts what kube-apiserver accepts and words errors as kube-apiserver does:
+//     field names are case-sensitive, unknown and repeated fields are reported with their
+//     paths, syntax and type errors read as encoding/json's.
+//   - Encoding gives the bytes that encoding/json would give, kind and apiVersion first.
+//   - Any input ends in a value or an error: nesting, alias expansion and the memory of lists
+//     are bounded, and decoding ends soon after its Meter has ended.
+//   - A decoded object shares no memory with the input, unless the caller states that the input
+//     never changes.
 //
-// Not here: the tokens of JSON (jsontext), conversion between versions and defaults (package scheme), what to do about
-// unknown fields (router).
+// All packages above scheme may call a Factory and the functions here. They are safe for concurrent
+// use. A Peek belongs to its caller and refers to the data that was looked at.
 //
-// Read: media.go and negotiate.go (which form), factory.go and object.go (entry points), plan.go, decode.go,
-// collection.go, tree.go and misfit.go (JSON in), json.go (JSON out; the one file that imports goccy/go-json),
-// status.go (the same for refusals), peek.go (looking into encoded objects), managedfields.go (cutting out of them), yaml.go,
-// proto*.go (protopeek.go is peek.go for protobuf), frame.go (watch events).
+// Not here: the tokens of JSON (jsontext), conversion between versions and defaulting (package
+// scheme), the reaction to unknown fields (router).
+//
+// Read: media.go and negotiate.go (which encoding), factory.go and object.go (entry points),
+// plan.go, decode.go, collection.go, tree.go and misfit.go (JSON in), encode.go, json.go (JSON out;
+// json.go is the only file that imports goccy/go-json), status.go (the same for Status), peek.go,
+// needs.go and peekneeds.go (looking into encoded objects), peekowners.go and managedfields.go (the
+// same for the garbage collector and for managedFields), yaml.go and yamljson.go, protoplan.go,
+// protodecode.go, protoencode.go and proto.go, protopeek*.go (peek.go for protobuf), frame.go
+// (watch events).
 package codec
 
 import (
@@ -29,7 +46,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Kinds is what a Factory needs to know of a Scheme.
+// Kinds is what a Factory needs from a Scheme.
 type Kinds interface {
 	// Type returns the descriptor of a kind, or nil if the kind is not registered.
 	Type(gvk meta.GroupVersionKind) *typeinfo.Type
@@ -47,45 +64,53 @@ func NewFactory(kinds Kinds) *Factory {
 	return &Factory{kinds: kinds}
 }
 
-// DecodeRequest is what Decode needs to know.
+// DecodeRequest holds the arguments of Factory.Decode.
 type DecodeRequest struct {
 	// Data is the encoded object.
 	Data []byte
-	// Type is how Data is encoded.
+	// Type is the encoding of Data.
 	Type Type
-	// Default fills in what Data does not say about its kind. With the zero value Data must name its kind itself.
+	// Default completes the kind that Data states. With the zero value Data must state kind and
+	// apiVersion itself.
 	Default meta.GroupVersionKind
-	// As, if it is set, is the kind that JSON or YAML is taken for, whatever it calls itself.
+	// As, if set, is the kind that JSON or YAML is decoded as, whatever kind Data states. Protobuf
+	// ignores it.
 	As meta.GroupVersionKind
-	// Unpruned leaves an object without a Go type as it is, whatever of it its schema does not know.
+	// Unpruned keeps the unknown fields of an object without a Go type, which its schema would
+	// prune.
 	Unpruned bool
-	// Strict asks for unknown and repeated fields.
+	// Strict asks for the list of unknown and repeated fields.
 	Strict bool
-	// Shared says that Data will never change, so that the object may refer to it instead of copying it.
+	// Shared states that Data never changes, so that strings of the object may refer to it instead
+	// of copying.
 	Shared bool
-	// Meter counts the bytes that are decoded. When it ends, its error is returned. It may be nil.
+	// Meter counts the bytes that are decoded. When the Meter has ended, Decode returns its error.
+	// It may be nil.
 	Meter *meter.Meter
 }
 
-// Decoded is a decoded object.
+// Decoded is the result of decoding an object.
 type Decoded struct {
+	// Object is the decoded object, nil if there was an error.
 	Object meta.Typed
-	// GVK is what the data, completed by the default, calls its kind; it is set as far as known if there was an error.
+	// GVK is the kind that the data states, completed by DecodeRequest.Default. After an error it
+	// holds what was found out.
 	GVK meta.GroupVersionKind
-	// Strict lists unknown and repeated fields as messages, at most 100, in the order of the input; see StrictError
-	// and Warnings.
+	// Strict lists the unknown and repeated fields as messages in the order of the input, at most
+	// 100. StrictError and Warnings turn the list into an error or into warnings.
 	Strict []string
 }
 
-// Decode decodes an object into the Go type of the kind that the data names (not necessarily the default's). Unknown
-// fields are skipped and of repeated fields the last counts, as in encoding/json; with Strict they are reported as well.
-// apiVersion and kind of the object are set. Use BodyError to turn the error into an answer.
+// Decode decodes an object into the Go type of the kind that the data states, which may differ from
+// the default's. Unknown fields are skipped, and of a repeated field the last one counts, as in
+// encoding/json; with Strict both are listed as well. Decode sets apiVersion and kind of the
+// object. BodyError turns the error into a Status.
 func (f *Factory) Decode(req DecodeRequest) (Decoded, error) {
 	return f.decode(req)
 }
 
-// DecodeStored decodes an object from storage, which is JSON or, behind the k8s\0 prefix, protobuf.
-// data must never change. Unknown fields are skipped.
+// DecodeStored decodes an object from storage: protobuf if data begins with the prefix k8s\0, else
+// JSON. data must never change, since the object refers to it. Unknown fields are skipped.
 func (f *Factory) DecodeStored(data []byte) (Decoded, error) {
 	req := DecodeRequest{Data: data, Shared: true}
 	if IsProtobuf(data) {
@@ -94,9 +119,10 @@ func (f *Factory) DecodeStored(data []byte) (Decoded, error) {
 	return f.decode(req)
 }
 
-// Append appends obj in the given form to dst. JSON that is not pretty, and YAML, end in a newline. The object says
-// itself what it is: its kind and apiVersion are written as they are. m.As is ignored: transforming is the caller's
-// job (see AppendPartial). The error is a *meta.StatusError with code 406 if the kind has no protobuf form.
+// Append appends obj to dst in the form that m describes. YAML, and JSON that is not pretty, end in
+// a newline. kind and apiVersion are written as obj has them. m.As is ignored: the caller
+// transforms the object first (see AppendPartial). The error is a *meta.StatusError with code 406
+// if the kind has no protobuf form.
 func (f *Factory) Append(dst []byte, obj meta.Typed, m Media) ([]byte, error) {
 	if m.Type == Protobuf {
 		return AppendProto(dst, obj)
@@ -115,8 +141,9 @@ func (f *Factory) Append(dst []byte, obj meta.Typed, m Media) ([]byte, error) {
 	return f.Transcode(dst, data, m)
 }
 
-// Transcode appends the object encoded as JSON in data to dst in another form. As Append, it ends JSON that is not
-// pretty, and YAML, in one newline, whether data has one or not. For protobuf the object is decoded on the way.
+// Transcode appends an object, given as JSON in data, to dst in the form that m describes. YAML,
+// and JSON that is not pretty, end in exactly one newline, whether data ends in one or not. For
+// protobuf the object is decoded and encoded again.
 func (f *Factory) Transcode(dst, data []byte, m Media) ([]byte, error) {
 	data = trimNewline(data)
 	switch {
@@ -134,6 +161,7 @@ func (f *Factory) Transcode(dst, data []byte, m Media) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
+// trimNewline removes one final newline.
 func trimNewline(data []byte) []byte {
 	if n := len(data); n > 0 && data[n-1] == '\n' {
 		return data[:n-1]
@@ -141,8 +169,8 @@ func trimNewline(data []byte) []byte {
 	return data
 }
 
-// BodyError returns the 400 that kube-apiserver answers when a body does not decode. gvk is Decoded.GVK, want the
-// kind that the endpoint takes.
+// BodyError returns the 400 with which kube-apiserver answers a body that does not decode. gvk is
+// Decoded.GVK, and want is the kind that the endpoint accepts.
 func BodyError(err error, gvk meta.GroupVersionKind, want string, body []byte) *meta.StatusError {
 	msg := fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want, err, summary(body))
 	if gvk.Kind != "" {
@@ -151,7 +179,8 @@ func BodyError(err error, gvk meta.GroupVersionKind, want string, body []byte) *
 	return meta.NewBadRequest(msg)
 }
 
-// summary shows the beginning of a body: as text if it looks like JSON, else in hex.
+// summary returns the beginning of a body for an error message: as text if it looks like JSON, else
+// in hexadecimal.
 func summary(body []byte) string {
 	const limit = 30
 	more := ""
@@ -167,7 +196,8 @@ func summary(body []byte) string {
 	return fmt.Sprintf("%x", body) + more
 }
 
-// StrictError returns the error for unknown and repeated fields, or nil if there are none.
+// StrictError returns the error that lists the given unknown and repeated fields, or nil if there
+// are none.
 func StrictError(strict []string) error {
 	if len(strict) == 0 {
 		return nil
@@ -175,7 +205,8 @@ func StrictError(strict []string) error {
 	return fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", "))
 }
 
-// Warnings returns the warnings for unknown and repeated fields, one for each; YAML's messages hold several.
+// Warnings returns one warning for each unknown or repeated field. A message of package yaml about
+// repeated keys holds several lines and becomes one warning per line.
 func Warnings(strict []string) []string {
 	var out []string
 	for _, s := range strict {
@@ -194,7 +225,8 @@ func Warnings(strict []string) []string {
 // TypeOf returns the descriptor of a kind, or nil if it has no Go type.
 func (f *Factory) TypeOf(gvk meta.GroupVersionKind) *typeinfo.Type { return f.kinds.Type(gvk) }
 
-// NewObject returns an empty object of a kind, or an error that says that no such kind is registered.
+// NewObject returns an empty object of a kind, or an error that says that no such kind is
+// registered.
 func (f *Factory) NewObject(gvk meta.GroupVersionKind) (meta.Typed, error) {
 	return f.kinds.NewObject(gvk)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// fill sets everything below v to random values, leaving out some of what may be left out.
+// fill sets everything below v to random values and leaves out some optional parts.
 func fill(r *rand.Rand, v reflect.Value, depth int) {
 	if v.CanAddr() {
 		switch u := v.Addr().Interface().(type) {

@@ -2,8 +2,9 @@ package codec
 
 import "encoding/binary"
 
-// AppendEvent appends a watch event to dst. object is the object encoded in the media's own type, for protobuf with its
-// envelope; a final newline is dropped. YAML has no form for events: it is written as JSON, of JSON.
+// AppendEvent appends a watch event to dst. typ is the event type, such as "ADDED". object is the
+// encoded object in the encoding m.Type, with its envelope for protobuf; one final newline is
+// dropped. YAML has no streaming form, so for YAML the event and its object are JSON.
 func AppendEvent(dst []byte, typ string, object []byte, m Media) []byte {
 	if m.Type == Protobuf {
 		return appendProtoEvent(dst, typ, object)
@@ -15,8 +16,9 @@ func AppendEvent(dst []byte, typ string, object []byte, m Media) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendProtoEvent appends the frame of an event: four bytes of length, big-endian, then a meta.v1 WatchEvent without
-// envelope, whose object is a RawExtension that holds the enveloped object.
+// appendProtoEvent appends the frame of an event: its length as four bytes, big-endian, then a
+// meta.v1 WatchEvent without envelope. The field object of a WatchEvent is a RawExtension, whose
+// raw bytes are the enveloped object.
 func appendProtoEvent(dst []byte, typ string, object []byte) []byte {
 	raw := 1 + sizeVarint(uint64(len(object))) + len(object)
 	size := 1 + sizeVarint(uint64(len(typ))) + len(typ) + 1 + sizeVarint(uint64(raw)) + raw

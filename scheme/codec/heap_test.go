@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestEncodersAreSmall wants little memory to be held for encoding all kinds, beyond what is held
-// for decoding them. It measures in a process that has encoded nothing yet.
+// TestEncodersAreSmall: encoding all kinds holds little memory beyond what decoding holds. It
+// measures in a process that has encoded nothing yet.
 func TestEncodersAreSmall(t *testing.T) {
 	const fresh = "CODEC_HEAP"
 	if os.Getenv(fresh) == "" {

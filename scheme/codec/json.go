@@ -10,14 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This is the only file that imports goccy/go-json. It writes the JSON of what has no descriptor:
-// objects are written by their plans (see encode.go). Its decoder matches names in any case and is
-// lenient with malformed input, and decoding through the descriptors is quicker (see decode.go). It
-// compiles the encoder of a type on first use, which it does safely in many goroutines at once
-// (TestEncodeAtOnce watches over that).
+// This is the only file that imports goccy/go-json. That package writes values without a
+// descriptor; objects are written by their plans (see encode.go). Its decoder is not used: it
+// matches names in any letter case, accepts some malformed input, and is slower than decode.go. It
+// compiles the encoder of a type on first use, which is safe in many goroutines at once
+// (TestEncodeAtOnce watches that).
 
-// AppendJSON appends v as compact JSON, without a newline, as encoding/json would write it: fields in the order of
-// declaration, map keys sorted, HTML characters escaped. It is the form in which objects are stored.
+// AppendJSON appends v as compact JSON without a newline, in the form of encoding/json: fields in
+// the order of declaration, map keys sorted, HTML characters escaped. Objects are stored in this
+// form.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	if status, ok := v.(*meta.Status); ok && status != nil {
 		return appendStatus(dst, status)
@@ -30,7 +31,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	return appendAny(dst, v)
 }
 
-// appendAny is AppendJSON of a type of which nothing more is known.
+// appendAny is AppendJSON for types without a plan.
 func appendAny(dst []byte, v any) ([]byte, error) {
 	out, err := gojson.Marshal(v)
 	if err != nil {
@@ -42,19 +43,22 @@ func appendAny(dst []byte, v any) ([]byte, error) {
 	return append(dst, out...), nil
 }
 
-// AppendIndent appends the well-formed JSON in src, indented by two spaces as encoding/json does, without a newline.
+// AppendIndent appends the well-formed JSON in src to dst with an indentation of two spaces, as
+// encoding/json writes it, without a final newline.
 func AppendIndent(dst, src []byte) []byte {
 	var n Indenter
 	return n.Append(dst, src)
 }
 
-// Indenter indents JSON that comes in parts, as AppendIndent does.
+// Indenter indents JSON that arrives in parts, such as a list whose items are appended one by one.
+// The parts together give what AppendIndent gives for the whole.
 type Indenter struct {
+	// depth is the number of open brackets.
 	depth int
-	open  bool // a bracket was opened and nothing came after it
+	open  bool // a bracket was opened and nothing has followed it: {} and [] stay on one line
 }
 
-// newline begins a line.
+// newline begins a line at the current depth.
 func (n *Indenter) newline(dst []byte) []byte {
 	dst = append(dst, '\n')
 	for range n.depth {
@@ -63,7 +67,7 @@ func (n *Indenter) newline(dst []byte) []byte {
 	return dst
 }
 
-// Append appends the next part, which ends between two tokens.
+// Append appends the next part to dst. A part ends between two tokens.
 func (n *Indenter) Append(dst, src []byte) []byte {
 	for i := 0; i < len(src); i++ {
 		c := src[i]
@@ -103,11 +107,12 @@ func (n *Indenter) Append(dst, src []byte) []byte {
 	return dst
 }
 
-// errNoMetadata is returned when there is nothing to show of an object.
+// errNoMetadata is returned by AppendPartial for an object without metadata.
 var errNoMetadata = errors.New("codec: object has no metadata")
 
-// AppendPartial appends the metadata of an object encoded as JSON as a PartialObjectMetadata of meta.k8s.io in the
-// given version ("v1" or "v1beta1"), as compact JSON without a newline. Nothing is decoded.
+// AppendPartial appends a PartialObjectMetadata of meta.k8s.io in the given version ("v1" or
+// "v1beta1") to dst, as compact JSON without a newline. data is an object encoded as JSON; its
+// metadata is copied as it stands, without decoding.
 func AppendPartial(dst, data []byte, version string) ([]byte, error) {
 	var out Peek
 	if err := plainPeeker.Peek(data, &out); err != nil {

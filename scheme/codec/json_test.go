@@ -70,8 +70,8 @@ func TestAppendJSONTree(t *testing.T) {
 	}
 }
 
-// TestEncodeAtOnce encodes types for the first time in many goroutines, at the top and within an any. With the race
-// detector it shows that goccy/go-json needs no guard.
+// TestEncodeAtOnce encodes types for the first time in many goroutines, as the value itself and
+// inside of an any. Under the race detector it shows that goccy/go-json needs no lock.
 func TestEncodeAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {

@@ -83,7 +83,7 @@ func TestAllKinds(t *testing.T) {
 	}
 }
 
-// FuzzAllKinds holds every kind, and goccy/go-json through it, against encoding/json.
+// FuzzAllKinds compares the encodings of every kind with encoding/json.
 func FuzzAllKinds(f *testing.F) {
 	s, factory := allKinds(f)
 	kinds := s.AllKinds()

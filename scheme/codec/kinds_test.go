@@ -62,7 +62,7 @@ func newTestFactory(t testing.TB) *Factory {
 	return NewFactory(kinds)
 }
 
-// Loose holds what protobuf has no form for.
+// Loose has fields without a protobuf form.
 type Loose struct {
 	ListMap   map[string][]string `json:"listMap,omitempty"`
 	Anything  any                 `json:"anything,omitempty"`

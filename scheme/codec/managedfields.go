@@ -8,9 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// WithoutManagedFields returns an encoded object, JSON or protobuf of whatever kind, without metadata.managedFields. All
-// else is kept as it is written; nothing is decoded. An object that has none is returned itself, which allocates nothing.
-// The error is for data that is malformed.
+// WithoutManagedFields cuts metadata.managedFields out of an encoded object. The router calls it
+// when a client asks for ";drop=metadata.managedFields" (router/encode.go). The JSON half is a
+// cutter, the protobuf half the functions below it.
+
+// WithoutManagedFields returns an encoded object, JSON or protobuf of any kind, without
+// metadata.managedFields. All other bytes stay as they are; nothing is decoded. An object without
+// managedFields is returned as data itself, without an allocation. The error is for malformed data.
 func WithoutManagedFields(data []byte) ([]byte, error) {
 	if IsProtobuf(data) {
 		return protoWithoutManagedFields(data)
@@ -25,14 +29,15 @@ func WithoutManagedFields(data []byte) ([]byte, error) {
 	return append(c.kept, data[c.done:]...), nil
 }
 
-// cutter cuts managedFields out of JSON, in one pass. A name may be there more than once, also that of metadata: which of
-// them counts is not the cutter's business.
+// cutter cuts managedFields out of JSON in one pass. Both metadata and managedFields may occur more
+// than once: the cutter removes every occurrence and need not know which one counts.
 type cutter struct {
 	peeker
-	kept []byte // of Data[:done]; nil until something is cut
-	done int
+	kept []byte // the bytes of Data[:done] that stay; nil until something is cut
+	done int    // how much of Data has been copied to kept, or cut
 }
 
+// top reads the members of the object.
 func (c *cutter) top() error {
 	if err := c.Open(); err != nil {
 		return err
@@ -53,12 +58,15 @@ func (c *cutter) top() error {
 	}
 }
 
-// metadata cuts each run of managedFields, with the comma behind it, or the one before it if nothing follows.
+// metadata cuts each run of consecutive managedFields members together with the comma after the
+// run, or with the comma before it if the run ends the object.
 func (c *cutter) metadata() error {
 	if err := c.Open(); err != nil {
 		return err
 	}
-	before, run := 0, 0 // where the last member that stays ended, and where the run behind it began
+	// before is the end of the last member that stays, run the beginning of the current run; 0 if
+	// there is none.
+	before, run := 0, 0
 	for first := true; ; first = false {
 		end := c.Pos
 		key, at, more, err := c.Member(first)
@@ -88,6 +96,7 @@ func (c *cutter) metadata() error {
 	}
 }
 
+// cut drops Data[from:to] and copies what precedes it to kept.
 func (c *cutter) cut(from, to int) {
 	if c.kept == nil {
 		c.kept = make([]byte, 0, len(c.Data)-(to-from))
@@ -96,9 +105,12 @@ func (c *cutter) cut(from, to int) {
 	c.done = to
 }
 
-// inEnvelope is where in the envelope of an object its managedFields are: in the message, in metadata.
+// inEnvelope is the path of field numbers from the envelope to managedFields: raw, metadata,
+// managedFields.
 var inEnvelope = []protowire.Number{2, 1, 17}
 
+// protoWithoutManagedFields is WithoutManagedFields for protobuf. It measures first, so that it
+// allocates once, or not at all.
 func protoWithoutManagedFields(data []byte) ([]byte, error) {
 	body := data[len(protoPrefix):]
 	size, err := sizeAt(inEnvelope, body)
@@ -111,8 +123,8 @@ func protoWithoutManagedFields(data []byte) ([]byte, error) {
 	return appendWithout(append(make([]byte, 0, len(data)-size), protoPrefix...), inEnvelope, body)
 }
 
-// sizeAt returns how many bytes the field at a path takes in a message, tag and all; of one that is repeated, wherever it is.
-// Only the messages on the way are looked into.
+// sizeAt returns the total size, in bytes with tags, of all fields at a path of field numbers. Only
+// the messages on the path are parsed.
 func sizeAt(path []protowire.Number, message []byte) (size int, err error) {
 	for len(message) > 0 {
 		f, err := firstField(message)
@@ -134,7 +146,8 @@ func sizeAt(path []protowire.Number, message []byte) (size int, err error) {
 	return size, nil
 }
 
-// appendWithout appends a message without the field at a path to dst.
+// appendWithout appends a message to dst without the fields at a path. The lengths of the messages
+// on the path are written anew.
 func appendWithout(dst []byte, path []protowire.Number, message []byte) ([]byte, error) {
 	for len(message) > 0 {
 		f, err := firstField(message)
@@ -156,14 +169,14 @@ func appendWithout(dst []byte, path []protowire.Number, message []byte) ([]byte,
 	return dst, nil
 }
 
-// wireField is a field as it stands in a message.
+// wireField is a field of a message as it is encoded.
 type wireField struct {
-	number protowire.Number // 0 if it is not length-delimited
-	value  []byte           // what is behind tag and length
-	all    []byte
+	number protowire.Number // 0 if the field is not length-delimited
+	value  []byte           // the bytes after tag and length
+	all    []byte           // the whole field with its tag
 }
 
-// firstField returns the field that a message begins with.
+// firstField parses the field that message begins with.
 func firstField(message []byte) (wireField, error) {
 	number, typ, tag := protowire.ConsumeTag(message)
 	if tag < 0 {

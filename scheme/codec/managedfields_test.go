@@ -27,7 +27,7 @@ func TestWithoutManagedFields(t *testing.T) {
 		{` { "metadata" : { "a" : 1 , "managedFields" : [ ] } } `, ` { "metadata" : { "a" : 1 } } `},
 		{"{\n \"metadata\": {\n  \"managedFields\": [],\n  \"name\": \"a\"\n }\n}\n", "{\n \"metadata\": {\n  \"name\": \"a\"\n }\n}\n"},
 		{`{"metadata":{"m\u0061nagedFields":[],"a":1}}`, `{"metadata":{"a":1}}`},
-		// What is there more than once goes wherever it is.
+		// Every occurrence of a repeated member is removed.
 		{`{"metadata":{"managedFields":[],"managedFields":[1]}}`, `{"metadata":{}}`},
 		{`{"metadata":{"a":1,"managedFields":[],"managedFields":[1]}}`, `{"metadata":{"a":1}}`},
 		{`{"metadata":{"managedFields":[],"a":1,"managedFields":[],"managedFields":[],"b":2,"managedFields":2}}`, `{"metadata":{"a":1,"b":2}}`},
@@ -59,7 +59,8 @@ func TestWithoutManagedFields(t *testing.T) {
 	}
 }
 
-// ownedSample is a random object of a kind with two entries of managedFields; nil if the kind has no metadata of objects.
+// ownedSample returns a random object of a kind with two entries of managedFields; nil if the kind
+// has no object metadata.
 func ownedSample(t testing.TB, s *scheme.Scheme, gvk meta.GroupVersionKind, seed uint64) meta.Object {
 	t.Helper()
 	typed, err := s.NewObject(gvk)
@@ -78,7 +79,8 @@ func ownedSample(t testing.TB, s *scheme.Scheme, gvk meta.GroupVersionKind, seed
 	return obj
 }
 
-// TestWithoutManagedFieldsOfAllKinds: what is left is what encoding the object without them gives, byte for byte.
+// TestWithoutManagedFieldsOfAllKinds: the result equals, byte for byte, the encoding of the object
+// without managedFields.
 func TestWithoutManagedFieldsOfAllKinds(t *testing.T) {
 	s, f := allKinds(t)
 	tried := 0
@@ -138,7 +140,7 @@ func TestWithoutManagedFieldsAllocates(t *testing.T) {
 	}
 }
 
-// FuzzWithoutManagedFields holds the cut in JSON against decoding, removing and comparing.
+// FuzzWithoutManagedFields compares cutting in JSON with decoding, removing and encoding.
 func FuzzWithoutManagedFields(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a","managedFields":[{"manager":"m"}],"uid":"u"},"spec":{"managedFields":1}}`))
 	f.Add([]byte(`{"metadata":{"managedFields":[],"managedFields":[],"a":1,"m\u0061nagedFields":0},"metadata":{"managedFields":1 }}`))
@@ -172,7 +174,7 @@ func FuzzWithoutManagedFields(f *testing.F) {
 	})
 }
 
-// FuzzWithoutManagedFieldsProto holds the cut in protobuf against decoding, removing and encoding.
+// FuzzWithoutManagedFieldsProto compares cutting in protobuf with decoding, removing and encoding.
 func FuzzWithoutManagedFieldsProto(f *testing.F) {
 	s, factory := allKinds(f)
 	kinds := []meta.GroupVersionKind{{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}

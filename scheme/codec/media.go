@@ -12,7 +12,7 @@ const (
 	Protobuf
 )
 
-// The media types as they stand in Accept and Content-Type.
+// The media types, as Accept and Content-Type spell them.
 const (
 	JSONType     = "application/json"
 	YAMLType     = "application/yaml"
@@ -24,7 +24,7 @@ var typeNames = [...]string{JSONType, YAMLType, ProtobufType}
 // String returns the media type, without parameters.
 func (t Type) String() string { return typeNames[t] }
 
-// The transformations that a client can ask for with "as=".
+// The transformations that a client requests with the parameter "as=" of an Accept header.
 const (
 	AsTable       = "Table"
 	AsPartial     = "PartialObjectMetadata"
@@ -32,29 +32,34 @@ const (
 	AsDiscovery   = "APIGroupDiscoveryList" // of apidiscovery.k8s.io/v2
 )
 
-// targetManagedFields is what a client can ask to be left out with "drop=", among targets that a plus sign separates.
+// targetManagedFields is the one known target of the parameter "drop=", whose targets are separated
+// by plus signs.
 const targetManagedFields = "metadata.managedFields"
 
-// Media is how an answer is to be written. The zero Media is plain JSON. Media are comparable.
+// Media describes the form of a response. The zero Media is JSON without transformation. Media are
+// comparable.
 type Media struct {
+	// Type is the encoding.
 	Type Type
-	// As is the kind to transform objects to, of the group and version named by Group and Version; "" for none.
+	// As is the kind to transform objects to, "" for none. Group and Version are the group and
+	// version of that kind.
 	As      string
 	Group   string
 	Version string
-	// DropManagedFields is set by ";drop=metadata.managedFields": objects are shown without.
+	// DropManagedFields is set by ";drop=metadata.managedFields": objects are written without
+	// managedFields.
 	DropManagedFields bool
-	// Stream is set by ";stream=watch".
+	// Stream is set by ";stream=watch" on a watch.
 	Stream bool
-	// Pretty indents JSON by two spaces and leaves the final newline out. It comes from the request, see Pretty,
-	// not from the Accept header.
+	// Pretty indents JSON by two spaces and leaves out the final newline. The caller sets it from
+	// the request (see the function Pretty); the parameter ";pretty=1" sets it, too.
 	Pretty bool
 }
 
-// ContentType returns the Content-Type of a single answer in this form.
+// ContentType returns the Content-Type of a response that holds one object, in this form.
 func (m Media) ContentType() string { return typeNames[m.Type] }
 
-// StreamType returns the Content-Type of a watch in this form.
+// StreamType returns the Content-Type of a watch response in this form.
 func (m Media) StreamType() string {
 	if m.Type == JSON {
 		return JSONType
@@ -62,7 +67,7 @@ func (m Media) StreamType() string {
 	return typeNames[m.Type] + ";stream=watch"
 }
 
-// GVK returns the kind that As asks for; ok is false if it asks for none.
+// GVK returns the kind that As names. ok is false if no transformation is requested.
 func (m Media) GVK() (gvk meta.GroupVersionKind, ok bool) {
 	return meta.GroupVersionKind{Group: m.Group, Version: m.Version, Kind: m.As}, m.As != ""
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// What takes too much memory is not decoded a second time.
+// TestMemoryOnce: an object that takes too much memory is not decoded a second time.
 func TestMemoryOnce(t *testing.T) {
 	f := newTestFactory(t)
 	data := []byte(`{"metadata":{"managedFields":[` + strings.Repeat("{},", 1_000_000) + `{}]}}`)

@@ -5,21 +5,24 @@ import (
 	"strings"
 )
 
-// typeError is a value that does not fit, in the words of json.UnmarshalTypeError.
+// typeError is the error for a JSON value of the wrong type. Its text is that of
+// json.UnmarshalTypeError with the type names of Kubernetes.
 type typeError struct {
-	value     string       // the kind of JSON value, with the text of a number that does not fit
-	want      reflect.Type // of the Go value
-	in, field string       // the innermost struct, and the names of the fields on the way
+	value     string       // the kind of JSON value; for a number out of range, with its text
+	want      reflect.Type // the Go type of the destination
+	in, field string       // the innermost struct, and the dotted path of field names
 }
 
 func (e *typeError) Error() string {
 	if e.in == "" && e.field == "" {
 		return "json: cannot unmarshal " + e.value + " into Go value of type " + wireName(e.want)
 	}
-	return "json: cannot unmarshal " + e.value + " into Go struct field " + e.in + "." + e.field + " of type " + wireName(e.want)
+	return "json: cannot unmarshal " + e.value + " into Go struct field " + e.in + "." + e.field +
+		" of type " + wireName(e.want)
 }
 
-// wireName names a Go type as errors of Kubernetes do: packages of API types are called by their version there.
+// wireName names a Go type as errors of Kubernetes do. Packages of API types are called by their
+// version there: corev1.Pod is v1.Pod.
 func wireName(t reflect.Type) string {
 	if t.PkgPath() == "" {
 		switch t.Kind() {
@@ -49,7 +52,8 @@ func wireName(t reflect.Type) string {
 	return "v1." + name
 }
 
-// versionPart cuts the group off a package name such as corev1; a name that ends in no version stays.
+// versionPart cuts the group off the name of an API package: corev1 gives v1. A name that does not
+// end in a version is returned as it is.
 func versionPart(pkg string) string {
 	i := strings.LastIndexByte(pkg, 'v')
 	if i <= 0 || i+1 == len(pkg) || pkg[i+1] < '1' || pkg[i+1] > '9' {

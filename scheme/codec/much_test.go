@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
 
-// TestDecodeMemory decodes small bodies that stand for much memory.
+// TestDecodeMemory decodes small bodies that stand for a lot of memory.
 func TestDecodeMemory(t *testing.T) {
 	f := newTestFactory(t)
 	const many = 3 << 19
@@ -45,7 +45,7 @@ func TestDecodeMemory(t *testing.T) {
 	}
 }
 
-// Decoding looks at the context again and again, and ends with it.
+// TestDecodeEnds: decoding checks the context again and again, and ends when the context ends.
 func TestDecodeEnds(t *testing.T) {
 	const n = 30_000
 	f := newTestFactory(t)
@@ -93,7 +93,7 @@ func TestDecodeEnds(t *testing.T) {
 	}
 }
 
-// TestYAMLBomb has short documents that aliases blow up.
+// TestYAMLBomb decodes short documents whose aliases expand to huge ones.
 func TestYAMLBomb(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'l'; c++ {

@@ -13,43 +13,48 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Needs makes Peekers that also report whether an object may lack something that completing it with
-// defaults would change (Peek.Lacks). What a Peeker has to look at is compiled from descriptors
-// when the Peeker is first used, once for each type. Needs is safe for concurrent use.
+// Needs makes Peekers and ProtoPeekers that also report whether defaulting might change an object
+// (Peek.Lacks). For each struct type it knows what the defaulting functions need to find so that
+// they change nothing; see typeinfo.Need. What a Peeker has to look at is compiled from the
+// descriptors when the Peeker is first used, once per type. Needs is safe for concurrent use.
 //
-// What is compiled is a tree of needNodes, one tree for JSON and one for protobuf. While a Peeker
-// is in an object it keeps a frame, in which it notes facts, one bit for each. At the end of the
-// object the bits say which needs are fulfilled.
+// The compiled form is a tree of needNodes, one tree for JSON and one for protobuf. While a Peeker
+// reads an object with needs it keeps a frame, in which each fact is one bit. At the end of the
+// object the bits of the frame decide which needs are met.
 type Needs struct {
-	// of returns what the defaulting of a struct type needs; known is false if nobody says what it needs.
+	// of returns the needs of defaulting a struct type; known is false if some function's needs are
+	// unknown.
 	of func(*typeinfo.Type) (needs []typeinfo.Need, known bool)
 
 	mu          sync.Mutex // held while nodes are compiled
 	json, proto map[*typeinfo.Type]*needNode
 }
 
-// NewNeeds returns Needs. of returns what the functions that complete a struct of a type need to
-// find in it; known is false if that is not known of one of them. Then all that holds such a struct
-// is taken for lacking something.
+// NewNeeds returns Needs. of returns the needs of all functions that complete a struct of a type
+// with defaults. It returns known=false if the needs of one function are unknown; then every object
+// that holds such a struct counts as lacking something.
 func NewNeeds(of func(*typeinfo.Type) (needs []typeinfo.Need, known bool)) *Needs {
 	return &Needs{of: of, json: map[*typeinfo.Type]*needNode{}, proto: map[*typeinfo.Type]*needNode{}}
 }
 
-// Peeker is NewPeeker for objects of a type, which is not asked for before it is needed. more
-// returns further needs of such objects.
+// Peeker returns a Peeker as NewPeeker does, for objects of the type that typ returns. more returns
+// further needs of these objects. Both functions are called when the Peeker is first used, not
+// before.
 func (n *Needs) Peeker(typ func() *typeinfo.Type, more func() []typeinfo.Need, paths ...string) *Peeker {
 	p := NewPeeker(paths...)
 	p.needs = sync.OnceValue(func() *needNode { return n.node(typ(), more(), false) })
 	return p
 }
 
-// ProtoPeeker is NewProtoPeeker for objects of a type. more returns further needs of such objects.
+// ProtoPeeker returns a ProtoPeeker as NewProtoPeeker does, for objects of the type that typ
+// returns. more returns further needs of these objects.
 func (n *Needs) ProtoPeeker(typ func() *typeinfo.Type, more func() []typeinfo.Need, paths ...string) *ProtoPeeker {
 	p := NewProtoPeeker(typ, paths...)
 	p.needs = sync.OnceValue(func() *needNode { return n.node(typ(), more(), true) })
 	return p
 }
 
+// node compiles the tree of the type t, or returns the one that is compiled.
 func (n *Needs) node(t *typeinfo.Type, more []typeinfo.Need, proto bool) *needNode {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,67 +65,72 @@ func (n *Needs) node(t *typeinfo.Type, more []typeinfo.Need, proto bool) *needNo
 	return c.node(t, demand{needs: more}, 0)
 }
 
-// needNode says what is looked at in an object. nil: nothing.
+// needNode says what is looked at in an object. nil means that nothing is.
 type needNode struct {
-	// lacking says that whatever is there lacks something, zeroLacks that an object without members does.
+	// lacking says that any such object lacks something, zeroLacks that an object without members
+	// does.
 	lacking, zeroLacks bool
 	fields             []needField
 	names              nameTable
-	numbers            []*needField // by number, in protobuf
+	numbers            []*needField // by field number, in protobuf
 
-	must, never uint64 // facts that must hold, and must not
+	must, never uint64 // the facts that must hold, and those that must not
 	clauses     []needClause
 	relation    relation
-	label       string // the label that has to be the name of the object, "" for none
+	label       string // the label whose value must be the name of the object, "" for none
 }
 
-// needClause holds if one of the facts in mask is true, or one that is in flip, too, is false.
+// needClause is a disjunction. It holds if one of the facts in mask holds, where a fact that is
+// also in flip holds if it is false.
 type needClause struct{ mask, flip uint64 }
 
 // relation is a need about two members of one object.
 type relation struct {
 	op     typeinfo.Op // NeedWithin, NeedSame or NeedFirst
 	set    bool
-	before []byte // of NeedFirst: what stands before the string in the list
+	before []byte // for NeedFirst: what precedes the string in the JSON of the list
 }
 
-// needField is a member that is looked at, or into.
+// needField is a member that tests are about, or that has needs below it.
 type needField struct {
 	name   string
 	number int32
-	seen   uint64 // its bit among those of the fields
-	// several says that protobuf has the field once for each element.
+	seen   uint64 // its bit in needLook.seen
+	// several says that the field is repeated in protobuf: a list or a map.
 	several bool
-	// opaque says that a value which is not empty lacks something, because nobody looks into it.
+	// opaque says that any value that is not empty lacks something, because the tree does not lead
+	// into it.
 	opaque bool
 	kind   typeinfo.Kind
-	below  *needNode // of a struct, of the elements of a list, or with the entries of a map as fields
+	below  *needNode // of a struct, or of the elements of a list; for a map of strings its keys are the fields
 	tests  []needTest
-	// simple says that all there is to do is the one test whether the value is full, for this object.
+	// simple says that the field has only one test, testFull for this very object, and nothing
+	// below.
 	simple bool
-	// into says that all there is to do is to look into it: a struct, or a list of structs.
+	// into says that the field has no tests and only needs below it: a struct or a list of structs.
 	into bool
-	wire uint64 // how protobuf has a number or string, for simple fields; no wire type for others
+	wire uint64 // the wire type of a number or string; 8, which is no wire type, for others
 }
 
-// needTest finds a fact about a value.
+// needTest finds out one fact about a value.
 type needTest struct {
 	op   testOp
 	bit  uint64
-	up   int // the frame is that of so many objects above
+	up   int // how many frames above the current one the fact belongs to
 	text string
 	kind valueKind
 }
 
+// testOp says which fact a test finds out.
 type testOp uint8
 
 const (
-	testFull  testOp = iota // it is there, and not empty
-	testSome                // it may be there
-	testEqual               // it is the text
-	testMilli               // a quantity in it is finer than thousandths: it lacks something
-	testOne                 // it is the first member of a relation
-	testOther               // it is the second one
+	testFull  testOp = iota // the value is there and not empty
+	testSome                // the value may be there: it is not proven empty
+	testEqual               // the value is the text
+	testMilli               // all quantities in the value are whole thousandths; otherwise the object lacks something
+	testOne                 // the value is the first member of a relation
+	testOther               // the value is the second member of a relation
 )
 
 // valueKind says when a value is empty.
@@ -132,8 +142,8 @@ const (
 	boolValue
 	numberValue
 	intOrStringValue
-	customValue   // nobody here knows
-	nullableValue // a pointer: it is empty if it is null
+	customValue   // types of their own form: nothing is proven
+	nullableValue // a pointer: empty only if null
 )
 
 // lacks reports whether an object in which these facts were found lacks something.
@@ -149,7 +159,7 @@ func (n *needNode) lacks(facts uint64) bool {
 	return false
 }
 
-// unnamed reports whether an object lacks the label that n, which may be nil, wants to be its name.
+// unnamed reports whether an object lacks the label whose value must be its name. n may be nil.
 func (n *needNode) unnamed(out *Peek) bool {
 	if n == nil || n.label == "" {
 		return false
@@ -165,33 +175,35 @@ func (n *needNode) unnamed(out *Peek) bool {
 	return !there
 }
 
-// maxFacts is how many members and facts of an object are told apart. Of a type with more, nothing
-// is proven.
+// maxFacts is how many members and facts of one object a node can hold. A type with more counts as
+// lacking something.
 const maxFacts = 64
 
-// needCompiler compiles nodes.
+// needCompiler compiles the nodes of one tree. Needs.mu is held.
 type needCompiler struct {
 	needs *Needs
 	proto bool
 	done  map[*typeinfo.Type]*needNode
 }
 
-// claim is a fact that an object at a depth wants to know about what stands below it.
-type claim struct {
-	path  []typeinfo.Step // that is left
+// claim is a fact that the node of an outer object wants to know about a value inside of it.
+type claim struct { // the steps that remain
+	path []typeinfo.Step // that is left
+	// how many structs are around the object that wants to know
 	test  needTest
 	depth int
 }
 
-// demand is what objects above want of a value.
+// demand is everything that outer objects want to know about a value.
 type demand struct {
 	claims []claim
-	needs  []typeinfo.Need // at places that are left
+	needs  []typeinfo.Need // whose places lead on from here
 }
 
+// none reports whether nothing is wanted.
 func (d demand) none() bool { return len(d.claims)+len(d.needs) == 0 }
 
-// below returns what d wants of a step.
+// below returns the part of d that concerns the values that a step leads to.
 func (d demand) below(is func(typeinfo.Step) bool) (below demand) {
 	for _, c := range d.claims {
 		if len(c.path) > 0 && is(c.path[0]) {
@@ -208,7 +220,8 @@ func (d demand) below(is func(typeinfo.Step) bool) (below demand) {
 	return below
 }
 
-// node compiles a struct of which objects above want something. It stands at a depth of structs.
+// node compiles the struct type t. want is what outer objects want to know of it, depth the number
+// of structs around it. Nodes without demands from above are shared by all that hold t.
 func (c *needCompiler) node(t *typeinfo.Type, want demand, depth int) *needNode {
 	if want.none() {
 		if n, ok := c.done[t]; ok {
@@ -221,7 +234,7 @@ func (c *needCompiler) node(t *typeinfo.Type, want demand, depth int) *needNode 
 	}
 	n := &needNode{}
 	if want.none() {
-		c.done[t] = n // before its parts: recursive types
+		c.done[t] = n // before its members, so that recursive types end
 	}
 	own, known := c.own(t)
 	for _, need := range want.needs {
@@ -244,7 +257,8 @@ func (c *needCompiler) node(t *typeinfo.Type, want demand, depth int) *needNode 
 	return n
 }
 
-// own returns what is needed of t itself. JSON has the members of inlined structs beside those of t.
+// own returns the needs of t itself. In JSON the members of inlined structs stand beside those of
+// t, so their needs are included.
 func (c *needCompiler) own(t *typeinfo.Type) (needs []typeinfo.Need, known bool) {
 	needs, known = c.needs.of(t)
 	if c.proto {
@@ -259,7 +273,7 @@ func (c *needCompiler) own(t *typeinfo.Type) (needs []typeinfo.Need, known bool)
 	return needs, known
 }
 
-// reaches reports whether something is needed of t or of anything below it.
+// reaches reports whether t, or any type below it, has needs.
 func (c *needCompiler) reaches(t *typeinfo.Type, seen map[*typeinfo.Type]bool) bool {
 	if t == nil || seen[t] {
 		return false
@@ -277,16 +291,16 @@ func (c *needCompiler) reaches(t *typeinfo.Type, seen map[*typeinfo.Type]bool) b
 	return false
 }
 
-// needFrame is a node while it is compiled.
+// needFrame is a node during its compilation.
 type needFrame struct {
 	node  *needNode
 	depth int
-	facts map[string]uint64 // the bits, by what they are about
+	facts map[string]uint64 // the bit of each fact, by a key that identifies the fact
 	known bool
 	want  demand // of the node itself and of those above
 }
 
-// add notes a need, which is at its place or below it.
+// add adds one need. If the need has a place, it is passed on to the members.
 func (f *needFrame) add(need typeinfo.Need) {
 	if len(need.Place) > 0 {
 		f.want.needs = append(f.want.needs, need)
@@ -294,14 +308,14 @@ func (f *needFrame) add(need typeinfo.Need) {
 	}
 	switch term := need.Terms[0]; term.Op {
 	case typeinfo.NeedNamed:
-		f.known = f.known && f.depth == 0 // a Peek has the name and the labels of the object itself
+		f.known = f.known && f.depth == 0 // a Peek has the name and the labels of the outermost object only
 		f.node.label = term.Text
 		return
 	case typeinfo.NeedMilli:
 		f.claim(term.Path, needTest{op: testMilli})
 		return
 	case typeinfo.NeedWithin, typeinfo.NeedSame, typeinfo.NeedFirst:
-		f.known = f.known && !f.node.relation.set // there is room for one
+		f.known = f.known && !f.node.relation.set // a node has room for one relation
 		f.node.relation = relation{op: term.Op, set: true, before: []byte(`[`)}
 		if term.Text != "" {
 			f.node.relation.before = []byte(`[{"` + term.Text + `":`)
@@ -328,6 +342,7 @@ func (f *needFrame) add(need typeinfo.Need) {
 	f.clause(clause)
 }
 
+// clause adds a clause. A clause of one fact goes to must or never, which are checked all at once.
 func (f *needFrame) clause(c needClause) {
 	switch one := c.mask&(c.mask-1) == 0; {
 	case one && c.flip == 0:
@@ -339,7 +354,7 @@ func (f *needFrame) clause(c needClause) {
 	}
 }
 
-// fact returns the bit of what a test finds out about what stands at a path.
+// fact returns the bit for the fact that a test finds out about the value at a path.
 func (f *needFrame) fact(path []typeinfo.Step, test needTest) uint64 {
 	key := string(byte(test.op)) + test.text
 	for _, s := range path {
@@ -352,7 +367,8 @@ func (f *needFrame) fact(path []typeinfo.Step, test needTest) uint64 {
 	return bit
 }
 
-// bit returns the bit of a fact, and whether it had been asked for before.
+// bit returns the bit of the fact key, and whether the fact is known already. If the node has too
+// many facts, nothing is proven of it.
 func (f *needFrame) bit(key string) (bit uint64, again bool) {
 	if bit, ok := f.facts[key]; ok {
 		return bit, true
@@ -365,15 +381,18 @@ func (f *needFrame) bit(key string) (bit uint64, again bool) {
 	return f.facts[key], false
 }
 
+// claim asks the value at a path for a fact about it.
 func (f *needFrame) claim(path []typeinfo.Step, test needTest) {
 	f.want.claims = append(f.want.claims, claim{path, test, f.depth})
 }
 
-// member compiles a member of the struct t.
+// member compiles a member m of the struct t.
 func (c *needCompiler) member(f *needFrame, t *typeinfo.Type, m *typeinfo.Field) {
 	field := needField{name: m.Name, number: m.Number, kind: m.Type.Kind}
 	var want demand
-	if m.Inline { // in protobuf: a message, of whose members the names in t are those
+	// An inlined struct is a message of its own in protobuf: it gets the claims about those names
+	// of t that it holds.
+	if m.Inline {
 		want = demand{slices.Clone(f.want.claims), slices.Clone(f.want.needs)}
 		elsewhere := func(s []typeinfo.Step) bool { return len(s) == 0 || memberWith(t, s[0].Name) != m }
 		want.claims = slices.DeleteFunc(want.claims, func(c claim) bool { return elsewhere(c.path) })
@@ -415,7 +434,8 @@ func (c *needCompiler) member(f *needFrame, t *typeinfo.Type, m *typeinfo.Field)
 	}
 }
 
-// entries compiles what is wanted of the entries of a map of strings.
+// entries compiles what is wanted of the entries of a map of strings. Their keys become the fields
+// of a node.
 func entries(want demand, depth int) *needNode {
 	f := needFrame{node: &needNode{}, depth: depth, known: true}
 	for _, claim := range want.claims {
@@ -432,18 +452,20 @@ func entries(want demand, depth int) *needNode {
 	return f.node
 }
 
-// finish completes the node.
+// finish completes the node: it numbers the fields, finds shortcuts, and builds the lookup by name
+// or number.
 func (f *needFrame) finish(proto bool) {
 	n := f.node
 	n.lacking = !f.known || len(n.fields) > maxFacts
 	n.zeroLacks = n.lacking || n.lacks(0)
 	if n.lacking {
-		return // nothing is looked at
+		return // such a node is never looked into
 	}
 	for i := range n.fields {
 		field := &n.fields[i]
 		field.seen = 1 << (i % maxFacts)
-		field.simple = field.below == nil && !field.opaque && len(field.tests) == 1 && field.tests[0].op == testFull && field.tests[0].up == 0
+		field.simple = field.below == nil && !field.opaque &&
+			len(field.tests) == 1 && field.tests[0].op == testFull && field.tests[0].up == 0
 		field.into = field.below != nil && !field.opaque && len(field.tests) == 0 && field.kind != typeinfo.Map
 		field.wire = wireOf(field.kind)
 		if number := int(field.number); proto && number > 0 && number < smallNumbers {
@@ -462,7 +484,8 @@ func (f *needFrame) finish(proto bool) {
 	}
 }
 
-// wireOf returns the wire type of a number or string, and of all else what is none.
+// wireOf returns the wire type of a number or string, and 8, which is no wire type, for all other
+// kinds.
 func wireOf(k typeinfo.Kind) uint64 {
 	switch k {
 	case typeinfo.String:
@@ -473,7 +496,7 @@ func wireOf(k typeinfo.Kind) uint64 {
 	return 8
 }
 
-// kindOf says when a field is empty.
+// kindOf returns when a field is empty.
 func kindOf(f *typeinfo.Field) valueKind {
 	switch {
 	case f.Pointer:
@@ -494,30 +517,33 @@ func kindOf(f *typeinfo.Field) valueKind {
 	return anyValue
 }
 
+// intOrString is the descriptor of IntOrString.
 var intOrString = typeinfo.For[meta.IntOrString]()
 
-// nameTable finds fields by name.
+// nameTable finds fields by name, with a perfect hash: one probe and no collision.
 type nameTable struct {
-	// filter has a bit for the length and the first character of each name. A name without its bit is
-	// none of them.
+	// filter has a bit for the first character and the length of each name. A name whose bit is not
+	// set is in no slot; most names of an object end here.
 	filter uint64
 	seed   uint64
 	shift  uint8
-	slots  []nameSlot // each name has its own; none: there are no names
+	slots  []nameSlot // each name has a slot of its own; empty if there are no names
 }
 
-// nameSlot is a place in a nameTable, empty without a field.
+// nameSlot is one slot of a nameTable; field is nil if the slot is empty.
 type nameSlot struct {
 	hash  nameHash
 	field *needField
 }
 
-// nameHash is the length of a name and some of its characters: all of them, if there are up to 16.
+// nameHash identifies a name by its length and up to 16 of its characters. Names of up to 16
+// characters with the same nameHash are equal.
 type nameHash struct {
 	first, last uint64
 	length      int
 }
 
+// hashName returns the nameHash of a name.
 func hashName(name string) nameHash {
 	b := alias.Bytes(name)
 	switch n := len(b); {
@@ -531,8 +557,9 @@ func hashName(name string) nameHash {
 	return nameHash{}
 }
 
-// makeNameTable looks for a seed that gives each field a slot of its own. It reports false for
-// names that differ in nothing that is looked at, which nobody has yet.
+// makeNameTable tries table sizes and seeds until each field has a slot of its own. It reports
+// false if there is none, as for two names that differ only in characters that hashName ignores; no
+// API type has such names.
 func makeNameTable(fields []needField) (t nameTable, ok bool) {
 	if len(fields) == 0 {
 		return t, true
@@ -541,7 +568,7 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 		t = nameTable{shift: 64 - size, slots: make([]nameSlot, 1<<size)}
 		for try := range uint64(256) {
 			t.seed = 0x9E3779B97F4A7C15 + 2*try
-			if t.place(fields) {
+			if t.assignSlots(fields) {
 				return t, true
 			}
 		}
@@ -549,7 +576,9 @@ func makeNameTable(fields []needField) (t nameTable, ok bool) {
 	return nameTable{}, false
 }
 
-func (t *nameTable) place(fields []needField) bool {
+// assignSlots tries to give each field a slot with the current seed. It reports false if two fields
+// collide.
+func (t *nameTable) assignSlots(fields []needField) bool {
 	clear(t.slots)
 	for i := range fields {
 		t.filter |= filterBit(fields[i].name)
@@ -563,12 +592,13 @@ func (t *nameTable) place(fields []needField) bool {
 	return true
 }
 
+// slot returns the slot that a hash belongs to.
 func (t *nameTable) slot(h nameHash) *nameSlot {
 	mixed := (h.first ^ bits.RotateLeft64(h.last, 29) ^ uint64(h.length)<<56) * t.seed
 	return &t.slots[mixed>>t.shift]
 }
 
-// find returns the field with a name, nil if there is none.
+// find returns the field called name, nil if there is none.
 func (t *nameTable) find(name string) *needField {
 	if t.filter&filterBit(name) == 0 {
 		return nil
@@ -581,7 +611,7 @@ func (t *nameTable) find(name string) *needField {
 	return slot.field
 }
 
-// filterBit is the bit of a name in a filter.
+// filterBit returns the bit of a name in nameTable.filter.
 func filterBit(name string) uint64 {
 	if name == "" {
 		return 1

@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// prover looks for what objects lack.
+// prover asks a Peeker and a ProtoPeeker whether an object may lack something.
 type prover struct {
 	*scheme.Scheme
 	codecs *codec.Factory
@@ -39,7 +39,7 @@ func (p *prover) typ(gvk meta.GroupVersionKind) func() *typeinfo.Type {
 	return func() *typeinfo.Type { return p.Type(gvk) }
 }
 
-// none is that nothing but defaults needs anything.
+// none are the further needs of a kind that has none.
 func none() []typeinfo.Need { return nil }
 
 // kinds are those of objects with metadata.
@@ -60,8 +60,8 @@ func (p *prover) lacks(gvk meta.GroupVersionKind, data []byte) bool {
 	return p.json[gvk].Peek(data, &peek) != nil || peek.Lacks
 }
 
-// check fails the test if data is proven to lack nothing, and completing it changes it. It reports
-// whether there was a proof.
+// check fails the test if data is proven to lack nothing and defaulting changes it nevertheless. It
+// reports whether there was a proof.
 func (p *prover) check(t testing.TB, gvk meta.GroupVersionKind, data []byte) bool {
 	t.Helper()
 	if p.lacks(gvk, data) {
@@ -85,7 +85,7 @@ func (p *prover) check(t testing.TB, gvk meta.GroupVersionKind, data []byte) boo
 	return true
 }
 
-// checkBoth checks a JSON text, and the object that it is in protobuf.
+// checkBoth checks an object as JSON and as protobuf.
 func (p *prover) checkBoth(t testing.TB, gvk meta.GroupVersionKind, text []byte) (proofs int) {
 	t.Helper()
 	if p.check(t, gvk, text) {
@@ -101,7 +101,7 @@ func (p *prover) checkBoth(t testing.TB, gvk meta.GroupVersionKind, text []byte)
 	return proofs
 }
 
-// completed is a random object, completed.
+// completed returns a random object after defaulting.
 func (p *prover) completed(t testing.TB, gvk meta.GroupVersionKind, seed uint64, density float64) meta.Typed {
 	obj, err := p.NewObject(gvk)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *prover) completed(t testing.TB, gvk meta.GroupVersionKind, seed uint64,
 	return obj
 }
 
-// spoil takes some members out of a tree, or empties them.
+// spoil removes some members of a tree, or empties them.
 func spoil(r *rand.Rand, tree any, chance float64) {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -136,8 +136,8 @@ func spoil(r *rand.Rand, tree any, chance float64) {
 	}
 }
 
-// TestProofs removes fields from completed objects of every kind and version: what is proven to
-// lack nothing is not changed by completing it.
+// TestProofs removes fields from completed objects of every kind and version: if an object is
+// proven to lack nothing, defaulting does not change it.
 func TestProofs(t *testing.T) {
 	p := newProver(t)
 	proofs := 0
@@ -169,15 +169,14 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// looked are the kinds of which an object with nothing but a name, completed, is not proven to be
-// complete.
+// looked are the kinds for which a completed object with only a name is not proven to be complete.
 var looked = []string{
 	"CSIDriver", "CustomResourceDefinition", "FlowSchema", "HorizontalPodAutoscaler", "MutatingAdmissionPolicy", "PriorityClass",
 	"TokenRequest", "ValidatingAdmissionPolicy",
 }
 
-// TestBareKinds lists the kinds for which there is no such proof: nobody has said what their
-// defaults need, or the name is not enough to complete them (CustomResourceDefinition).
+// TestBareKinds lists the kinds without such a proof: the needs of their defaults are unknown, or a
+// name is not enough to complete them (CustomResourceDefinition).
 func TestBareKinds(t *testing.T) {
 	p := newProver(t)
 	var got []string
@@ -200,7 +199,7 @@ func TestBareKinds(t *testing.T) {
 	}
 }
 
-// typical are objects that clusters hold many of, before they are completed.
+// typical are objects that clusters have many of, before defaulting.
 var typical = map[string]string{
 	"/v1 Pod": `{"metadata":{"name":"a","annotations":{"b":"c"}},"spec":{"serviceAccountName":"default","containers":[{"name":"c","image":"i:1",
 		"ports":[{"containerPort":80}],"env":[{"name":"e","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}},{"name":"f","value":"g"}],
@@ -245,15 +244,15 @@ var typical = map[string]string{
 	"coordination.k8s.io/v1 Lease": `{"metadata":{"name":"a"},"spec":{"leaseDurationSeconds":1}}`,
 }
 
-// kindOf reads a key of typical.
+// kindOf parses a key of typical.
 func kindOf(name string) meta.GroupVersionKind {
 	apiVersion, kind, _ := strings.Cut(name, " ")
 	gv, _ := meta.ParseGroupVersion(strings.TrimPrefix(apiVersion, "/"))
 	return gv.WithKind(kind)
 }
 
-// TestTypicalProofs completes what clusters hold many of: it is proven to be complete. Without any
-// one of its members it is proven only if it is.
+// TestTypicalProofs: completed objects of the common kinds are proven to be complete. Without one
+// of their members they are proven to be complete only if they are.
 func TestTypicalProofs(t *testing.T) {
 	p := newProver(t)
 	for name, text := range typical {
@@ -271,8 +270,8 @@ func TestTypicalProofs(t *testing.T) {
 	}
 }
 
-// TestCutShort cuts what is complete at each byte: there is an error, or a suspicion, or the rest
-// lacks nothing.
+// TestCutShort cuts complete objects at each byte. Peek returns an error, or reports that something
+// may be missing, or the rest lacks nothing.
 func TestCutShort(t *testing.T) {
 	p := newProver(t)
 	for name, text := range typical {
@@ -322,7 +321,7 @@ func eachWithout(t testing.TB, text []byte, f func([]byte)) {
 	walk(tree)
 }
 
-// TestProofAllocations holds that the look for what is missing allocates nothing.
+// TestProofAllocations: looking for missing values allocates nothing.
 func TestProofAllocations(t *testing.T) {
 	p := newProver(t)
 	for _, name := range []string{"/v1 Pod", "apps/v1 Deployment", "/v1 ConfigMap"} {

@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// BenchmarkPeekNeeds looks into a pod that lacks nothing, with and without a look for what it lacks.
+// BenchmarkPeekNeeds peeks into a pod that lacks nothing, with and without needs.
 func BenchmarkPeekNeeds(b *testing.B) {
 	p := newProver(b)
 	gvk := kindOf("/v1 Pod")

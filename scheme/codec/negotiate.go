@@ -11,32 +11,43 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Offer says what an endpoint can answer with, beyond plain objects.
+// Content negotiation: Negotiate chooses the form of a response from the Accept header, BodyType
+// the encoding of a request body from its Content-Type. The router calls both for each request.
+// Both follow kube-apiserver, including its order of equally good clauses and its two different
+// errors; accept_test.go holds Negotiate to a plain twin.
+
+// Offer is a set of flags that say in which forms an endpoint can answer, beside plain objects.
 type Offer uint8
 
-// The offers; they combine.
+// The flags of Offer.
 const (
-	// OfferStream is set on endpoints that can be watched (lists): they name ";stream=watch" among what they can answer with, which
-	// others accept and ignore.
+	// OfferStream is set for endpoints that can also be watched (lists). Their 406 lists the media
+	// types with ";stream=watch", too. All endpoints accept that parameter; those without
+	// OfferWatch ignore it.
 	OfferStream Offer = 1 << iota
-	// OfferTable is set where a printer makes Tables.
+	// OfferTable is set for endpoints that can answer with a Table.
 	OfferTable
-	// OfferWatch is set for a watch itself. YAML has no streaming form.
+	// OfferWatch is set for a watch. A watch cannot be YAML, which has no streaming form.
 	OfferWatch
-	// OfferPartial is set where as=PartialObjectMetadata and its list are served.
+	// OfferPartial is set for endpoints that serve as=PartialObjectMetadata and
+	// as=PartialObjectMetadataList.
 	OfferPartial
-	// OfferCustom is set on endpoints of custom resources: a whole object has no protobuf form there.
+	// OfferCustom is set for custom resources: their objects have no protobuf form, their
+	// PartialObjectMetadata have.
 	OfferCustom
-	// OfferUnrouted is set where kube-apiserver has no route that would refuse what cannot be produced at all.
+	// OfferUnrouted is set for paths at which kube-apiserver has no go-restful route, so that no
+	// route refuses media types that can never be produced.
 	OfferUnrouted
-	// OfferDiscovery is set where all that is served is shown at once: a clause that does not ask for that is passed over.
+	// OfferDiscovery is set for aggregated discovery: clauses that do not ask for
+	// as=APIGroupDiscoveryList are skipped.
 	OfferDiscovery
 )
 
-// maxRemembered bounds the Accept headers remembered, which clients choose, and maxHeader the length of each in bytes.
-// Of an Accept header the first maxClauses elements count, and of those the first maxParams parameters: there are three
-// types to choose from and seven parameters that mean something. maxQuality is how long a number in it may be, and
-// maxContentType a Content-Type, in bytes.
+// Bounds on what clients choose. maxRemembered is the number of Accept headers in acceptCache, and
+// maxHeader the length in bytes of the longest one that is cached. Of an Accept header the first
+// maxClauses elements count, and of all their parameters the first maxParams: there are three media
+// types to choose from and seven parameters with a meaning. maxQuality is the longest quality value
+// in bytes, maxContentType the longest Content-Type.
 const (
 	maxRemembered  = 1024
 	maxHeader      = 512
@@ -46,25 +57,28 @@ const (
 	maxContentType = 1 << 10
 )
 
-// acceptCache remembers how Accept headers were understood: clients send the same few again and again.
+// acceptCache maps Accept headers to their results, because clients send the same few headers again
+// and again. When the map is full it is emptied: headers in use come back at once.
 var acceptCache struct {
 	sync.RWMutex
-	known map[acceptKey]acceptResult
+	results map[acceptKey]acceptResult
 }
 
+// acceptKey is what a result depends on.
 type acceptKey struct {
 	header string
 	offer  Offer
 }
 
+// acceptResult is the result of negotiate: media if err is nil.
 type acceptResult struct {
 	media Media
 	err   *meta.StatusError
 }
 
-// Negotiate picks the form of an answer from an Accept header, as kube-apiserver does. The error is a
-// *meta.StatusError with code 406. A header seen before costs no allocation, and a header that is refused no more than
-// that error.
+// Negotiate chooses the form of a response from an Accept header, as kube-apiserver does. The error
+// is a *meta.StatusError with code 406. A header that is in the cache costs no allocation; a header
+// that is refused costs only the error.
 func Negotiate(accept string, offer Offer) (Media, error) {
 	if accept == "" || accept == JSONType || accept == "*/*" {
 		return Media{}, nil
@@ -72,7 +86,7 @@ func Negotiate(accept string, offer Offer) (Media, error) {
 	res, known := acceptResult{}, false
 	if len(accept) <= maxHeader {
 		acceptCache.RLock()
-		res, known = acceptCache.known[acceptKey{accept, offer}]
+		res, known = acceptCache.results[acceptKey{accept, offer}]
 		acceptCache.RUnlock()
 	}
 	if !known {
@@ -87,17 +101,19 @@ func Negotiate(accept string, offer Offer) (Media, error) {
 	return res.media, nil
 }
 
+// remember adds a result to acceptCache.
 func remember(key acceptKey, res acceptResult) {
 	acceptCache.Lock()
 	defer acceptCache.Unlock()
-	if len(acceptCache.known) >= maxRemembered || acceptCache.known == nil {
-		acceptCache.known = make(map[acceptKey]acceptResult)
+	if len(acceptCache.results) >= maxRemembered || acceptCache.results == nil {
+		acceptCache.results = make(map[acceptKey]acceptResult)
 	}
-	acceptCache.known[key] = res
+	acceptCache.results[key] = res
 }
 
-// negotiate takes the two steps that kube-apiserver takes: the route must be able to produce one of the types at
-// all, parameters apart, and then a clause must be servable with its parameters. They differ in their errors.
+// negotiate takes the two steps of kube-apiserver. First the route must be able to produce one of
+// the media types, parameters ignored; else the error is notProducible. Then one clause must be
+// servable with its parameters; else the error is notAcceptable.
 func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
 	var buf [maxClauses]clause
 	clauses, producible := parseAccept(accept, &buf)
@@ -123,8 +139,10 @@ func negotiate(accept string, offer Offer) (Media, *meta.StatusError) {
 	return Media{}, notAcceptable(typeNames[:])
 }
 
+// streamTypes are the media types that a watch can produce.
 var streamTypes = []string{JSONType + ";stream=watch", ProtobufType + ";stream=watch"}
 
+// produced lists the media types that the 406 of an endpoint names.
 func produced(offer Offer) []string {
 	if offer&(OfferStream|OfferWatch) == 0 {
 		return typeNames[:]
@@ -132,8 +150,9 @@ func produced(offer Offer) []string {
 	return append(append([]string{}, typeNames[:]...), streamTypes...)
 }
 
-// Producible returns an error, as Negotiate does, unless an Accept header has everything or the only media type that there is, whatever the
-// parameters of either.
+// Producible returns nil if an Accept header allows the media type only, which is the one that an
+// endpoint has, or allows everything. Parameters are ignored. Otherwise it returns the 406 that
+// Negotiate would return.
 func Producible(accept, only string) error {
 	if accept == "" {
 		return nil
@@ -149,7 +168,7 @@ func Producible(accept, only string) error {
 	return notProducible([]string{only})
 }
 
-// notProducible is the refusal of a route.
+// notProducible is the 406 of go-restful's routing in kube-apiserver.
 func notProducible(types []string) *meta.StatusError {
 	return &meta.StatusError{Status: meta.Status{
 		Status:  "Failure",
@@ -160,6 +179,7 @@ func notProducible(types []string) *meta.StatusError {
 	}}
 }
 
+// notAcceptable is the 406 of kube-apiserver's own negotiation.
 func notAcceptable(types []string) *meta.StatusError {
 	return &meta.StatusError{Status: meta.Status{
 		Status:  "Failure",
@@ -173,12 +193,15 @@ func notAcceptable(types []string) *meta.StatusError {
 type clause struct {
 	typ, sub string
 	quality  float64
-	params   string // those that count, as sent
+	// The parameters that count, as they were sent.
+	params string
 }
 
-// parseAccept splits a header into clauses, the preferred ones first. The order is that of the sort package with a
-// comparison that is not quite an order (a wildcard yields even to a lower quality), which is what clients of
-// kube-apiserver get. producible reports whether some element, parameters cut off, is */* or a type that is served.
+// parseAccept splits a header into clauses, the preferred ones first. The comparison
+// (clause.before) is not a strict order: a wildcard comes after a plain type even if its quality is
+// higher. kube-apiserver passes the same comparison to the sort package, so the result depends on
+// the algorithm; slices.SortFunc runs the same one. producible reports whether an element without
+// its parameters is */* or a media type that is served.
 func parseAccept(header string, buf *[maxClauses]clause) (clauses []clause, producible bool) {
 	clauses, left := buf[:0], maxParams
 	for elements := 0; header != "" && elements < maxClauses; elements++ {
@@ -201,7 +224,8 @@ func parseAccept(header string, buf *[maxClauses]clause) (clauses []clause, prod
 	return clauses, producible
 }
 
-// parseClause reads an element without its parameters.
+// parseClause parses an element of an Accept header without its parameters. It reports false for an
+// element that is no media range.
 func parseClause(full string) (clause, bool) {
 	typ, sub, ok := strings.Cut(full, "/")
 	c := clause{typ: strings.Trim(typ, " "), sub: "*"}
@@ -213,7 +237,8 @@ func parseClause(full string) (clause, bool) {
 	return c, strings.IndexByte(sub, '/') < 0
 }
 
-// setParams keeps the parameters and finds the quality among them. left is how many still count in the header.
+// setParams stores the parameters of the clause and finds the quality among them. left is the
+// number of parameters that still count in this header.
 func (c *clause) setParams(params string, left *int) {
 	quality := "1"
 	rest := params
@@ -225,11 +250,12 @@ func (c *clause) setParams(params string, left *int) {
 	}
 	c.params = params[:len(params)-len(rest)]
 	if len(quality) <= maxQuality {
-		c.quality, _ = strconv.ParseFloat(quality, 32) // 0, if it is no number
+		c.quality, _ = strconv.ParseFloat(quality, 32) // 0 if it is no number
 	}
 }
 
-// cutParam takes the first parameter from the front of params. Without a name it is not one.
+// cutParam cuts the first parameter off params. A parameter without a value, or with more than one
+// "=", has no name.
 func cutParam(params string) (name, value, rest string) {
 	one, rest, _ := strings.Cut(params, ";")
 	name, value, _ = strings.Cut(one, "=")
@@ -242,10 +268,13 @@ func cutParam(params string) (name, value, rest string) {
 	return strings.Trim(name, " "), value, rest
 }
 
+// before reports whether c is preferred to o: it has a higher quality, or o has a wildcard where c
+// has none.
 func (c *clause) before(o *clause) bool {
 	return c.quality > o.quality || (c.typ != "*" && o.typ == "*") || (c.sub != "*" && o.sub == "*")
 }
 
+// matches reports whether the media range of the clause includes the media type of t.
 func (c *clause) matches(t Type) bool {
 	if c.typ == "*" {
 		return c.sub == "*"
@@ -254,13 +283,17 @@ func (c *clause) matches(t Type) bool {
 	return c.typ == typ && (c.sub == sub || c.sub == "*")
 }
 
-// media applies the parameters of a clause to type t. A transformation that is not served makes the clause unusable.
+// media returns the form that the clause asks for, in encoding t. It reports false if the endpoint
+// cannot serve the clause: an unknown transformation, for instance, makes the whole clause
+// unusable.
 func (c *clause) media(t Type, offer Offer) (Media, bool) {
 	m, convert, stream, server := c.read(t)
 	if offer&OfferDiscovery != 0 {
-		return m, (stream == "" || stream == "watch") && server == "" && m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
+		return m, (stream == "" || stream == "watch") && server == "" &&
+			m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
 	}
-	m.Stream = stream == "watch" && offer&OfferWatch != 0 // to others it says nothing
+	// Other endpoints than watches accept the parameter and ignore it.
+	m.Stream = stream == "watch" && offer&OfferWatch != 0
 	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
 		return m, false
 	}
@@ -279,8 +312,9 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 	return m, false
 }
 
-// read reads the parameters of a clause; of repeated ones the last counts. Parameters nobody knows are ignored. server is a version of the
-// server's own kinds.
+// read reads the parameters of the clause. Of a repeated parameter the last one counts, and unknown
+// parameters are ignored. convert reports whether the clause asks for a transformation. server is
+// the value of "sv", the version of the server's own kinds.
 func (c *clause) read(t Type) (m Media, convert bool, stream, server string) {
 	m.Type = t
 	for rest := c.params; rest != ""; {
@@ -307,7 +341,8 @@ func (c *clause) read(t Type) (m Media, convert bool, stream, server string) {
 	return m, convert, stream, server
 }
 
-// drops reports whether target is among those of a "drop=". Targets that nobody knows are ignored.
+// drops reports whether target is among the targets of a parameter "drop=". Unknown targets are
+// ignored.
 func drops(targets, target string) bool {
 	for one := range strings.SplitSeq(targets, "+") {
 		if strings.Trim(one, " ") == target {
@@ -317,8 +352,8 @@ func drops(targets, target string) bool {
 	return false
 }
 
-// BodyType picks the encoding of a request body from its Content-Type; an empty one means JSON. The error is a
-// *meta.StatusError with code 415.
+// BodyType returns the encoding that a Content-Type names; an empty Content-Type means JSON. The
+// error is a *meta.StatusError with code 415.
 func BodyType(contentType string) (Type, error) {
 	switch contentType {
 	case "", JSONType:
@@ -337,7 +372,8 @@ func BodyType(contentType string) (Type, error) {
 	return JSON, UnsupportedBody(typeNames[:]...)
 }
 
-// MediaType returns a Content-Type without its parameters, "" if it is malformed, or longer than any that is in use.
+// MediaType returns a Content-Type without its parameters, or "" if it is malformed or longer than
+// maxContentType bytes.
 func MediaType(contentType string) string {
 	if len(contentType) > maxContentType {
 		return ""
@@ -349,18 +385,19 @@ func MediaType(contentType string) string {
 	return base
 }
 
-// UnsupportedBody returns the 415 for a body in none of the accepted media types.
+// UnsupportedBody returns the 415 for a body whose media type is not among the accepted ones.
 func UnsupportedBody(accepted ...string) *meta.StatusError {
 	return &meta.StatusError{Status: meta.Status{
-		Status:  "Failure",
-		Code:    http.StatusUnsupportedMediaType,
-		Reason:  "UnsupportedMediaType",
-		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", "),
+		Status: "Failure",
+		Code:   http.StatusUnsupportedMediaType,
+		Reason: "UnsupportedMediaType",
+		Message: "the body of the request was in an unknown format - accepted media types include: " +
+			strings.Join(accepted, ", "),
 	}}
 }
 
-// Pretty reports whether a request wants indented JSON: by the query parameter "pretty", else if its user agent is
-// curl, wget or a browser.
+// Pretty reports whether a request wants indented JSON. The query parameter "pretty" decides if it
+// is there; otherwise the user agent does: curl, Wget and browsers get indented JSON.
 func Pretty(param, userAgent string) bool {
 	if param != "" {
 		pretty, _ := strconv.ParseBool(param)

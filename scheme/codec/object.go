@@ -11,7 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// decode finds the kind of an object and decodes it.
+// How a Factory decodes one object: it finds the kind and fills a Go value. Factory.Decode and
+// Factory.DecodeStored call decode; decodeYAML in yaml.go comes back to decodeJSON.
+
+// decode decodes an object by its encoding.
 func (f *Factory) decode(req DecodeRequest) (Decoded, error) {
 	switch req.Type {
 	case Protobuf:
@@ -22,9 +25,10 @@ func (f *Factory) decode(req DecodeRequest) (Decoded, error) {
 	return f.decodeJSON(req)
 }
 
-// decodeJSON guesses that the data is of the default kind, or of the one that it begins with, and decodes it in one
-// pass. Data that turns out to be something else, or to be wrong, is looked at again in the order in which
-// kube-apiserver does, so that the same error comes first.
+// decodeJSON first guesses that data is of the default kind, or of the kind that data begins with,
+// and decodes data in one pass. If the guess was wrong, or anything is unusual, it takes the steps
+// of kube-apiserver in their order, so that the same error comes first: find the kind, check it,
+// decode carefully.
 func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
 	if req.As.Kind != "" {
 		return f.decodeAs(req.As, req)
@@ -50,7 +54,7 @@ func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
 	return f.decodeAs(gvk, req)
 }
 
-// decodeAs decodes JSON into a new object of a kind.
+// decodeAs decodes JSON into a new object of the given kind.
 func (f *Factory) decodeAs(gvk meta.GroupVersionKind, req DecodeRequest) (Decoded, error) {
 	out := Decoded{GVK: gvk}
 	obj, err := f.kinds.NewObject(gvk)
@@ -65,8 +69,9 @@ func (f *Factory) decodeAs(gvk meta.GroupVersionKind, req DecodeRequest) (Decode
 	return out, nil
 }
 
-// decodeQuickly decodes data on the assumption that it is of kind guess; the error is errAgain, or a final one, if that did
-// not work out.
+// decodeQuickly decodes data as an object of the kind guess. Its error is a final one, or one that
+// says only that data must be decoded carefully. After decoding it checks that data does state the
+// kind guess.
 func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) (Decoded, error) {
 	t := f.kinds.Type(guess)
 	if t == nil {
@@ -89,9 +94,10 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 	return Decoded{Object: obj, GVK: guess}, nil
 }
 
-// fill decodes JSON into obj; it is known to be well-formed unless the request says what kind it is. An object without a
-// Go type of its own brings an UnmarshalJSON; all that is reported of it are repeated fields, as only its schema knows
-// which ones are unknown.
+// fill decodes JSON into obj and returns the unknown and repeated fields. The JSON is known to be
+// well-formed unless req.As is set. An object without a Go type decodes itself by its
+// UnmarshalJSON; then only repeated fields are reported, because only the schema knows which fields
+// are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {
@@ -116,8 +122,8 @@ func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequ
 // pointer returns the address of the struct that obj points to.
 func pointer(obj meta.Typed) typeinfo.Pointer { return typeinfo.PointerIn(reflect.ValueOf(obj)) }
 
-// interpret finds kind and apiVersion. encoding/json does it, because it matches names in any case, as kube-apiserver
-// does at this place, and words the errors.
+// interpret finds the kind that data states. It uses encoding/json, which matches names in any
+// letter case and words the errors, because kube-apiserver does the same at this step.
 func interpret(data []byte) (meta.GroupVersionKind, error) {
 	var found struct {
 		APIVersion string `json:"apiVersion,omitempty"`
@@ -130,6 +136,7 @@ func interpret(data []byte) (meta.GroupVersionKind, error) {
 	return gv.WithKind(found.Kind), err
 }
 
+// parseGroupVersion parses an apiVersion as kube-apiserver does: "/" is the empty one.
 func parseGroupVersion(apiVersion string) (meta.GroupVersion, error) {
 	if apiVersion == "/" {
 		return meta.GroupVersion{}, nil
@@ -141,7 +148,7 @@ func parseGroupVersion(apiVersion string) (meta.GroupVersion, error) {
 	return gv, nil
 }
 
-// complete fills in what gvk leaves open.
+// complete fills the fields that gvk leaves empty from def.
 func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 	if gvk.Kind == "" {
 		gvk.Kind = def.Kind
@@ -155,8 +162,9 @@ func complete(gvk, def meta.GroupVersionKind) meta.GroupVersionKind {
 	return gvk
 }
 
-// Interpret finds the kind of an object, completed by def, which may be zero. The object has to say its kind then; a version it may
-// leave out. The errors are those of kube-apiserver, and show the object as it was written, which may have been YAML.
+// Interpret finds the kind that the JSON in data states, completed by def, which may be zero: then
+// data must state a kind, but may leave out the version. The errors are kube-apiserver's. They
+// quote written, the object as the client sent it, which may have been YAML.
 func Interpret(data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
 	gvk, err := interpret(data)
 	if err != nil {
@@ -168,10 +176,11 @@ func Interpret(data, written []byte, def meta.GroupVersionKind) (meta.GroupVersi
 	return gvk, err
 }
 
-// maxShown is how many characters of a body an error shows. It is more than an answer repeats.
+// maxShown is how many characters of a body an error message quotes. It exceeds what an error
+// response repeats, which is cut again later.
 const maxShown = 128 << 10
 
-// named reports what gvk misses.
+// named returns the error for a gvk without kind or version, nil if gvk has both.
 func named(gvk meta.GroupVersionKind, data []byte) error {
 	if gvk.Kind == "" {
 		//lint:ignore ST1005 clients know kube-apiserver's wording
@@ -184,7 +193,8 @@ func named(gvk meta.GroupVersionKind, data []byte) error {
 	return nil
 }
 
-// leadingKind reads kind and apiVersion off an object that begins with them, as stored objects do.
+// leadingKind reads kind and apiVersion if the object begins with these two members, as stored
+// objects do. It reports false otherwise.
 func leadingKind(data []byte) (meta.GroupVersionKind, bool) {
 	s := jsontext.NewScanner(data, true, nil)
 	if s.Next() != '{' {

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NegotiatePage picks the form of a page for people: text, for which convert is false, or one of some kinds as JSON or YAML, for clients
-// that ask for it by group, version and kind. The error is a *meta.StatusError with code 406.
+// NegotiatePage chooses the form of a page that is text for people and an object for programs: a
+// client gets the object as JSON or YAML if it asks for one of kinds by group, version and kind;
+// then convert is true. Otherwise it gets text. The error is a *meta.StatusError with code 406.
 func NegotiatePage(accept string, kinds ...meta.GroupVersionKind) (m Media, convert bool, err error) {
 	if strings.TrimSpace(accept) == "" {
 		return m, false, nil

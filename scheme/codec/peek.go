@@ -7,9 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Peek is what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as protobuf. Strings refer to
-// the data looked at, unless they hold escapes. Head, Splice, Metadata and Version are places in JSON, and zero for
-// protobuf.
+// Peek holds what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as
+// protobuf. Its strings refer to the data that was looked at, unless they contain escapes. The
+// fields Head, Splice, Metadata and Version are offsets in JSON and stay zero for protobuf.
 type Peek struct {
 	Kind            string
 	APIVersion      string
@@ -19,59 +19,66 @@ type Peek struct {
 	UID             string
 	ResourceVersion string
 	Generation      int64
-	// Deleting says that there is a deletionTimestamp.
+	// Deleting says that metadata has a deletionTimestamp.
 	Deleting bool
 
-	// Head is the length of the leading `{"kind":"...","apiVersion":"...",`, with the two in any order, and 1 if the
-	// object does not begin with them: data[Head:] goes on with the next member.
+	// Head is the length of `{"kind":"...","apiVersion":"...",` if the object begins with these two
+	// members, in any order, and has more. It is 1 otherwise. data[Head:] begins with the next
+	// member.
 	Head int
-	// Splice is the offset in metadata at which `"resourceVersion":"...",` is to be inserted: where Kubernetes writes it.
-	// It is the beginning of a member of metadata, and 0 if metadata is missing or empty.
+	// Splice is the offset in data at which the member `"resourceVersion":"...",` is to be
+	// inserted: before the first member of metadata that follows name, generateName, namespace,
+	// selfLink and uid, which is where Kubernetes writes it. A member of metadata always begins at
+	// Splice. It is 0 if metadata is missing or has no members.
 	Splice int
-	// Metadata is where the value of metadata begins and ends, zero if it is missing.
+	// Metadata is the span of the value of metadata, zero if metadata is missing.
 	Metadata Span
-	// Version is the resourceVersion member together with one comma, so that data without it is well-formed; zero if
-	// there is none.
+	// Version is the span of the member resourceVersion and of one comma beside it: data without
+	// this span is well-formed. It is zero if there is no resourceVersion.
 	Version Span
 
-	// Labels are in the order of the data; those of protobuf are sorted and each there once. The slice is reused when the
-	// Peek is.
+	// Labels are in the order of the data for JSON; for protobuf they are sorted by key and unique.
+	// The slice is reused if the Peek is.
 	Labels []Label
-	// Fields are the values at the Peeker's paths: strings without quotes, numbers and booleans as written, "" for
-	// all else and for what is missing.
+	// Fields are the values at the Peeker's paths, in the order of the paths: strings without
+	// quotes, numbers and booleans as written, "" for everything else and for missing values. The
+	// slice is reused if the Peek is.
 	Fields []string
-	// Lacks says that the object may lack something, or have something unusual, that completing it with
-	// defaults changes. It is false if the Peeker is not one of Needs.
+	// Lacks says that completing the object with defaults might change it: a value may be missing,
+	// or something is unusual, so that nothing is proven. It is false if the Peeker was not made by
+	// Needs.
 	Lacks bool
 }
 
-// Span is a part of some data: data[Start:End].
+// Span is the range data[Start:End] of some data.
 type Span struct{ Start, End int }
 
-// Label is a key with its value.
+// Label is one label of an object.
 type Label struct{ Key, Value string }
 
-// Peeker looks into encoded objects without decoding them: one pass over the JSON, no types, no allocation (unless
-// strings hold escapes). It is immutable.
+// Peeker looks into objects encoded as JSON without decoding them: one pass over the JSON, no
+// types, no allocation unless strings contain escapes. It is immutable and safe for concurrent use.
 type Peeker struct {
 	root  pathNode
 	count int
-	needs func() *needNode // what objects need; nil: nobody asks
+	needs func() *needNode // returns what objects need; nil if Needs did not make the Peeker
 }
 
-// pathNode is a level of the paths looked for. The few children of one are searched in turn.
+// pathNode is a node of the tree of all paths of a Peeker. A node has few children, which are
+// searched in turn.
 type pathNode struct {
 	children []pathChild
 }
 
+// pathChild is a named child of a pathNode.
 type pathChild struct {
 	name  string
 	field int // index into Peek.Fields, -1 if no path ends here
 	node  pathNode
 }
 
-// NewPeeker returns a Peeker that also reads the members at paths, such as "spec.nodeName". Names in a path are
-// separated by dots; lists are not looked into.
+// NewPeeker returns a Peeker that also reads the values at the given paths, such as
+// "spec.nodeName". Dots separate the names of a path. A path cannot lead through a list.
 func NewPeeker(paths ...string) *Peeker {
 	p := &Peeker{count: len(paths)}
 	for i, path := range paths {
@@ -80,6 +87,7 @@ func NewPeeker(paths ...string) *Peeker {
 	return p
 }
 
+// add adds a path, whose value goes to Peek.Fields[field].
 func (n *pathNode) add(path string, field int) {
 	name, rest := path, ""
 	for i := range len(path) {
@@ -100,6 +108,7 @@ func (n *pathNode) add(path string, field int) {
 	child.node.add(rest, field)
 }
 
+// find returns the child called name, nil if there is none.
 func (n *pathNode) find(name string) *pathChild {
 	for i := range n.children {
 		if n.children[i].name == name {
@@ -109,21 +118,22 @@ func (n *pathNode) find(name string) *pathChild {
 	return nil
 }
 
-// errNoObject is returned for data that is not a JSON object.
+// errNoObject is returned for data that is no JSON object.
 var errNoObject = errors.New("codec: encoded object is malformed")
 
-// peeker is one look.
+// peeker is the state of one look at JSON.
 type peeker struct {
 	jsontext.Scanner
 	out *Peek
-	// frames are the facts that were found in each object that the peeker is in and that something is
-	// needed of.
+	// frames[:inside] are the facts found so far in each object around the current position,
+	// outermost first, for objects whose defaulting has needs. See peekneeds.go.
 	frames [maxFrames]uint64
-	inside int // how many frames are in use
+	inside int // the number of frames in use
 }
 
-// Peek looks into an object encoded as JSON and stores what it finds in out, all of which it overwrites. The error is
-// for data that is no well-formed JSON object. data must not change while out is in use.
+// Peek looks into an object encoded as JSON and overwrites all of out with what it finds. It
+// returns an error if data is not a well-formed JSON object. data must not change while out is in
+// use.
 func (p *Peeker) Peek(data []byte, out *Peek) error {
 	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0], Head: 1}
 	out.reserve(p.count)
@@ -145,18 +155,20 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	return nil
 }
 
-// reserve makes room for n fields, which are empty.
+// reserve sets Fields to n empty strings.
 func (p *Peek) reserve(n int) {
 	p.Fields = slices.Grow(p.Fields, n)[:n]
 	clear(p.Fields)
 }
 
+// top reads the members of the object itself.
 func (l *peeker) top(node *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
 	}
 	look := l.enter(need)
-	heads := 0 // members of the head seen, as long as nothing else was
+	// heads counts kind and apiVersion at the beginning of the object.
+	heads := 0
 	for n := 0; ; n++ {
 		key, at, more, err := l.Member(n == 0)
 		if err != nil {
@@ -174,10 +186,10 @@ func (l *peeker) top(node *pathNode, need *needNode) error {
 		switch key {
 		case "kind":
 			heads++
-			err = l.take(node, key, &l.out.Kind)
+			err = l.readString(node, key, &l.out.Kind)
 		case "apiVersion":
 			heads++
-			err = l.take(node, key, &l.out.APIVersion)
+			err = l.readString(node, key, &l.out.APIVersion)
 		case "metadata":
 			if l.Next() != '{' {
 				err = l.Skip()
@@ -195,9 +207,10 @@ func (l *peeker) top(node *pathNode, need *needNode) error {
 	}
 }
 
+// noPaths is a node without paths.
 var noPaths pathNode
 
-// below is where the paths through a member go on.
+// below returns the node of the paths that lead through the member name.
 func (n *pathNode) below(name string) *pathNode {
 	if c := n.find(name); c != nil {
 		return &c.node
@@ -205,8 +218,9 @@ func (n *pathNode) below(name string) *pathNode {
 	return &noPaths
 }
 
-// take reads a member that the Peek has a place for, and that a path may name as well.
-func (l *peeker) take(node *pathNode, key string, to *string) error {
+// readString reads a string member into to, and into Peek.Fields if a path leads to it. A member of
+// another type is only visited.
+func (l *peeker) readString(node *pathNode, key string, to *string) error {
 	if l.Next() == '"' {
 		s, err := l.Str()
 		if err != nil {
@@ -221,7 +235,7 @@ func (l *peeker) take(node *pathNode, key string, to *string) error {
 	return l.visit(node, key)
 }
 
-// visit reads a member that only paths can name.
+// visit reads a member that goes only to Peek.Fields, or skips it.
 func (l *peeker) visit(node *pathNode, key string) error {
 	if len(node.children) == 0 {
 		return l.Skip()
@@ -253,6 +267,7 @@ func (l *peeker) visit(node *pathNode, key string) error {
 	return err
 }
 
+// descend reads an object that paths lead into.
 func (l *peeker) descend(node *pathNode) error {
 	if err := l.Open(); err != nil {
 		return err
@@ -268,15 +283,17 @@ func (l *peeker) descend(node *pathNode) error {
 	}
 }
 
-// metadata reads the members of metadata. resourceVersion belongs before the first member behind the ones that
-// identify the object.
+// metadata reads the members of metadata. It also finds Splice: resourceVersion belongs before the
+// first member behind the members that identify the object.
 func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
 	}
 	look := l.enter(need)
 	l.out.Splice = 0
-	after, last, comma := false, 0, 0 // an identifying member was just read; where the last member began; where it ended
+	// after says that an identifying member was just read, last is where the last member other than
+	// resourceVersion began, and comma where the last member ended.
+	after, last, comma := false, 0, 0
 	for n := 0; ; n++ {
 		key, at, more, err := l.Member(n == 0)
 		if err != nil {
@@ -294,17 +311,17 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 		start, field := l.Pos, look.find(key)
 		switch key {
 		case "name":
-			identifies, err = true, l.take(node, key, &l.out.Name)
+			identifies, err = true, l.readString(node, key, &l.out.Name)
 		case "generateName":
-			identifies, err = true, l.take(node, key, &l.out.GenerateName)
+			identifies, err = true, l.readString(node, key, &l.out.GenerateName)
 		case "namespace":
-			identifies, err = true, l.take(node, key, &l.out.Namespace)
+			identifies, err = true, l.readString(node, key, &l.out.Namespace)
 		case "uid":
-			identifies, err = true, l.take(node, key, &l.out.UID)
+			identifies, err = true, l.readString(node, key, &l.out.UID)
 		case "selfLink":
 			identifies, err = true, l.visit(node, key)
 		case "resourceVersion":
-			err = l.take(node, key, &l.out.ResourceVersion)
+			err = l.readString(node, key, &l.out.ResourceVersion)
 			l.version(at, comma)
 		case "generation":
 			err = l.generation(node)
@@ -341,8 +358,9 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	}
 }
 
-// version notes where the resourceVersion member stands: with the comma behind it or, if it is the last one, the comma
-// before it, where the member before it ended.
+// version sets Peek.Version after the member resourceVersion, which began at at, was read. The span
+// includes the comma after the member. If there is none, it includes the comma before the member;
+// before is where the previous member ended, 0 if there is none.
 func (l *peeker) version(at, before int) {
 	end := l.Pos
 	if l.Next() == ',' {
@@ -358,6 +376,7 @@ func (l *peeker) version(at, before int) {
 	l.out.Version = Span{at, end}
 }
 
+// generation reads metadata.generation.
 func (l *peeker) generation(node *pathNode) error {
 	l.Next()
 	start := l.Pos
@@ -371,6 +390,7 @@ func (l *peeker) generation(node *pathNode) error {
 	return nil
 }
 
+// labels reads metadata.labels, an object.
 func (l *peeker) labels(node *pathNode) error {
 	if err := l.Open(); err != nil {
 		return err
@@ -386,11 +406,12 @@ func (l *peeker) labels(node *pathNode) error {
 		if paths != nil {
 			child = &paths.node
 		}
-		if err := l.take(child, key, &label.Value); err != nil {
+		if err := l.readString(child, key, &label.Value); err != nil {
 			return err
 		}
 		l.out.Labels = append(l.out.Labels, label)
 	}
 }
 
+// plainPeeker is a Peeker without paths.
 var plainPeeker = NewPeeker()

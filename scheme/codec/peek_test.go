@@ -77,7 +77,7 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// FuzzPeek holds Peek against decoding everything.
+// FuzzPeek compares Peek with decoding everything.
 func FuzzPeek(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"a":"b"}},"spec":{"nodeName":"n"}}`))
 	f.Add([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"1","generation":-5},"spec":{"nodeName":{"a":[]}}}`))
@@ -130,7 +130,8 @@ func FuzzPeek(f *testing.F) {
 	})
 }
 
-// checkPeek compares a text with a tree's value: what is no string may be given as it was written.
+// checkPeek compares a field with the value in a tree. Values that are not strings may be spelled
+// as in the data.
 func checkPeek(t *testing.T, data []byte, what, got string, want any) {
 	t.Helper()
 	if s, ok := want.(string); ok && s != got || !ok && strings.HasPrefix(what, "field ") == false && got != "" {

@@ -7,19 +7,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxFrames is how deep objects may be nested of which something is needed. What is deeper is taken
-// for lacking something.
+// How a peeker finds out whether an object in JSON may lack something (Peek.Lacks). top and
+// metadata in peek.go call enter, found and leave for each object they walk. The tree of needNodes
+// says which members matter; needs.go compiles it. protopeekneeds.go does the same for protobuf.
+//
+// Each object with needs has a frame, a set of bits. Reading a member sets the bits of the facts
+// that its value proves, in the frame of the object that asked for the fact, which may be several
+// levels up. When the object ends, needNode.lacks evaluates its frame. Anything doubtful sets
+// Lacks, which only costs a decoding; to leave Lacks unset is the claim that defaulting changes
+// nothing. TestProofs and FuzzProof hold that claim to real defaulting.
+
+// maxFrames is the depth to which objects with needs may be nested. A deeper object counts as
+// lacking something.
 const maxFrames = 24
 
-// needLook is a look at an object. Without a node nothing is looked at.
+// needLook is the state of a look at one object. If node is nil, the object has no needs.
 type needLook struct {
 	node *needNode
-	seen uint64 // the fields
-	// one and other are where the members of the node's relation are, empty if they are not there.
+	seen uint64 // the fields seen so far, one bit each
+	// one and other are the values of the two members that the node's relation is about, empty if
+	// they are missing.
 	one, other Span
 }
 
-// enter begins to look at an object of which something is needed.
+// enter begins the look at an object. n is nil if the object has no needs.
 func (l *peeker) enter(n *needNode) needLook {
 	if n == nil || l.out.Lacks {
 		return needLook{}
@@ -33,7 +44,7 @@ func (l *peeker) enter(n *needNode) needLook {
 	return needLook{node: n}
 }
 
-// leave ends the look at an object.
+// leave ends the look at an object and evaluates what was found.
 func (l *peeker) leave(look *needLook) {
 	n := look.node
 	if n == nil {
@@ -45,7 +56,7 @@ func (l *peeker) leave(look *needLook) {
 	}
 }
 
-// find returns the field of a member, nil if nothing is needed of it.
+// find returns the field of a member, nil if no need is about the member.
 func (look *needLook) find(key string) *needField {
 	if look.node == nil {
 		return nil
@@ -53,6 +64,7 @@ func (look *needLook) find(key string) *needField {
 	return look.node.names.find(key)
 }
 
+// node returns the node of the value of a field. f may be nil.
 func (f *needField) node() *needNode {
 	if f == nil {
 		return nil
@@ -60,8 +72,8 @@ func (f *needField) node() *needNode {
 	return f.below
 }
 
-// member reads a member that paths can name, or that something is needed of below it: then f is its
-// field.
+// member reads a member that paths lead to, or that has needs below it; f is the field of the
+// member, or nil.
 func (l *peeker) member(paths *pathNode, f *needField, key string) error {
 	if f == nil || f.below == nil || l.out.Lacks {
 		return l.visit(paths, key)
@@ -71,13 +83,13 @@ func (l *peeker) member(paths *pathNode, f *needField, key string) error {
 		return l.elements(f.below)
 	case f.kind != typeinfo.List && c == '{':
 		return l.object(paths.below(key), f.below)
-	case c != 'n': // of the wrong type
+	case c != 'n': // a value of the wrong type
 		l.out.Lacks = true
 	}
 	return l.visit(paths, key)
 }
 
-// object reads an object of which something is needed.
+// object reads an object that has needs, paths into it, or both.
 func (l *peeker) object(paths *pathNode, need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
@@ -94,7 +106,7 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 		}
 		f := look.find(key)
 		if c := l.Next(); f != nil && f.simple && l.simple(&look, f, c) {
-			f = nil // all is found
+			f = nil // simple noted everything
 		}
 		switch {
 		case f != nil:
@@ -113,8 +125,9 @@ func (l *peeker) object(paths *pathNode, need *needNode) error {
 	}
 }
 
-// simple is found for a field with one test, before its value is read, which c begins. It reports
-// false if it takes more to tell.
+// simple handles a field with one test before its value is read: the first byte c of the value is
+// often enough to tell that the value is not empty. It reports false if the whole value must be
+// read.
 func (l *peeker) simple(look *needLook, f *needField, c byte) bool {
 	is := false
 	switch f.tests[0].kind {
@@ -135,7 +148,7 @@ func (l *peeker) simple(look *needLook, f *needField, c byte) bool {
 	return false
 }
 
-// elements reads a list of objects of which something is needed.
+// elements reads a list of objects that have needs.
 func (l *peeker) elements(need *needNode) error {
 	if err := l.Open(); err != nil {
 		return err
@@ -157,14 +170,14 @@ func (l *peeker) elements(need *needNode) error {
 	}
 }
 
-// found notes what there is to find in the value of a field, which begins at start and has just
+// found notes the facts that the value of a field proves. The value begins at start and has just
 // been read.
 func (l *peeker) found(look *needLook, f *needField, start int) {
 	if f == nil {
 		return
 	}
 	if look.seen&f.seen != 0 {
-		l.out.Lacks = true // which of them counts is not worth knowing
+		l.out.Lacks = true // a repeated field: it is not worth knowing which one counts
 	}
 	look.seen |= f.seen
 	value := l.Data[start:l.Pos]
@@ -196,8 +209,8 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 	}
 }
 
-// How full a value is: nothing is there, something is there, or what is there is not proven to be
-// either.
+// fillState says whether a value is empty. doubtful means that it is proven to be neither empty nor
+// full.
 type fillState uint8
 
 const (
@@ -206,8 +219,9 @@ const (
 	full
 )
 
-// fullness says whether a JSON value is empty. It is empty only as everybody writes it; other ways
-// are doubtful.
+// fullness returns whether a JSON value is empty by its kind. Only the usual spelling of an empty
+// value counts as empty; values that may be empty in another spelling, such as -0 or [ ], are
+// doubtful.
 func fullness(value []byte, kind valueKind) fillState {
 	c := value[0]
 	switch {
@@ -239,6 +253,7 @@ func fullness(value []byte, kind valueKind) fillState {
 	return doubtful
 }
 
+// filled turns a boolean into a fillState.
 func filled(is bool) fillState {
 	if is {
 		return full
@@ -246,8 +261,8 @@ func filled(is bool) fillState {
 	return empty
 }
 
-// milliText reports whether the values of a JSON object are quantities that are no finer than
-// thousandths.
+// milliText reports whether all values of a JSON object are quantities without digits finer than
+// thousandths. null has no values.
 func milliText(value []byte) bool {
 	s := jsontext.NewScanner(value, true, nil)
 	if s.Next() == 'n' {
@@ -274,8 +289,8 @@ func milliText(value []byte) bool {
 	}
 }
 
-// milli reports whether a quantity is no finer than thousandths, as servers write it: an integer
-// and perhaps a suffix.
+// milli reports whether a quantity has no digits finer than thousandths. It knows only the form
+// that servers write: an integer with an optional suffix.
 func milli(text []byte) bool {
 	i := 0
 	if i < len(text) && text[i] == '-' {
@@ -299,7 +314,7 @@ func milli(text []byte) bool {
 	return false
 }
 
-// related reports whether the relation of an object holds.
+// related reports whether the relation of an object holds between the two members.
 func (l *peeker) related(look *needLook) bool {
 	r, one, other := &look.node.relation, l.Data[look.one.Start:look.one.End], l.Data[look.other.Start:look.other.End]
 	switch r.op {
@@ -318,7 +333,9 @@ func (l *peeker) related(look *needLook) bool {
 	return len(one) == 0 || keysWithin(one, other)
 }
 
-// keysWithin reports whether each key of a JSON object is a key of another, in the same order.
+// keysWithin reports whether each key of the JSON object one is a key of the JSON object other. The
+// keys must be in the same order: servers write maps sorted, and anything else is taken for a
+// violation.
 func keysWithin(one, other []byte) bool {
 	if string(one) == "null" || string(one) == "{}" {
 		return true
@@ -343,7 +360,7 @@ func keysWithin(one, other []byte) bool {
 	}
 }
 
-// nextKey consumes a member, and returns its key as it is written.
+// nextKey consumes a member and returns its key as it is spelled.
 func nextKey(s *jsontext.Scanner, first bool) ([]byte, bool, error) {
 	more, err := s.More('}', first)
 	if err != nil || !more {

@@ -7,26 +7,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Ownership is what an encoded object says about who owns it and whether it is to go. Strings refer to the data looked
-// at, unless they hold escapes.
+// PeekOwners reads who owns an object out of its encoded metadata. The garbage collector calls it
+// for each change of each object (server/loops/ownership), so it decodes nothing and stops after
+// metadata.
+
+// Ownership is what an encoded object says about its owners and its deletion. Its strings refer to
+// the data that was looked at, unless they contain escapes.
 type Ownership struct {
+	// UID and Namespace are those of the object itself.
 	UID, Namespace string
-	// Deleting says that there is a deletionTimestamp.
+	// Deleting says that metadata has a deletionTimestamp.
 	Deleting bool
-	// Owners and Finalizers are in the order of the data. The slices are reused when the Ownership is.
+	// Owners and Finalizers are in the order of the data. The slices are reused if the Ownership
+	// is.
 	Owners     []OwnerRef
 	Finalizers []string
 }
 
-// OwnerRef is a meta.OwnerReference.
+// OwnerRef is an encoded meta.OwnerReference, without its field controller.
 type OwnerRef struct {
 	APIVersion, Kind, Name, UID string
 	Blocks                      bool // blockOwnerDeletion
 }
 
-// PeekOwners looks into the metadata of an encoded object, JSON or protobuf of whatever kind, and stores what it finds in
-// out, all of which it overwrites. It reads no further than the metadata, and allocates nothing but what out's slices need to
-// grow. The error is for data that is malformed as far as it was read. data must not change while out is in use.
+// PeekOwners looks into the metadata of an encoded object, JSON or protobuf of any kind, and
+// overwrites all of out. It reads no further than metadata, and allocates only when the slices of
+// out must grow. It returns an error if data is malformed up to that point. data must not change
+// while out is in use.
 func PeekOwners(data []byte, out *Ownership) error {
 	*out = Ownership{Owners: out.Owners[:0], Finalizers: out.Finalizers[:0]}
 	if IsProtobuf(data) {
@@ -39,13 +46,13 @@ func PeekOwners(data []byte, out *Ownership) error {
 	return nil
 }
 
-// ownersPeeker is one look into JSON.
+// ownersPeeker is the state of one look at JSON.
 type ownersPeeker struct {
 	peeker
 	out *Ownership
 }
 
-// part is where in an object a look is.
+// part names the part of an object that is being read.
 type part uint8
 
 const (
@@ -55,7 +62,7 @@ const (
 	inFinalizers
 )
 
-// object reads an object; whatever else there is counts as none.
+// object reads an object; a value of another type is skipped.
 func (l *ownersPeeker) object(in part) error {
 	if l.Next() != '{' {
 		return l.Skip()
@@ -79,7 +86,7 @@ func (l *ownersPeeker) object(in part) error {
 	}
 }
 
-// array reads an array; whatever else there is counts as none.
+// array reads an array; a value of another type is skipped.
 func (l *ownersPeeker) array(in part) error {
 	if l.Next() != '[' {
 		return l.Skip()
@@ -105,7 +112,7 @@ func (l *ownersPeeker) array(in part) error {
 	}
 }
 
-// text reads a string; whatever else there is counts as none.
+// text reads a string; a value of another type is skipped.
 func (l *ownersPeeker) text(to *string) (err error) {
 	if l.Next() != '"' {
 		return l.Skip()
@@ -114,7 +121,7 @@ func (l *ownersPeeker) text(to *string) (err error) {
 	return err
 }
 
-// top reads up to the end of metadata.
+// top reads the members of the object up to and including metadata.
 func (l *ownersPeeker) top() error {
 	if err := l.Open(); err != nil {
 		return err
@@ -133,6 +140,7 @@ func (l *ownersPeeker) top() error {
 	}
 }
 
+// metadata reads one member of metadata.
 func (l *ownersPeeker) metadata(key string) error {
 	switch key {
 	case "uid":
@@ -150,6 +158,7 @@ func (l *ownersPeeker) metadata(key string) error {
 	return l.Skip()
 }
 
+// owner reads one member of an owner reference into the last element of Owners.
 func (l *ownersPeeker) owner(key string) error {
 	ref := &l.out.Owners[len(l.out.Owners)-1]
 	switch key {
@@ -167,7 +176,7 @@ func (l *ownersPeeker) owner(key string) error {
 	return l.Skip()
 }
 
-// Fields of the messages that every kind has in common: metadata is the first field of each object.
+// Field numbers of ObjectMeta and OwnerReference. metadata is field 1 of every kind.
 const (
 	protoMetadata          = 1
 	protoNamespace         = 3
@@ -183,7 +192,7 @@ const (
 	protoOwnerBlocks     = 7
 )
 
-// proto looks into an object in its envelope.
+// proto looks into an object encoded as protobuf, in its envelope.
 func (o *Ownership) proto(data []byte) error {
 	e, err := parseEnvelope(data)
 	if err != nil {
@@ -197,6 +206,7 @@ func (o *Ownership) proto(data []byte) error {
 	})
 }
 
+// protoMetadata reads one length-delimited field of ObjectMeta.
 func (o *Ownership) protoMetadata(number protowire.Number, value []byte) error {
 	switch number {
 	case protoNamespace:
@@ -217,6 +227,7 @@ func (o *Ownership) protoMetadata(number protowire.Number, value []byte) error {
 	return nil
 }
 
+// proto reads an OwnerReference.
 func (r *OwnerRef) proto(data []byte) error {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)

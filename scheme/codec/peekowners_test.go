@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ownershipOf is what PeekOwners finds, found by decoding.
+// ownershipOf returns what PeekOwners should find, by decoding.
 func ownershipOf(m *meta.ObjectMeta) Ownership {
 	text := func(s string) string { return string([]rune(s)) } // invalid UTF-8 is replaced
 	o := Ownership{UID: text(string(m.UID)), Namespace: text(m.Namespace), Deleting: m.DeletionTimestamp != nil}
@@ -22,14 +22,15 @@ func ownershipOf(m *meta.ObjectMeta) Ownership {
 	return o
 }
 
-// same compares two of them, whatever memory their slices have.
+// same compares two of them, whatever the capacity of their slices.
 func (o Ownership) same(other Ownership) bool {
 	o.Owners, o.Finalizers = append([]OwnerRef{}, o.Owners...), append([]string{}, o.Finalizers...)
 	other.Owners, other.Finalizers = append([]OwnerRef{}, other.Owners...), append([]string{}, other.Finalizers...)
 	return reflect.DeepEqual(o, other)
 }
 
-// owned is a pod with all that PeekOwners looks for, and the same words where they mean nothing.
+// owned is a pod with everything that PeekOwners looks for, and the same names where they mean
+// nothing.
 func owned() *corev1.Pod {
 	now, yes, no := meta.Now(), true, false
 	return &corev1.Pod{
@@ -86,7 +87,7 @@ func TestPeekOwners(t *testing.T) {
 	}
 }
 
-// TestPeekOwnersAllocates allows nothing, also not for owners once there is room for them.
+// TestPeekOwnersAllocates: PeekOwners allocates nothing once the slices have room.
 func TestPeekOwnersAllocates(t *testing.T) {
 	pod := owned()
 	pod.Finalizers = []string{"plain"}
@@ -130,7 +131,7 @@ func BenchmarkPeekOwners(b *testing.B) {
 	}
 }
 
-// FuzzPeekOwners holds PeekOwners against decoding everything.
+// FuzzPeekOwners compares PeekOwners with decoding everything.
 func FuzzPeekOwners(f *testing.F) {
 	text, err := AppendJSON(nil, owned())
 	if err != nil {

@@ -9,26 +9,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// plan is a descriptor made ready for decoding: what the descriptor says, without reflection. Plans are shared by all
-// Factories and never change once another goroutine can see them.
+// plan is a descriptor prepared for JSON, so that encoding and decoding need little reflection. All
+// Factories share the plans. A plan never changes once another goroutine can see it.
 type plan struct {
 	kind     typeinfo.Kind
-	typ      *typeinfo.Type
+	typ      *typeinfo.Type // of a struct
 	goType   reflect.Type
 	fields   []fieldPlan
 	byName   map[string]int // index into fields
-	elem     *plan
-	pointers bool // the elements are pointers
-	// strings says that a List, or a Map with its keys, has plain strings (or types made of them)
-	// as elements, and byteValues and quantities that a Map has byte slices or quantities, so that
-	// Go's own operations serve.
+	elem     *plan          // of a list or map
+	pointers bool           // the elements or values are pointers
+	// strings, byteValues and quantities say that Go's own operations serve: strings for a []string
+	// or map[string]string, byteValues for a map[string][]byte, quantities for a
+	// map[string]meta.Quantity. Named string types have the same memory and count as strings.
 	strings    bool
 	byteValues bool
 	quantities bool
-	size       uintptr // of an element of a List, as the list holds it
-	// behind is what an element of a List, or an entry of a Map, takes beyond size, in bytes.
+	size       uintptr // bytes of an element of a list, as the list holds it
+	// behind is the number of bytes that an element of a list takes beyond size (what its pointer
+	// points to), or an entry of a map takes in all.
 	behind uintptr
-	// The others are samples for typeinfo.Aim: of a Custom type, nil if it is no such thing, and of a List.
+	// Samples for typeinfo.Aim: the first four are pointers to a Custom type that implement the
+	// interface, nil if it does not; slice is a pointer to a list.
 	unmarshal json.Unmarshaler
 	marshal   json.Marshaler
 	appends   jsonAppender
@@ -36,26 +38,28 @@ type plan struct {
 	slice     any
 }
 
-// fieldPlan is a field of a struct as JSON sees it.
+// fieldPlan is a field of a struct as JSON has it.
 type fieldPlan struct {
 	name      string
-	head      string // the name as JSON, with the colon behind it
+	head      string // the name as JSON with its colon, such as "name":
 	offset    uintptr
 	plan      *plan
 	pointer   bool
 	omitEmpty bool
-	// errName is the field as errors name it: behind the names of the embedded structs that it is lifted from.
+	// errName is the name of the field in errors: preceded by the names of the embedded structs
+	// that the field comes from.
 	errName string
 }
 
-// compiled holds what is made of descriptors, once for each, on first use.
+// compiled is a cache of values made of descriptors, each made once, on first use.
 type compiled[V any] struct {
 	sync.Mutex
 	done sync.Map // *typeinfo.Type to *V
 }
 
-// get returns what is made of t. make makes it and all that it reaches, looking each up with known and noting it in
-// fresh before its parts, so that recursive types end; others see it when it is complete.
+// get returns the value made of t. make makes the value of t and of all types that t reaches. For
+// each type it asks known first and stores the value in fresh before it makes the parts, so that
+// recursive types end. Other goroutines see a value only when it is complete.
 func (c *compiled[V]) get(t *typeinfo.Type, make func(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V) *V {
 	if v, ok := c.done.Load(t); ok {
 		return v.(*V)
@@ -70,21 +74,23 @@ func (c *compiled[V]) get(t *typeinfo.Type, make func(t *typeinfo.Type, fresh ma
 	return v
 }
 
-// known returns what has been made of t, or is about to be, nil for neither.
-func (c *compiled[V]) known(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V {
+// lookup returns the value of t if it exists already or is being made, else nil.
+func (c *compiled[V]) lookup(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V {
 	if v, ok := c.done.Load(t); ok {
 		return v.(*V)
 	}
 	return fresh[t]
 }
 
+// plans holds the plans of all types.
 var plans compiled[plan]
 
-// planOf returns the plan for t, made on first use.
+// planOf returns the plan of t.
 func planOf(t *typeinfo.Type) *plan { return plans.get(t, makePlan) }
 
+// makePlan makes the plan of t; see compiled.get.
 func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
-	if p := plans.known(t, fresh); p != nil {
+	if p := plans.lookup(t, fresh); p != nil {
 		return p
 	}
 	p := &plan{kind: t.Kind, typ: t, goType: t.Go, pointers: t.ElemPointer}
@@ -98,7 +104,8 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 			}
 			p.byName[f.Name] = len(p.fields)
 			p.fields = append(p.fields, fieldPlan{
-				name: f.Name, head: string(appendText(nil, f.Name)) + ":", offset: f.Offset, pointer: f.Pointer, omitEmpty: f.OmitEmpty,
+				name: f.Name, head: string(appendText(nil, f.Name)) + ":",
+				offset: f.Offset, pointer: f.Pointer, omitEmpty: f.OmitEmpty,
 				plan: makePlan(f.Type, fresh), errName: errorName(t.Go, f),
 			})
 		}
@@ -124,7 +131,7 @@ func makePlan(t *typeinfo.Type, fresh map[*typeinfo.Type]*plan) *plan {
 	return p
 }
 
-// behind returns how much memory an element of a list takes behind its pointer, or an entry of a map altogether.
+// behind returns the plan.behind of t, a list or map.
 func behind(t *typeinfo.Type) (n uintptr) {
 	if t.ElemPointer {
 		n = t.Elem.Go.Size()
@@ -135,7 +142,8 @@ func behind(t *typeinfo.Type) (n uintptr) {
 	return n
 }
 
-// errorName returns what encoding/json calls field f of struct t: embedded structs are named as well.
+// errorName returns the name that encoding/json's errors use for field f of struct t: it includes
+// the names of embedded structs.
 func errorName(t reflect.Type, f *typeinfo.Field) string {
 	name := ""
 	for i := 1; i < len(f.Index); i++ {
@@ -144,7 +152,7 @@ func errorName(t reflect.Type, f *typeinfo.Field) string {
 	return name + f.Name
 }
 
-// list returns the List at at, as at.Value would, but more quickly.
+// list returns the list at at as a reflect.Value. It does what at.Value(p.goType) does, but faster.
 func (p *plan) list(at typeinfo.Pointer) reflect.Value {
 	return reflect.ValueOf(typeinfo.Aim(p.slice, at)).Elem()
 }

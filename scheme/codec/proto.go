@@ -14,22 +14,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// An object in protobuf is the prefix and a message called Unknown:
+// Objects in protobuf: their envelope, decoding one, and the parts of a list. A message inside the
+// envelope is decoded by protodecode.go and encoded by protoencode.go, by the plan that
+// protoplan.go makes of the type. Factory.Append and Factory.decode call this file; the router
+// calls the list functions.
+
+// protoPrefix precedes each object in protobuf. The message after it is runtime.Unknown, the
+// envelope:
 //
-//	1 typeMeta { 1 apiVersion, 2 kind }   2 raw (the object's own message)   3 contentEncoding   4 contentType
+//	1 typeMeta { 1 apiVersion, 2 kind }   2 raw (the message of the object)
+//	3 contentEncoding   4 contentType
 //
-// The last two are written empty. A protobuf message of Kubernetes is proto2 as gogo/protobuf writes it: fields in
-// ascending order, scalars and structs always there, pointers, lists and maps only if they hold something.
+// contentEncoding and contentType are written empty. Kubernetes' messages are proto2 as
+// gogo/protobuf writes it: fields in ascending order; scalars and structs are always written;
+// pointers, lists and maps are written only if they hold something.
 var protoPrefix = []byte("k8s\x00")
 
-// envelopeEnd is contentEncoding and contentType, both empty.
+// envelopeEnd is the encoding of an empty contentEncoding and an empty contentType.
 var envelopeEnd = []byte{3<<3 | 2, 0, 4<<3 | 2, 0}
 
-// IsProtobuf reports whether data begins with the prefix of protobuf objects.
+// IsProtobuf reports whether data begins with the prefix of objects in protobuf.
 func IsProtobuf(data []byte) bool { return bytes.HasPrefix(data, protoPrefix) }
 
-// AppendProto appends an object in its envelope. The error is a *meta.StatusError with code 406 if the type of
-// the object has no protobuf form.
+// AppendProto appends obj as protobuf, in its envelope, to dst. The error is a *meta.StatusError
+// with code 406 if the type of obj has no protobuf form.
 func AppendProto(dst []byte, obj meta.Typed) ([]byte, error) {
 	m := messageOf(obj)
 	if m == nil {
@@ -43,7 +51,7 @@ func AppendProto(dst []byte, obj meta.Typed) ([]byte, error) {
 	return append(dst, envelopeEnd...), nil
 }
 
-// appendEnvelope appends the envelope up to and with the tag of raw.
+// appendEnvelope appends the envelope up to and including the tag of the field raw.
 func appendEnvelope(dst []byte, apiVersion, kind string) []byte {
 	dst = append(dst, protoPrefix...)
 	dst = append(dst, 1<<3|2)
@@ -56,10 +64,12 @@ func appendEnvelope(dst []byte, apiVersion, kind string) []byte {
 	return append(dst, 2<<3|2)
 }
 
-// beginLength leaves room for the length of what is appended next; endLength puts it there. One byte is reserved;
-// what is longer than 127 bytes is moved.
+// beginLength reserves one byte for the length of what is appended next, and endLength writes the
+// length there. endLength moves a content of more than 127 bytes, whose length takes more than one
+// byte.
 func beginLength(dst []byte) (out []byte, at int) { return append(dst, 0), len(dst) }
 
+// endLength writes the length of everything behind index at, which beginLength returned.
 func endLength(dst []byte, at int) []byte {
 	n := len(dst) - at - 1
 	if n < 0x80 {
@@ -73,8 +83,10 @@ func endLength(dst []byte, at int) []byte {
 	return dst
 }
 
+// sizeVarint returns the number of bytes of n as a varint.
 func sizeVarint(n uint64) int { return protowire.SizeVarint(n) }
 
+// notMarshalable returns the 406 for an object without a protobuf form, in kube-apiserver's words.
 func notMarshalable(obj any) error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: "Failure",
@@ -85,7 +97,7 @@ func notMarshalable(obj any) error {
 	}}
 }
 
-// messageOf returns the message of obj's type, nil if it has none.
+// messageOf returns the message of the type of obj, nil if the type has no protobuf form.
 func messageOf(obj meta.Typed) *message {
 	v := reflect.TypeOf(obj)
 	if v == nil || v.Kind() != reflect.Pointer {
@@ -102,12 +114,14 @@ func messageOf(obj meta.Typed) *message {
 	return m.orNil()
 }
 
-// envelope is a parsed Unknown.
+// envelope holds the parts of a parsed envelope. They refer to the data.
 type envelope struct {
 	apiVersion, kind []byte
 	raw              []byte
 }
 
+// parseEnvelope parses an object in protobuf as far as its envelope. The errors are
+// kube-apiserver's.
 func parseEnvelope(data []byte) (envelope, error) {
 	var e envelope
 	switch {
@@ -138,7 +152,8 @@ func parseEnvelope(data []byte) (envelope, error) {
 	return e, err
 }
 
-// eachField calls f with each length-delimited field of a message and skips the others.
+// eachField calls f with the number and content of each length-delimited field of a message, and
+// skips the other fields.
 func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	for len(data) > 0 {
 		num, typ, n := consumeTag(data)
@@ -165,7 +180,7 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// consumeTag is protowire.ConsumeTag, quick for tags of one and two bytes.
+// consumeTag is protowire.ConsumeTag with a fast path for tags of one and two bytes.
 func consumeTag(data []byte) (protowire.Number, protowire.Type, int) {
 	if len(data) > 0 && 1<<3 <= data[0] && data[0] < 0x80 {
 		return protowire.Number(data[0] >> 3), protowire.Type(data[0] & 7), 1
@@ -176,7 +191,7 @@ func consumeTag(data []byte) (protowire.Number, protowire.Type, int) {
 	return protowire.ConsumeTag(data)
 }
 
-// consumeValue is protowire.ConsumeFieldValue, quick for numbers and lengths below 128.
+// consumeValue is protowire.ConsumeFieldValue with a fast path for numbers and lengths below 128.
 func consumeValue(number protowire.Number, typ protowire.Type, data []byte) int {
 	if len(data) > 0 && data[0] < 0x80 {
 		switch {
@@ -189,7 +204,7 @@ func consumeValue(number protowire.Number, typ protowire.Type, data []byte) int 
 	return protowire.ConsumeFieldValue(number, typ, data)
 }
 
-// consumeBytes is protowire.ConsumeBytes, quick for less than 128 bytes.
+// consumeBytes is protowire.ConsumeBytes with a fast path for less than 128 bytes.
 func consumeBytes(data []byte) ([]byte, int) {
 	if len(data) > 0 && data[0] < 0x80 && int(data[0]) < len(data) {
 		n := 1 + int(data[0])
@@ -198,7 +213,7 @@ func consumeBytes(data []byte) ([]byte, int) {
 	return protowire.ConsumeBytes(data)
 }
 
-// wireError words a protowire error as Kubernetes does.
+// wireError turns a negative length, as protowire returns it, into an error in Kubernetes' words.
 func wireError(n int) error {
 	if err := protowire.ParseError(n); !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
@@ -206,8 +221,8 @@ func wireError(n int) error {
 	return io.ErrUnexpectedEOF
 }
 
-// decodeProto decodes an enveloped object. There are no unknown or repeated fields in protobuf: numbers that nobody
-// knows are skipped.
+// decodeProto decodes an object in its envelope. Strict decoding finds nothing in protobuf: unknown
+// field numbers are skipped and repeated fields are merged.
 func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	e, err := parseEnvelope(req.Data)
 	if err != nil {
@@ -225,7 +240,8 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 		gvk.Group, gvk.Version = req.Default.Group, req.Default.Version
 	}
 	out := Decoded{GVK: gvk}
-	if err := named(gvk, fmt.Appendf(nil, "runtime.TypeMeta{APIVersion:%q, Kind:%q}", e.apiVersion, e.kind)); err != nil {
+	if err := named(gvk, fmt.Appendf(nil,
+		"runtime.TypeMeta{APIVersion:%q, Kind:%q}", e.apiVersion, e.kind)); err != nil {
 		return out, err
 	}
 	obj, err := f.kinds.NewObject(gvk)
@@ -248,22 +264,25 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	return out, nil
 }
 
-// nester is an object that has other objects in its fields. Protobuf does not name their kinds.
-// NameNested sets them.
+// nester is an object with other objects in its fields, whose kinds protobuf does not carry.
+// NameNested sets their kind and apiVersion.
 type nester interface{ NameNested() }
 
-// ProtoBody returns the message inside an enveloped object, which is what stands in a protobuf list. It is part of data.
+// ProtoBody returns the message inside the envelope of an object: the form that the object has as
+// an item of a list. It is a part of data.
 func ProtoBody(data []byte) ([]byte, error) {
 	e, err := parseEnvelope(data)
 	return e.raw, err
 }
 
-// A protobuf list is written in parts, as its items are encoded already: head, items, tail.
+// The parts of a list in protobuf. The items are encoded already, so the list is written as head,
+// items and tail; the head needs the size of all items.
 
-// ProtoItemSize is how many bytes AppendProtoItem appends for a message of n bytes.
+// ProtoItemSize returns how many bytes AppendProtoItem appends for a message of n bytes.
 func ProtoItemSize(n int) int { return 1 + sizeVarint(uint64(n)) + n }
 
-// AppendProtoListHead appends the envelope and ListMeta of a list whose items take itemsSize bytes in all.
+// AppendProtoListHead appends the envelope and the ListMeta of a list to dst. itemsSize is the sum
+// of ProtoItemSize over the items.
 func AppendProtoListHead(dst []byte, gvk meta.GroupVersionKind, lm *meta.ListMeta, itemsSize int) []byte {
 	head := appendListMeta(nil, lm)
 	dst = appendEnvelope(dst, gvk.GroupVersion().String(), gvk.Kind)
@@ -272,11 +291,12 @@ func AppendProtoListHead(dst []byte, gvk meta.GroupVersionKind, lm *meta.ListMet
 	return protowire.AppendBytes(dst, head)
 }
 
-// AppendProtoItem appends one item, given as the message inside its envelope (ProtoBody).
+// AppendProtoItem appends one item of a list to dst. message is the item without its envelope, see
+// ProtoBody.
 func AppendProtoItem(dst, message []byte) []byte {
 	dst = append(dst, 2<<3|2)
 	return protowire.AppendBytes(dst, message)
 }
 
-// AppendProtoListTail appends what follows the items.
+// AppendProtoListTail appends what follows the items of a list to dst.
 func AppendProtoListTail(dst []byte) []byte { return append(dst, envelopeEnd...) }

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// protoOdd returns an Odd that survives protobuf: without the fields that have no number, and without what protobuf
-// cannot tell apart.
+// protoOdd returns an Odd that survives protobuf: without fields that have no number, and without
+// values that protobuf cannot tell apart.
 func protoOdd(seed uint64) *Odd {
 	o := randomOdd(seed)
 	o.ListMap, o.Anything, o.Anythings = nil, nil, nil

@@ -14,20 +14,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// Decoding of protobuf messages into Go values. decodeProto in proto.go calls protoReader.message
+// with the message inside the envelope; ProtoPeeker uses protoReader.field for the few fields it
+// has to decode. The decoder is as lenient as gogo/protobuf: fields in any order, unknown fields
+// skipped, packed scalars accepted.
+
+// errDepth refuses messages that are nested deeper than JSON may be.
 var errDepth = errors.New("proto: message exceeds the maximum depth")
 
-// stepsPerField is how many steps it takes to decode a field without what is in it.
+// stepsPerField is how many steps of a Meter the decoding of one field counts, without what is
+// inside the field.
 const stepsPerField = 8
 
-// protoReader decodes messages. Repeated fields of one struct are merged, as protobuf demands.
+// protoReader decodes messages. If a struct field is repeated, its occurrences are merged, as
+// protobuf demands.
 type protoReader struct {
 	budget
-	shared bool // strings may refer to the input
-	depth  int
+	// The input never changes, so strings may refer to it.
+	shared bool
+	depth  int // of nested messages
 	meter  *meter.Meter
 }
 
-// message decodes data into the value of m's type at at.
+// message decodes the message in data into the value at at. It merges: fields that data does not
+// have keep their value.
 func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) error {
 	if m.custom != nil {
 		return typeinfo.Aim(m.custom, at).ParseProto(data)
@@ -62,7 +72,8 @@ func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) erro
 	return nil
 }
 
-// field decodes a field behind its tag and returns its length.
+// field decodes a field, whose tag has been consumed, into at. It returns the number of bytes
+// consumed.
 func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	switch {
 	case f.isMap:
@@ -89,11 +100,13 @@ func (r *protoReader) field(f *protoField, typ protowire.Type, data []byte, at t
 	return r.value(f, typ, data, at)
 }
 
+// wrongType returns the error for a field with an unexpected wire type, in gogo/protobuf's words.
 func (f *protoField) wrongType(typ protowire.Type) error {
 	return fmt.Errorf("proto: wrong wireType = %d for field %s", typ, f.name)
 }
 
-// element appends one element to a list, or several if scalars are packed.
+// element appends one element to the list at at, or several if data holds packed scalars. It
+// returns the number of bytes consumed.
 func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ == protowire.BytesType && f.wire() != protowire.BytesType {
 		packed, n := consumeBytes(data)
@@ -120,7 +133,9 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 	return r.value(f, typ, data, elem)
 }
 
-// grow appends a zero element to the list at at and returns its address, or that of what it points to.
+// grow appends a zero element to the list at at. It returns the address of the element or, if
+// elements are pointers, of a new value that the element points to. The memory counts against
+// maxMemory.
 func (r *protoReader) grow(f *protoField, at typeinfo.Pointer) (typeinfo.Pointer, error) {
 	list := at.Slice()
 	cost := f.behind
@@ -143,7 +158,7 @@ func (r *protoReader) grow(f *protoField, at typeinfo.Pointer) (typeinfo.Pointer
 	return elem, nil
 }
 
-// value decodes one value and returns its length.
+// value decodes one value into at and returns the number of bytes consumed.
 func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ != f.wire() {
 		return 0, f.wrongType(typ)
@@ -189,6 +204,7 @@ func (r *protoReader) value(f *protoField, typ protowire.Type, data []byte, at t
 	return n, nil
 }
 
+// string returns b as a string, which refers to the input if the input is shared.
 func (r *protoReader) string(b []byte) string {
 	if r.shared {
 		return alias.String(b)
@@ -196,7 +212,7 @@ func (r *protoReader) string(b []byte) string {
 	return string(b)
 }
 
-// entry decodes a map entry. A missing key or value is the zero one.
+// entry decodes an entry of a map, a message of key and value. A missing key or value is zero.
 func (r *protoReader) entry(f *protoField, data []byte, at typeinfo.Pointer) error {
 	if f.kind == typeinfo.String && !f.pointer {
 		return r.stringEntry(data, typeinfo.As[map[string]string](at))
@@ -216,7 +232,7 @@ func (r *protoReader) entry(f *protoField, data []byte, at typeinfo.Pointer) err
 		*slot = f.typ.New()
 		to = *slot
 	}
-	if f.kind == typeinfo.Bytes || f.nilable { // not nil, even if there is no value
+	if f.kind == typeinfo.Bytes || f.nilable { // never nil, even if the value is missing
 		to.Value(f.typ.Go).Set(reflect.MakeSlice(f.typ.Go, 0, 0))
 	}
 	for len(data) > 0 {
@@ -248,7 +264,7 @@ func (r *protoReader) entry(f *protoField, data []byte, at typeinfo.Pointer) err
 	return nil
 }
 
-// stringEntry is entry for maps of strings.
+// stringEntry is entry for a map[string]string, without reflection.
 func (r *protoReader) stringEntry(data []byte, at *map[string]string) error {
 	k, v, err := parseStringEntry(data)
 	if err != nil {
@@ -261,7 +277,8 @@ func (r *protoReader) stringEntry(data []byte, at *map[string]string) error {
 	return nil
 }
 
-// parseStringEntry returns the key and the value of an entry of a map of strings. They are parts of data.
+// parseStringEntry returns the key and the value of an entry of a map of strings. Both are parts of
+// data.
 func parseStringEntry(data []byte) (k, v []byte, err error) {
 	for len(data) > 0 {
 		number, typ, n := consumeTag(data)

@@ -10,7 +10,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// append appends the message of the value at at.
+// Encoding of Go values as protobuf messages. AppendProto in proto.go calls message.append. The
+// output equals that of gogo/protobuf byte for byte: fields in ascending order of number, map
+// entries sorted by key.
+
+// append appends the message of the value at at to dst, without a length.
 func (m *message) append(dst []byte, at typeinfo.Pointer) []byte {
 	if m.custom != nil {
 		return typeinfo.Aim(m.custom, at).AppendProto(dst)
@@ -21,7 +25,7 @@ func (m *message) append(dst []byte, at typeinfo.Pointer) []byte {
 	return dst
 }
 
-// append appends a field with its tag, or nothing.
+// append appends a field with its tag to dst, or nothing if the field is left out.
 func (f *protoField) append(dst []byte, at typeinfo.Pointer) []byte {
 	switch {
 	case f.list:
@@ -44,7 +48,7 @@ func (f *protoField) append(dst []byte, at typeinfo.Pointer) []byte {
 	return f.appendValue(append(dst, f.tag...), at)
 }
 
-// appendValue appends one value, whose tag has been written.
+// appendValue appends one value without its tag.
 func (f *protoField) appendValue(dst []byte, at typeinfo.Pointer) []byte {
 	switch f.kind {
 	case typeinfo.String:
@@ -64,6 +68,7 @@ func (f *protoField) appendValue(dst []byte, at typeinfo.Pointer) []byte {
 	return endLength(f.msg.append(dst, at), begin)
 }
 
+// appendList appends one field per element. nil pointers among the elements are skipped.
 func (f *protoField) appendList(dst []byte, at typeinfo.Pointer) []byte {
 	list := at.Slice()
 	for i := range list.Len {
@@ -78,13 +83,14 @@ func (f *protoField) appendList(dst []byte, at typeinfo.Pointer) []byte {
 	return dst
 }
 
-// Fields of the message that stands for a map entry.
+// Tags of the two fields of a map entry.
 const (
 	entryKey = 1<<3 | 2
-	// entryValue is to be completed by the wire type.
+	// entryValue lacks the wire type of the value.
 	entryValue = 2 << 3
 )
 
+// appendMap appends one entry per key, sorted by key.
 func (f *protoField) appendMap(dst []byte, at typeinfo.Pointer) []byte {
 	if f.kind == typeinfo.String && !f.pointer {
 		m := *typeinfo.As[map[string]string](at)
@@ -125,6 +131,7 @@ func (f *protoField) appendMap(dst []byte, at typeinfo.Pointer) []byte {
 	return dst
 }
 
+// sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]string) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -134,6 +141,8 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
+// appendEntry appends one entry of a map. v is nil if the value is a nil pointer; then the entry
+// has no value.
 func (f *protoField) appendEntry(dst []byte, k string, v typeinfo.Pointer) []byte {
 	dst, begin := beginLength(append(dst, f.tag...))
 	dst = protowire.AppendString(append(dst, entryKey), k)
@@ -143,7 +152,7 @@ func (f *protoField) appendEntry(dst []byte, k string, v typeinfo.Pointer) []byt
 	return endLength(dst, begin)
 }
 
-// wire returns the wire type of one value.
+// wire returns the wire type of one value of the field.
 func (f *protoField) wire() protowire.Type {
 	switch f.kind {
 	case typeinfo.Bool, typeinfo.Int32, typeinfo.Int64:

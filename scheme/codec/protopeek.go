@@ -16,20 +16,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// ProtoPeeker looks into objects of one type encoded as protobuf: it walks the messages on the way to metadata and to
-// the paths, and skips all others by their length. What it finds is what a Peeker finds in the JSON of the same object.
-// It is safe for concurrent use; its paths are compiled when it is first used.
+// Looking into objects in protobuf: the counterpart of peek.go. A look walks only the messages on
+// the way to metadata and to the paths. Fields whose JSON text cannot be read off the wire are
+// decoded and encoded as JSON at the end (finish). protopeekplan.go compiles the paths, and
+// FuzzProtoPeek holds the result to that of a Peeker on the same object in JSON.
+
+// ProtoPeeker looks into objects of one type that are encoded as protobuf. It walks the messages on
+// the way to metadata and to its paths, and skips all others by their length. It finds what a
+// Peeker finds in the JSON of the same object. It is safe for concurrent use. Its paths are
+// compiled when it is first used.
 type ProtoPeeker struct {
 	typ  func() *typeinfo.Type
 	root func() *peekMessage // nil if the type has no protobuf form
-	// kind and apiVersion, which stand in the envelope, are where Peek.Fields has them, -1 if no path asks for them.
+	// kind and apiVersion are indices into Peek.Fields for paths of these names, -1 if there is no
+	// such path. Both values are in the envelope.
 	kind, apiVersion int
 	count            int              // of Peek.Fields
-	needs            func() *needNode // what objects need; nil: nobody asks
+	needs            func() *needNode // returns what objects need; nil if Needs did not make the ProtoPeeker
 }
 
-// NewProtoPeeker returns a ProtoPeeker for objects of a type, which is not asked for before it is needed, that also reads the
-// members at paths; see NewPeeker.
+// NewProtoPeeker returns a ProtoPeeker for objects of the type that typ returns. It also reads the
+// values at paths; see NewPeeker for their form. typ is called when the ProtoPeeker is first used,
+// not before.
 func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 	var tree pathNode
 	for _, name := range slotNames[1:] {
@@ -55,11 +63,12 @@ func NewProtoPeeker(typ func() *typeinfo.Type, paths ...string) *ProtoPeeker {
 	return p
 }
 
-// Peek looks into an object encoded as protobuf, in its envelope, and stores what it finds in out, all of which it
-// overwrites. The error is for data that is malformed as far as it was walked, and for a type without protobuf form.
-// It is for the caller to see that Kind and APIVersion are those of the type: of another kind, only metadata is right.
-// data must not change while out is in use. Nothing is allocated but what out's slices need to grow, integers with
-// more than two digits, and the values of types with a JSON form of their own, floats, byte strings and map entries.
+// Peek looks into an object encoded as protobuf, in its envelope, and overwrites all of out with
+// what it finds. It returns an error if data is malformed as far as it was walked, or if the type
+// has no protobuf form. The caller checks that out.Kind and out.APIVersion are those of the type:
+// for another kind only the metadata is right. data must not change while out is in use. Peek
+// allocates only if slices of out must grow, for integers of more than two digits, and for values
+// that have to be decoded: types with their own JSON form, floats, byte strings, and map entries.
 func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	*out = Peek{Labels: out.Labels[:0], Fields: out.Fields[:0]}
 	out.reserve(p.count)
@@ -90,7 +99,8 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	return l.finish()
 }
 
-// sharedText returns b as a string that refers to it. Invalid UTF-8 is replaced, as it is in JSON.
+// sharedText returns b as a string that refers to b. Invalid UTF-8 is replaced, as in JSON, which
+// copies.
 func sharedText(b []byte) string {
 	if !utf8.Valid(b) {
 		return string([]rune(string(b)))
@@ -98,22 +108,23 @@ func sharedText(b []byte) string {
 	return alias.String(b)
 }
 
-// protoLook is one look.
+// protoLook is the state of one look.
 type protoLook struct {
 	out      *Peek
-	unsorted bool // the labels are not in the order of their keys, or have one twice
+	unsorted bool // the labels are not sorted, or one key is there twice
 	reader   protoReader
 	parts    []peekPart
 }
 
-// peekPart is a value that holds those fields of a message that had to be decoded.
+// peekPart is a value of the type of a message, into which the fields that need decoding are
+// decoded.
 type peekPart struct {
 	of *peekMessage
 	at typeinfo.Pointer
 }
 
-// enter notes what an empty value of m's type would say, if it was not there before: what has been found already is
-// never empty where that is not.
+// enter sets the Fields that JSON would have for an empty value of m's type, such as "false". It
+// keeps values that were found already, in an earlier message that is merged with this one.
 func (l *protoLook) enter(m *peekMessage) {
 	for _, e := range m.empty {
 		if to := &l.out.Fields[e.field]; *to == "" {
@@ -122,7 +133,8 @@ func (l *protoLook) enter(m *peekMessage) {
 	}
 }
 
-// message walks a message, which may be one of several that are to be merged.
+// message walks a message. A struct may be split over several messages, which are merged, so
+// message may run more than once for it.
 func (l *protoLook) message(m *peekMessage, data []byte) error {
 	for len(data) > 0 {
 		number, typ, n := consumeTag(data)
@@ -143,7 +155,7 @@ func (l *protoLook) message(m *peekMessage, data []byte) error {
 	return nil
 }
 
-// field reads a field behind its tag and returns its length.
+// field reads a field whose tag has been consumed, and returns the number of bytes consumed.
 func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data []byte) (n int, err error) {
 	if f.decoded {
 		if n, err = l.reader.field(f.protoField, typ, data, l.part(m).Add(f.offset)); err != nil || f.slot == slotNone {
@@ -168,7 +180,7 @@ func (l *protoLook) field(m *peekMessage, f *peekField, typ protowire.Type, data
 	return n, l.bytes(f, v)
 }
 
-// part returns the value that holds what is decoded of m.
+// part returns the value into which fields of m are decoded.
 func (l *protoLook) part(m *peekMessage) typeinfo.Pointer {
 	for _, p := range l.parts {
 		if p.of == m {
@@ -180,6 +192,7 @@ func (l *protoLook) part(m *peekMessage) typeinfo.Pointer {
 	return at
 }
 
+// number stores an integer or a boolean in the form that JSON has.
 func (l *protoLook) number(f *peekField, v uint64) {
 	n := int64(v)
 	if f.kind == typeinfo.Int32 {
@@ -204,6 +217,7 @@ func (l *protoLook) number(f *peekField, v uint64) {
 	}
 }
 
+// bytes handles a length-delimited field: a label, a time, a message or a string.
 func (l *protoLook) bytes(f *peekField, v []byte) error {
 	switch {
 	case f.slot == slotLabels:
@@ -227,6 +241,7 @@ func (l *protoLook) bytes(f *peekField, v []byte) error {
 	return nil
 }
 
+// label stores an entry of metadata.labels.
 func (l *protoLook) label(entry []byte) error {
 	k, v, err := parseStringEntry(entry)
 	if err != nil {
@@ -240,7 +255,8 @@ func (l *protoLook) label(entry []byte) error {
 	return nil
 }
 
-// finish does what had to wait for the end, because the last one counts.
+// finish sorts the labels and reads the decoded fields. Both wait for the end of the object,
+// because of repeated fields the last one counts.
 func (l *protoLook) finish() error {
 	if l.unsorted {
 		l.out.Labels = sortLabels(l.out.Labels)
@@ -257,7 +273,7 @@ func (l *protoLook) finish() error {
 	return nil
 }
 
-// sortLabels makes of labels what a map would: each key once, with the last of its values, in order.
+// sortLabels sorts labels by key and keeps the last value of each key, as a decoded map would.
 func sortLabels(labels []Label) []Label {
 	slices.SortStableFunc(labels, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
 	kept := labels[:0]
@@ -269,7 +285,7 @@ func sortLabels(labels []Label) []Label {
 	return kept
 }
 
-// peekInside fills out.Fields from a JSON object at the paths of node.
+// peekInside fills out.Fields with the values of a JSON object at the paths of node.
 func peekInside(data []byte, node *pathNode, out *Peek) error {
 	l := peeker{Scanner: jsontext.NewScanner(data, true, nil), out: out}
 	if l.Next() != '{' || l.descend(node) != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// selectable are the paths that resources of the core group are selected by, by kind; see registry/core.
+// selectable are the paths by which resources of the core group are selected, by kind; see
+// registry/core.
 var selectable = map[string][]string{
 	"Event": {
 		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
@@ -34,7 +35,7 @@ var selectable = map[string][]string{
 	"Service": {"spec.clusterIP", "spec.type"},
 }
 
-// allPaths returns a path to everything below t that is not in a list, and to what is nowhere.
+// allPaths returns a path to everything below t that is not in a list, and one to a missing field.
 func allPaths(t *typeinfo.Type) []string {
 	paths := []string{"nowhere", "metadata.nowhere.at.all"}
 	var walk func(t *typeinfo.Type, prefix string, depth int)
@@ -60,7 +61,7 @@ func allPaths(t *typeinfo.Type) []string {
 	return paths
 }
 
-// peekPlainly is what a ProtoPeeker finds, found by decoding the object and peeking into its JSON.
+// peekPlainly is the plain twin of ProtoPeeker: it decodes the object and peeks into its JSON.
 func peekPlainly(t testing.TB, f *Factory, data []byte, def meta.GroupVersionKind, paths []string) (Peek, error) {
 	t.Helper()
 	decoded, err := f.Decode(DecodeRequest{Data: data, Type: Protobuf, Default: def})
@@ -85,7 +86,7 @@ func peekPlainly(t testing.TB, f *Factory, data []byte, def meta.GroupVersionKin
 	return out, nil
 }
 
-// comparePeeks wants got to be want; paths say what the fields are.
+// comparePeeks compares got with want; paths name the fields.
 func comparePeeks(t testing.TB, got, want Peek, paths []string) {
 	t.Helper()
 	for i, path := range paths {
@@ -146,7 +147,8 @@ func TestProtoPeek(t *testing.T) {
 	comparePeeks(t, got, Peek{Fields: make([]string, len(paths))}, paths)
 }
 
-// What is found in protobuf is what is found in the JSON of the same object, whatever the kind, the object and the path.
+// TestProtoPeekKinds: a ProtoPeeker finds in every kind, object and path what a Peeker finds in the
+// JSON of the same object.
 func TestProtoPeekKinds(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)
@@ -205,7 +207,7 @@ func TestProtoPeekShapes(t *testing.T) {
 	}
 }
 
-// wire makes messages field by field.
+// wire builds messages field by field.
 type wire []byte
 
 func (w wire) bytes(number protowire.Number, value ...byte) wire {
@@ -224,12 +226,12 @@ func (w wire) label(key, value string) wire {
 	return w.bytes(11, wire{}.text(1, key).text(2, value)...)
 }
 
-// enveloped makes an object of a message.
+// enveloped returns an object in its envelope.
 func enveloped(body []byte) []byte {
 	return wire(protoPrefix).bytes(1, wire{}.text(1, "test.example.com/v1").text(2, "Odd")...).bytes(2, body...)
 }
 
-// Others write protobuf as well, and may write it as nobody does.
+// TestProtoPeekUnusual: protobuf that is valid, but written as no server writes it.
 func TestProtoPeekUnusual(t *testing.T) {
 	paths := []string{
 		"metadata.name", "text", "bool", "int32", "upper", "nested.text", "nested.int64", "nested.boolP", "pointer.text",
@@ -287,7 +289,8 @@ func TestProtoPeekUnusual(t *testing.T) {
 	}
 }
 
-// The message of an object comes in one piece: a second one replaces it, as in decoding.
+// TestProtoPeekEnvelope: if an envelope has two messages, the second one replaces the first, as in
+// decoding.
 func TestProtoPeekEnvelope(t *testing.T) {
 	body := wire{}.bytes(1, wire{}.text(1, "second")...)
 	data := wire(enveloped(wire{}.bytes(1, wire{}.text(3, "first")...))).bytes(2, body...)
@@ -329,7 +332,7 @@ func TestProtoPeekErrors(t *testing.T) {
 	}
 }
 
-// FuzzProtoPeek holds ProtoPeeker against decoding everything and peeking into the JSON of it.
+// FuzzProtoPeek compares a ProtoPeeker with its plain twin.
 func FuzzProtoPeek(f *testing.F) {
 	factory := newTestFactory(f)
 	for seed := range uint64(10) {
@@ -388,7 +391,8 @@ func TestProtoPeekAllocates(t *testing.T) {
 	}
 }
 
-// benchProtoPeek returns the pod of benchPod as protobuf, and what looks for its selectable fields.
+// benchProtoPeek returns the pod of benchPod as protobuf, and a ProtoPeeker for its selectable
+// fields.
 func benchProtoPeek(t testing.TB) (*ProtoPeeker, []byte) {
 	t.Helper()
 	pod, err := newTestFactory(t).DecodeStored(benchPod(t))
@@ -402,7 +406,7 @@ func benchProtoPeek(t testing.TB) (*ProtoPeeker, []byte) {
 	return NewProtoPeeker(typeinfo.For[corev1.Pod], selectable["Pod"]...), data
 }
 
-// BenchmarkPeekPod looks for the selectable fields of the same pod in both encodings.
+// BenchmarkPeekPod peeks at the selectable fields of one pod in both encodings.
 func BenchmarkPeekPod(b *testing.B) {
 	text, json := benchPod(b), NewPeeker(selectable["Pod"]...)
 	proto, data := benchProtoPeek(b)

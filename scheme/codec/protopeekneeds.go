@@ -9,20 +9,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// protoNeeds is a look at messages for what they need. It walks those of which something is needed,
-// and skips all others by their length, as the ProtoPeeker does that looks for paths, to other
-// places mostly.
+// Whether an object in protobuf may lack something that defaulting would add: the counterpart of
+// peekneeds.go, with the same facts and frames. ProtoPeeker.Peek calls lacksProto. TestProofs and
+// FuzzProof hold the answer to real defaulting.
+
+// protoNeeds is a walk over the messages that have needs. It skips all other messages by their
+// length. It is separate from protoLook because the two mostly walk different messages.
 type protoNeeds struct {
-	frames [maxFrames]uint64 // the facts that were found in each message that it is in
-	inside int               // how many frames are in use
+	frames [maxFrames]uint64 // the facts found in each message around the current one
+	inside int               // the number of frames in use
 	lacks  bool
 }
 
-// protoRelated are the members of the relation of a message. Of a list or map they are all fields,
-// with their tags.
+// protoRelated holds the two members that a relation is about. For a list or map it holds all its
+// fields with their tags.
 type protoRelated struct{ one, other []byte }
 
-// lacksProto reports whether a message may lack something that n, which may be nil, says.
+// lacksProto reports whether the message data may lack something that n says. n is nil if nothing
+// is needed.
 func lacksProto(n *needNode, data []byte) bool {
 	if n == nil {
 		return false
@@ -32,8 +36,9 @@ func lacksProto(n *needNode, data []byte) bool {
 	return l.lacks
 }
 
-// message looks at a message. Fields are expected in the order of their numbers, as all servers
-// write them, and one that holds one value is expected once.
+// message looks at one message. It expects what all servers write: fields in ascending order of
+// number, and no field twice unless it is a list or map. Any other message counts as lacking
+// something.
 func (l *protoNeeds) message(n *needNode, data []byte) {
 	if n.lacking || l.inside == len(l.frames) {
 		l.lacks = true
@@ -44,7 +49,8 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 	var related protoRelated
 	last := uint64(0)
 	for i := 0; i < len(data) && !l.lacks; {
-		// Most tags and lengths take one byte. To read them here is twice as fast as to call protowire.
+		// Tags and lengths of one byte are read here, because most are that short and calling
+		// protowire takes twice as long.
 		start := i
 		tag, at := uint64(data[i]), i+1
 		if tag >= 0x80 {
@@ -54,14 +60,14 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 			l.lacks = true
 			return
 		}
-		value, from := uint64(data[at]), at+1 // a number, or the length of what follows
+		value, from := uint64(data[at]), at+1 // the number, or the length of the bytes that follow
 		if value >= 0x80 {
 			value, from = longVarint(data, at)
 		}
-		if tag&5 != 0 { // neither a number nor bytes
+		if tag&5 != 0 { // neither a varint nor length-delimited
 			value, from = 0, afterFixed(data, tag, at)
 		}
-		i = from + int(min(value*(tag>>1&1), uint64(len(data)))) // a number is followed by nothing
+		i = from + int(min(value*(tag>>1&1), uint64(len(data)))) // nothing follows a number
 		var f *needField
 		if tag>>3 < uint64(len(n.numbers)) {
 			f = n.numbers[tag>>3]
@@ -79,7 +85,9 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 		case f.into && tag&7 == uint64(protowire.BytesType):
 			l.message(f.below, data[from:i])
 		default:
-			l.field(f, &protoValue{typ: protowire.Type(tag & 7), varint: value, bytes: data[from:i], field: data[start:i]}, &related)
+			l.field(f, &protoValue{
+				typ: protowire.Type(tag & 7), varint: value, bytes: data[from:i], field: data[start:i],
+			}, &related)
 		}
 	}
 	l.inside--
@@ -88,8 +96,8 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 	}
 }
 
-// afterFixed returns the index behind a number of eight bytes, one beyond the end of data for all
-// other types.
+// afterFixed returns the index after a fixed-size number of eight bytes. For all other wire types
+// it returns an index beyond the end of data, which fails.
 func afterFixed(data []byte, tag uint64, at int) int {
 	if protowire.Type(tag&7) != protowire.Fixed64Type {
 		return len(data) + 1
@@ -97,8 +105,8 @@ func afterFixed(data []byte, tag uint64, at int) int {
 	return at + 8
 }
 
-// longVarint reads a varint at an index and returns the index behind it, one beyond the end of data
-// if it is malformed.
+// longVarint reads the varint at index i and returns the index after it, which is beyond the end of
+// data if the varint is malformed.
 func longVarint(data []byte, i int) (v uint64, end int) {
 	v, n := protowire.ConsumeVarint(data[i:])
 	if n < 0 {
@@ -107,7 +115,7 @@ func longVarint(data []byte, i int) (v uint64, end int) {
 	return v, i + n
 }
 
-// field looks at a field.
+// field looks at one field of a message.
 func (l *protoNeeds) field(f *needField, v *protoValue, related *protoRelated) {
 	switch {
 	case f.opaque:
@@ -127,7 +135,8 @@ func (l *protoNeeds) field(f *needField, v *protoValue, related *protoRelated) {
 	}
 }
 
-// entry looks at an entry of a map of strings, which stands for an object with the keys as members.
+// entry looks at an entry of a map of strings. The needs treat such a map as an object with the
+// keys as its members.
 func (l *protoNeeds) entry(n *needNode, data []byte) {
 	key, value, err := parseStringEntry(data)
 	if err != nil || l.inside == len(l.frames) {
@@ -143,7 +152,7 @@ func (l *protoNeeds) entry(n *needNode, data []byte) {
 	if i < 0 {
 		return
 	}
-	l.inside++ // tests count it
+	l.inside++ // the tests count the map as a frame
 	v := protoValue{typ: protowire.BytesType, bytes: value}
 	for j := range n.fields[i].tests {
 		l.test(&n.fields[i].tests[j], &v, nil)
@@ -151,7 +160,7 @@ func (l *protoNeeds) entry(n *needNode, data []byte) {
 	l.inside--
 }
 
-// test notes what a test finds.
+// test runs one test on a value and notes the fact.
 func (l *protoNeeds) test(t *needTest, v *protoValue, related *protoRelated) {
 	holds := false
 	switch t.op {
@@ -175,16 +184,16 @@ func (l *protoNeeds) test(t *needTest, v *protoValue, related *protoRelated) {
 	}
 }
 
-// protoValue is a field as it was written.
+// protoValue is a field as it is encoded.
 type protoValue struct {
 	number protowire.Number
 	typ    protowire.Type
 	varint uint64
-	bytes  []byte // without the length
-	field  []byte // with tag and length
+	bytes  []byte // the content, without the length
+	field  []byte // the whole field, with tag and length
 }
 
-// consumeField reads the field that data begins with.
+// consumeField parses the field that data begins with.
 func consumeField(data []byte) (v protoValue, ok bool) {
 	tag, n := protowire.ConsumeVarint(data)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
@@ -211,26 +220,29 @@ func consumeField(data []byte) (v protoValue, ok bool) {
 	return v, ok
 }
 
-// fullness says whether a value is empty.
+// fullness returns whether a value is empty by its kind. Negative numbers are doubtful, as in JSON.
 func (v *protoValue) fullness(kind valueKind) fillState {
 	switch {
 	case v.typ == protowire.VarintType && (int64(v.varint) < 0 || int32(v.varint) < 0):
 		return doubtful
 	case kind == nullableValue:
 		return full
-	case v.typ == protowire.VarintType && (kind == numberValue || kind == boolValue) && (v.varint == 0 || uint32(v.varint) != 0):
+	case v.typ == protowire.VarintType && (kind == numberValue || kind == boolValue) &&
+		(v.varint == 0 || uint32(v.varint) != 0):
 		return filled(v.varint != 0)
 	case v.typ == protowire.BytesType && kind == stringValue:
 		return filled(len(v.bytes) > 0)
 	case v.typ == protowire.BytesType && kind == intOrStringValue:
 		return intOrStringFullness(v.bytes)
-	case v.typ == protowire.BytesType && kind == anyValue: // an element or an entry
+	// An element of a list or an entry of a map is there, so the list or map is not empty.
+	case v.typ == protowire.BytesType && kind == anyValue:
 		return full
 	}
 	return doubtful
 }
 
-// intOrStringFullness says whether the message of an IntOrString, 1 type, 2 number, 3 string, is empty.
+// intOrStringFullness returns whether an IntOrString is empty: its message has the fields 1 type, 2
+// number, 3 string.
 func intOrStringFullness(data []byte) fillState {
 	is := empty
 	for len(data) > 0 {
@@ -246,8 +258,8 @@ func intOrStringFullness(data []byte) fillState {
 	return is
 }
 
-// joined is a member of a relation: a string without what is around it, or all the fields of a list
-// or map so far and this one.
+// joined returns a member of a relation after one more of its fields: for a string its content; for
+// a list or map all its fields so far, before, extended by this one.
 func (v *protoValue) joined(before []byte, kind valueKind) []byte {
 	if kind == stringValue {
 		return v.bytes
@@ -255,10 +267,10 @@ func (v *protoValue) joined(before []byte, kind valueKind) []byte {
 	if len(before) == 0 {
 		return v.field
 	}
-	return before[:len(before)+len(v.field)] // fields with one number follow each other
+	return before[:len(before)+len(v.field)] // fields of one number are adjacent in data
 }
 
-// holds reports whether a relation holds.
+// holds reports whether the relation r holds.
 func (f *protoRelated) holds(r *relation) bool {
 	switch r.op {
 	case typeinfo.NeedSame:
@@ -269,7 +281,7 @@ func (f *protoRelated) holds(r *relation) bool {
 		}
 		first, ok := consumeField(f.other)
 		value := first.bytes
-		if ok && len(r.before) > 1 { // a struct: the string is all that it has
+		if ok && len(r.before) > 1 { // a struct, whose only field must be the string
 			member, is := consumeField(value)
 			ok, value = is && len(member.field) == len(value), member.bytes
 		}
@@ -278,8 +290,8 @@ func (f *protoRelated) holds(r *relation) bool {
 	return protoKeysWithin(f.one, f.other)
 }
 
-// protoKeysWithin reports whether each key of the entries of a map is a key of another, in the same
-// order.
+// protoKeysWithin reports whether each key among the map entries one is a key among the map entries
+// other. The keys must be in the same order.
 func protoKeysWithin(one, other []byte) bool {
 	for len(one) > 0 {
 		key, n := keyOfEntry(one)
@@ -298,8 +310,8 @@ func protoKeysWithin(one, other []byte) bool {
 	return true
 }
 
-// keyOfEntry returns the key of the entry of a map that data begins with, and the length of the
-// entry; 0 if there is none.
+// keyOfEntry returns the key of the map entry that data begins with, and the length of the entry; 0
+// if data begins with none.
 func keyOfEntry(data []byte) (key []byte, n int) {
 	field, ok := consumeField(data)
 	if !ok {
@@ -311,8 +323,8 @@ func keyOfEntry(data []byte) (key []byte, n int) {
 	return key, len(field.field)
 }
 
-// milliEntry reports whether the value of an entry of a map, which holds a text as its field 1, is
-// a quantity that is no finer than thousandths.
+// milliEntry reports whether the value of a map entry is a quantity without digits finer than
+// thousandths. The message of a Quantity has its text in field 1.
 func milliEntry(v *protoValue) bool {
 	_, value, ok := splitEntry(v.bytes)
 	if !ok {
@@ -322,8 +334,8 @@ func milliEntry(v *protoValue) bool {
 	return ok && len(rest) == 0 && milli(text)
 }
 
-// splitEntry splits an entry of a map as servers write it: 1 key, 2 value, neither longer than 127
-// bytes.
+// splitEntry splits a map entry in the form that servers write: 1 key, 2 value, neither longer than
+// 127 bytes.
 func splitEntry(entry []byte) (key, value []byte, ok bool) {
 	key, rest, ok := shortField(entry, 1)
 	if !ok {
@@ -333,10 +345,11 @@ func splitEntry(entry []byte) (key, value []byte, ok bool) {
 	return key, value, ok && len(rest) == 0
 }
 
-// shortField returns the bytes of the field that data begins with, and what follows it. ok is false
-// if it has another number or type, or is longer than 127 bytes.
+// shortField returns the content of the field that data begins with, and the data after it. ok is
+// false if the field has another number or wire type, or more than 127 bytes.
 func shortField(data []byte, number byte) (value, rest []byte, ok bool) {
-	if len(data) < 2 || data[0] != number<<3|byte(protowire.BytesType) || data[1] >= 0x80 || int(data[1]) > len(data)-2 {
+	if len(data) < 2 || data[0] != number<<3|byte(protowire.BytesType) ||
+		data[1] >= 0x80 || int(data[1]) > len(data)-2 {
 		return nil, nil, false
 	}
 	end := 2 + int(data[1])

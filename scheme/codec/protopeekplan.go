@@ -10,37 +10,40 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// peekMessage is a message that a ProtoPeeker walks.
+// The tree that a ProtoPeeker walks: its paths compiled into field numbers, once per ProtoPeeker.
+// NewProtoPeeker calls makePeekMessage.
+
+// peekMessage is a message type that a ProtoPeeker walks into.
 type peekMessage struct {
 	typ     *typeinfo.Type
-	fields  []*peekField // those not skipped
-	numbers []*peekField // by number, as far as numbers are small
-	// empty is what JSON says of a value of which nothing is in the message, where that is not "": a false boolean is
-	// written unless it is omitempty.
+	fields  []*peekField // the fields that are read
+	numbers []*peekField // the same by number, for numbers below smallNumbers
+	// empty are the Fields that JSON has for a value with an empty message, where that is not "":
+	// JSON writes a false boolean unless it is omitempty, while nothing in the message says so.
 	empty []emptyField
-	// decoded are the paths to what cannot be read off the wire.
+	// decoded are the paths to values that cannot be read off the wire.
 	decoded pathNode
 }
 
-// emptyField is a value in Peek.Fields.
+// emptyField is a value for Peek.Fields.
 type emptyField struct {
 	field int
 	text  string
 }
 
-// peekField is a field of a message that is not skipped.
+// peekField is a field that is read, not skipped.
 type peekField struct {
 	*protoField
 	slot   slot
 	at     int          // index into Peek.Fields, -1 if no path ends here
-	zero   string       // what JSON says of 0
-	inside *peekMessage // of a struct
-	// decoded says that the way to find the value as JSON has it is to decode it: types with a JSON form of their own,
-	// floats, byte strings, maps with paths into them.
+	zero   string       // the JSON text of 0
+	inside *peekMessage // the message of a struct
+	// decoded says that the value must be decoded to get the text that JSON has: types with their
+	// own JSON form, floats, byte strings, and maps that paths lead into.
 	decoded bool
 }
 
-// slot is what a field of metadata is to a Peek.
+// slot names the field of Peek that a field of metadata is stored in.
 type slot uint8
 
 const (
@@ -55,13 +58,14 @@ const (
 	slotLabels
 )
 
+// slotNames are the JSON names of the fields with a slot.
 var slotNames = [...]string{
 	slotName: "name", slotGenerateName: "generateName", slotNamespace: "namespace", slotUID: "uid",
 	slotResourceVersion: "resourceVersion", slotGeneration: "generation", slotDeletionTimestamp: "deletionTimestamp",
 	slotLabels: "labels",
 }
 
-// put stores a string that has a place of its own.
+// put stores a string in the field of a Peek that the slot names.
 func (p *Peek) put(at slot, s string) {
 	switch at {
 	case slotName:
@@ -77,8 +81,8 @@ func (p *Peek) put(at slot, s string) {
 	}
 }
 
-// slotOf returns the slot of a field of t, which stands at a depth. Metadata that are deeper, such as those of templates, have
-// none.
+// slotOf returns the slot of a field of t. Only the metadata of the object itself, at depth 1, has
+// slots; that of a template has none.
 func slotOf(t *typeinfo.Type, depth int, name string) slot {
 	if depth != 1 || t.Go != reflect.TypeFor[meta.ObjectMeta]() {
 		return slotNone
@@ -86,7 +90,7 @@ func slotOf(t *typeinfo.Type, depth int, name string) slot {
 	return slot(max(0, slices.Index(slotNames[:], name)))
 }
 
-// field returns the field with a number, or nil if it is to be skipped.
+// field returns the field with a number, nil if the field is skipped.
 func (m *peekMessage) field(number protowire.Number) *peekField {
 	if int(number) < len(m.numbers) {
 		return m.numbers[number]
@@ -102,7 +106,8 @@ func (m *peekMessage) field(number protowire.Number) *peekField {
 	return nil
 }
 
-// makePeekMessage compiles the paths below a struct, which stands at a depth; the object itself is at 0.
+// makePeekMessage compiles the paths that lead into the struct t. depth counts the structs around
+// t; the object itself is at 0.
 func makePeekMessage(t *typeinfo.Type, depth int, paths *pathNode) *peekMessage {
 	m := &peekMessage{typ: t}
 	inlined := map[*typeinfo.Field]*pathNode{}
@@ -124,7 +129,8 @@ func makePeekMessage(t *typeinfo.Type, depth int, paths *pathNode) *peekMessage 
 	return m
 }
 
-// memberWith returns the member of t that is, or inlines, the JSON field called name, nil if there is none.
+// memberWith returns the member of t that is the JSON field called name, or that inlines it; nil if
+// there is none.
 func memberWith(t *typeinfo.Type, name string) *typeinfo.Field {
 	f := t.Field(name)
 	if f == nil {
@@ -134,8 +140,8 @@ func memberWith(t *typeinfo.Type, name string) *typeinfo.Field {
 	return t.Members[i]
 }
 
-// add compiles the paths that lead to or through a member of t. What JSON has as an array, or as an object that no path
-// leads into, is nothing to look for.
+// add compiles the paths that lead to the member f of t or through it. Lists, and objects that no
+// path leads into, have no text and are left out.
 func (m *peekMessage) add(t *typeinfo.Type, depth int, f *typeinfo.Field, child *pathChild) {
 	pf := &peekField{slot: slotOf(t, depth, f.Name), at: child.field}
 	through := len(child.node.children) > 0
@@ -169,14 +175,16 @@ func (m *peekMessage) add(t *typeinfo.Type, depth int, f *typeinfo.Field, child 
 	}
 }
 
-// wanted reports whether there is anything to do about the field.
+// wanted reports whether the field has to be read at all.
 func (f *peekField) wanted() bool {
 	return f.at >= 0 || f.slot != slotNone || f.decoded || f.inside != nil && f.inside.wanted()
 }
 
+// wanted reports whether a look into the message can find anything.
 func (m *peekMessage) wanted() bool { return len(m.fields) > 0 || len(m.empty) > 0 }
 
-// emptyText is the scalar that JSON has for a field which was not set, "" if there is none.
+// emptyText returns the text that JSON has for a scalar field that is not set, "" if JSON leaves
+// the field out.
 func emptyText(f *typeinfo.Field) string {
 	if f.Pointer || f.OmitEmpty && f.Type.Go.Kind() != reflect.Struct {
 		return ""
@@ -199,4 +207,5 @@ func emptyText(f *typeinfo.Field) string {
 	return ""
 }
 
+// emptyValue is the path to the member "value".
 var emptyValue = pathNode{children: []pathChild{{name: "value"}}}

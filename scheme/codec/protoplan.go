@@ -11,50 +11,56 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// message is how a type is written as a protobuf message. Either custom is set, and the type does it itself, or fields.
-// Named lists of strings are messages, too, because protobuf cannot tell an empty list from none.
+// How types map to protobuf messages: makeMessage turns a descriptor into a message, once per type,
+// on first use. protodecode.go, protoencode.go and protopeekplan.go work by these messages.
+
+// message says how a type is written as a protobuf message. If custom is set, the type encodes
+// itself; otherwise fields describe it. Named lists of strings, such as Verbs, are messages, too:
+// protobuf alone cannot tell an empty list from a missing one.
 type message struct {
 	custom  typeinfo.ProtoMessage
-	fields  []protoField  // by ascending number
-	numbers []*protoField // by number, as far as numbers are small, which they are
+	fields  []protoField  // ascending by number
+	numbers []*protoField // by number, for numbers below smallNumbers, which all are in practice
 }
 
-// smallNumbers is the end of the field numbers that are looked up in a table.
+// smallNumbers is the limit below which field numbers are looked up in a table.
 const smallNumbers = 256
 
 // protoField is a field of a message.
 type protoField struct {
 	name    string
 	number  protowire.Number
-	tag     []byte // of one value
+	tag     []byte // with the wire type of one value
 	offset  uintptr
-	kind    typeinfo.Kind  // of the value, or of the elements of a list or the values of a map
-	typ     *typeinfo.Type // of that value
-	pointer bool           // the field, the element or the value is a pointer
+	kind    typeinfo.Kind  // of the value; of a list its elements, of a map its values
+	typ     *typeinfo.Type // the same
+	pointer bool           // the field, the element or the map's value is a pointer
 	list    bool
 	isMap   bool
-	named   reflect.Type // the Go type of the list or map
-	size    uintptr      // of an element, as the list holds it
+	named   reflect.Type // the Go type of a list or map
+	size    uintptr      // bytes of an element, as the list holds it
 	behind  uintptr      // see plan.behind
-	msg     *message     // of Struct and Custom kinds
-	// nilable says that a value of a type with its own message is a slice, which is left out if nil.
+	msg     *message     // of kinds Struct and Custom
+	// nilable says that the value is a slice with its own message, which is left out if the slice
+	// is nil.
 	nilable bool
-	// always says that nil is written as an empty message, and an empty message read as nil: what is a pointer here, to
-	// be left out of JSON, is a plain struct in Kubernetes.
+	// always says that nil is written as an empty message, and an empty message is read as nil. The
+	// field is a plain struct in Kubernetes but a pointer here, so that JSON can leave it out.
 	always bool
 }
 
-// isAlways reports whether f is the one such field.
+// isAlways reports whether f is metadata.creationTimestamp, the only field with always set.
 func isAlways(f *typeinfo.Field) bool {
 	return f.GoName == "CreationTimestamp" && f.Owner == reflect.TypeFor[meta.ObjectMeta]() && f.Pointer
 }
 
+// messages holds the messages of all types.
 var messages compiled[message]
 
-// messagesByGo holds the messages of objects: reflect.Type, a pointer, to *message.
+// messagesByGo maps the reflect.Type of a pointer to an object to the *message of the object.
 var messagesByGo sync.Map
 
-// orNil returns nil for the message of a type that has none.
+// orNil returns nil for the message of a type that has no protobuf form.
 func (m *message) orNil() *message {
 	if m.custom == nil && len(m.fields) == 0 {
 		return nil
@@ -62,10 +68,12 @@ func (m *message) orNil() *message {
 	return m
 }
 
+// messageFor returns the message of t.
 func messageFor(t *typeinfo.Type) *message { return messages.get(t, makeMessage) }
 
+// makeMessage makes the message of t; see compiled.get.
 func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
-	if m := messages.known(t, fresh); m != nil {
+	if m := messages.lookup(t, fresh); m != nil {
 		return m
 	}
 	m := &message{custom: t.Proto}
@@ -100,12 +108,14 @@ func makeMessage(t *typeinfo.Type, fresh map[*typeinfo.Type]*message) *message {
 	return m
 }
 
-// isWrapped reports whether a list is a message of its own: a list of strings with a name, such as Verbs or ExtraValue.
+// isWrapped reports whether a list is a message of its own: it is a named type of strings, such as
+// Verbs or ExtraValue.
 func isWrapped(t *typeinfo.Type) bool {
 	return t.Kind == typeinfo.List && t.Go.Name() != "" && t.Elem.Kind == typeinfo.String && !t.ElemPointer
 }
 
-// makeField reports false for a field whose type cannot stand in a message.
+// makeField makes a field of a message. It reports false for a field whose type cannot stand in a
+// message.
 func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField, bool) {
 	t := f.Type
 	pf := protoField{
@@ -142,7 +152,7 @@ func makeField(f *typeinfo.Field, fresh map[*typeinfo.Type]*message) (protoField
 	return pf, true
 }
 
-// field returns the field with a number, or nil.
+// field returns the field with a number, nil if there is none.
 func (m *message) field(number protowire.Number) *protoField {
 	if int(number) < len(m.numbers) {
 		return m.numbers[number]
@@ -155,6 +165,7 @@ func (m *message) field(number protowire.Number) *protoField {
 	return nil
 }
 
+// appendListMeta appends the message of a ListMeta.
 func appendListMeta(dst []byte, lm *meta.ListMeta) []byte {
 	return messageFor(typeinfo.For[meta.ListMeta]()).append(dst, typeinfo.PointerTo(lm))
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// appendStatus is AppendJSON of a Status. It is written by hand because refusals are what strangers can have as often as
-// they like: the encoder for all types needs more stack than the goroutine of an HTTP/2 request has, and growing that costs
-// a quarter of the refusal.
+// appendStatus is AppendJSON for a Status, written by hand. Anybody can provoke refusals as fast as
+// the network allows, and the general encoder needs more stack than the goroutine of an HTTP/2
+// request has: growing the stack would cost a quarter of the refusal. FuzzStatus holds it to
+// encoding/json.
 func appendStatus(dst []byte, s *meta.Status) ([]byte, error) {
 	if s.ListMeta != (meta.ListMeta{}) {
 		return appendAny(dst, s)
@@ -31,14 +32,15 @@ func appendStatus(dst []byte, s *meta.Status) ([]byte, error) {
 	return append(o.dst, '}'), nil
 }
 
-// usualStatus is what a Status takes apart from its message, in bytes.
+// usualStatus is the size of a usual Status without its message, in bytes.
 const usualStatus = 256
 
-// objectWriter appends the members of objects that are not empty.
+// objectWriter appends JSON members to dst. It leaves out members with empty values.
 type objectWriter struct {
 	dst []byte
 }
 
+// details appends a StatusDetails.
 func (o *objectWriter) details(d *meta.StatusDetails) {
 	o.dst = append(o.dst, '{')
 	o.text("name", d.Name)
@@ -60,6 +62,7 @@ func (o *objectWriter) details(d *meta.StatusDetails) {
 	o.dst = append(o.dst, '}')
 }
 
+// cause appends a StatusCause.
 func (o *objectWriter) cause(c *meta.StatusCause) {
 	o.dst = append(o.dst, '{')
 	o.text("reason", string(c.Type))
@@ -68,6 +71,7 @@ func (o *objectWriter) cause(c *meta.StatusCause) {
 	o.dst = append(o.dst, '}')
 }
 
+// name appends the name of the next member, with a comma if a member precedes it.
 func (o *objectWriter) name(name string) {
 	if o.dst[len(o.dst)-1] != '{' {
 		o.dst = append(o.dst, ',')
@@ -77,6 +81,7 @@ func (o *objectWriter) name(name string) {
 	o.dst = append(o.dst, '"', ':')
 }
 
+// text appends a string member unless value is empty.
 func (o *objectWriter) text(name, value string) {
 	if value != "" {
 		o.name(name)
@@ -84,6 +89,7 @@ func (o *objectWriter) text(name, value string) {
 	}
 }
 
+// number appends a number member unless value is 0.
 func (o *objectWriter) number(name string, value int32) {
 	if value != 0 {
 		o.name(name)

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// FuzzStatus holds the encoder of a Status against encoding/json.
+// FuzzStatus compares the encoder of a Status with encoding/json.
 func FuzzStatus(f *testing.F) {
 	f.Add("Failure", "no", "Forbidden", "", int32(0), uint8(0))
 	f.Add("Failure", "no", "v1", "Status", int32(403), uint8(1))
@@ -35,7 +35,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// A refusal costs its bytes and no more.
+// TestStatusAllocs: encoding a Status allocates only its bytes.
 func TestStatusAllocs(t *testing.T) {
 	status := &meta.NewForbidden(meta.GroupResource{Resource: "pods"}, "<a>", errors.New("no")).Status
 	dst := make([]byte, 0, 1024)

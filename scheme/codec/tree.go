@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// DecodeTree decodes JSON into a tree, as jsontext.Decode does, and if strict asks for that says which fields are there
-// twice. Errors read as encoding/json's, or are that of the Meter, which counts the bytes; it may be nil.
+// DecodeTree decodes JSON into a tree of maps, lists and scalars, as jsontext.Decode does. If
+// strict is set it also returns a message for each repeated field. Errors read as encoding/json's,
+// or are that of m, which counts the bytes and may be nil.
 func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []string, err error) {
 	d := newDecoder(data, false, strict, m)
 	if v, err = d.Document(); err == nil {
@@ -34,9 +35,10 @@ func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []str
 	return v, careful.found, nil
 }
 
-// DecodeResource decodes an object in one pass: its metadata into head, and all else into a tree. It returns nil where that takes a
-// closer look, behind which head says nothing: what is not well-formed or no object, has metadata of another type or fields that are
-// there twice, or, if strict, fields in the metadata that nobody knows. If shared is set, the strings share the memory of data.
+// DecodeResource decodes a custom resource in one pass: metadata into head and all other members
+// into a tree. If shared is set, strings share the memory of data. It returns nil if the object
+// needs a closer look, and then head holds nothing useful: data is not well-formed or no object,
+// metadata has a wrong type, a field is repeated, or (with strict) metadata has unknown fields.
 func DecodeResource(data []byte, shared, strict bool, m *meter.Meter, head *meta.ObjectMeta) map[string]any {
 	d := newDecoder(data, shared, strict, m)
 	if d.Next() != '{' {
@@ -49,6 +51,7 @@ func DecodeResource(data []byte, shared, strict bool, m *meter.Meter, head *meta
 	return tree
 }
 
+// resource reads the members of a custom resource.
 func (d *decoder) resource(head *meta.ObjectMeta) (map[string]any, error) {
 	if err := d.Open(); err != nil {
 		return nil, err
@@ -79,21 +82,23 @@ func (d *decoder) resource(head *meta.ObjectMeta) (map[string]any, error) {
 	}
 }
 
-// DecodeJSON decodes JSON into a struct by its tags, as objects are decoded: names are matched exactly, those that it does not
-// have are ignored, and errors read as kube-apiserver's.
+// DecodeJSON decodes JSON into a struct by its JSON tags, in the way that objects are decoded:
+// names match exactly, unknown fields are ignored, and errors read as kube-apiserver's.
 func DecodeJSON[T any](data []byte, to *T) error {
 	t := typeinfo.For[T]()
 	_, err := decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data})
 	return err
 }
 
-// DecodeStrict is DecodeJSON, and lists unknown and repeated fields; see StrictError.
+// DecodeStrict decodes JSON into a struct as DecodeJSON does, and also lists unknown and repeated
+// fields; StrictError turns the list into an error.
 func DecodeStrict[T any](data []byte, to *T) (strict []string, err error) {
 	t := typeinfo.For[T]()
 	return decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data, Strict: true})
 }
 
-// decodeInto decodes quickly and, if that stops, carefully.
+// decodeInto decodes data into the value at at: quickly first and, if that gives up, carefully. The
+// quick decoder may leave values behind, which the careful one clears.
 func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	d := newDecoder(data, req.Shared, req.Strict, req.Meter)
 	switch err := d.document(p, at); {
@@ -108,13 +113,15 @@ func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([
 	return decodeCarefully(data, p, at, req)
 }
 
-// final reports whether the error that has stopped the quick way is the one to answer with: the work is not to be done
-// again where it was too much already.
+// final reports whether the error of the quick decoder is the answer, because the input was too
+// much work already: too much memory, or the Meter has ended. Decoding again would do the work
+// twice.
 func final(err error, m *meter.Meter) bool { return err == errMemory || m.Err() != nil }
 
-// decodeCarefully decodes well-formed JSON.
+// decodeCarefully decodes well-formed JSON with the careful decoder.
 func decodeCarefully(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
-	// What the quick way has left behind would look like an earlier value of the same field.
+	// The quick decoder may have stored values, which would look like earlier values of the same
+	// fields.
 	at.Value(p.goType).SetZero()
 	d := newCarefulDecoder(data, req.Shared, req.Strict, req.Meter)
 	if err := d.document(p, at); err != nil {
@@ -123,19 +130,20 @@ func decodeCarefully(data []byte, p *plan, at typeinfo.Pointer, req DecodeReques
 	return d.found, nil
 }
 
-// EnterKey implements jsontext.Observer, as do the other three: a careful decoder observes the trees in what it decodes.
-func (d *decoder) EnterKey(key string) { d.push(place{key: key, isKey: true}) }
+// EnterKey, EnterIndex, Leave, Repeated and Beyond implement jsontext.Observer: the careful decoder
+// observes the untyped trees inside of an object. EnterKey says that the value of a key comes next.
+func (d *decoder) EnterKey(key string) { d.push(pathStep{key: key, isKey: true}) }
 
-// EnterIndex says that an element of a list comes next.
-func (d *decoder) EnterIndex(i int) { d.push(place{index: i}) }
+// EnterIndex says that the element i of a list comes next.
+func (d *decoder) EnterIndex(i int) { d.push(pathStep{index: i}) }
 
-// Leave says that it is over.
+// Leave says that the value of the last EnterKey or EnterIndex has ended.
 func (d *decoder) Leave() { d.pop() }
 
-// Repeated reports a key.
+// Repeated reports a repeated key.
 func (d *decoder) Repeated(key string) error { return d.report("duplicate", key) }
 
-// Beyond saves the error about a number.
+// Beyond saves the type error of a number out of range.
 func (d *decoder) Beyond(err *json.UnmarshalTypeError) error {
 	return d.save(&typeError{value: err.Value, want: err.Type})
 }

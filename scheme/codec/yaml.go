@@ -16,13 +16,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// maxYAML bounds the text of all keys and strings, in bytes, that a document with aliases stands for.
+// YAML: it is converted to JSON and then decoded as JSON, as in kube-apiserver. Factory.decode
+// calls decodeYAML, Factory.Transcode calls AppendYAML. Package yaml does the parsing; this file
+// bounds what aliases can blow up and gives keys and errors the form of sigs.k8s.io/yaml.
+
+// maxYAML bounds the total length, in bytes, of all keys and strings of a document after its
+// aliases are expanded.
 const maxYAML = 32 << 20
 
+// errAliases refuses a document whose aliases expand to more than maxYAML.
 var errAliases = errors.New("yaml: document contains excessive aliasing")
 
-// checkAliases refuses documents that aliases blow up. Package yaml bounds how many values aliases add, but neither how
-// long those are nor what it says about each repeated key. A yaml.MapSlice hashes no keys and keeps repeated ones.
+// checkAliases refuses documents whose aliases expand to too much text. Package yaml bounds the
+// number of values that aliases add, but neither the length of those values nor its messages about
+// repeated keys. Decoding into a yaml.MapSlice hashes no keys and keeps repeated ones, so it is
+// cheap and complete.
 func checkAliases(data []byte, m *meter.Meter) error {
 	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 {
 		return nil
@@ -37,7 +45,7 @@ func checkAliases(data []byte, m *meter.Meter) error {
 	return nil
 }
 
-// fits takes the text in v off room and reports whether there was enough of it.
+// fits subtracts the length of all text in v from room and reports whether room sufficed.
 func fits(v any, room *int) bool {
 	switch v := v.(type) {
 	case string:
@@ -58,16 +66,16 @@ func fits(v any, room *int) bool {
 	return *room >= 0
 }
 
-// stepsPerByte is how many steps it takes to parse a byte of YAML.
+// stepsPerByte is how many steps of a Meter the parsing of one byte of YAML counts.
 const stepsPerByte = 16
 
-// meteredReader reads data and has a Meter count them.
+// meteredReader reads data and counts the bytes with a Meter.
 type meteredReader struct {
 	bytes.Reader
 	m *meter.Meter
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. It fails when the Meter has ended, which ends package yaml, too.
 func (r *meteredReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	if over := r.m.Step(n * stepsPerByte); over != nil {
@@ -76,7 +84,8 @@ func (r *meteredReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unmarshalYAML is package yaml's Unmarshal or UnmarshalStrict, which ends with the Meter while it parses.
+// unmarshalYAML is Unmarshal of package yaml, or UnmarshalStrict if strict is set. It ends when the
+// Meter ends.
 func unmarshalYAML(data []byte, into any, strict bool, m *meter.Meter) error {
 	r := &meteredReader{m: m}
 	r.Reset(data)
@@ -86,15 +95,16 @@ func unmarshalYAML(data []byte, into any, strict bool, m *meter.Meter) error {
 	if over := m.Err(); over != nil {
 		return over
 	}
-	if err == io.EOF { // there is no document
+	if err == io.EOF { // the stream is empty
 		return nil
 	}
 	return err
 }
 
-// YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of repeated keys
-// the last counts; if strict is set, repeated is the message about them, "" if there are none. Aliases may not blow
-// the document up. The Meter, which may be nil, counts the bytes.
+// YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of
+// repeated keys the last one counts. If strict is set, repeated is the message about repeated keys,
+// "" if there are none. A document whose aliases expand to too much is refused. m, which may be
+// nil, counts the bytes.
 func YAMLToJSON(data []byte, strict bool, m *meter.Meter) (out []byte, repeated string, err error) {
 	if err := checkAliases(data, m); err != nil {
 		return nil, "", err
@@ -114,12 +124,12 @@ func YAMLToJSON(data []byte, strict bool, m *meter.Meter) (out []byte, repeated 
 	if err := m.Step(len(data)); err != nil {
 		return nil, "", err
 	}
-	// encoding/json writes numbers and refuses infinities as sigs.k8s.io/yaml does.
+	// encoding/json writes numbers and refuses infinities in the way of sigs.k8s.io/yaml.
 	out, err = json.Marshal(tree)
 	return out, repeated, err
 }
 
-// repeatedText is the message about repeated keys, of which the first are listed.
+// repeatedText returns the message about repeated keys, which lists at most maxStrict of them.
 func repeatedText(twice *yaml.TypeError) string {
 	listed := twice.Errors[:min(len(twice.Errors), maxStrict)]
 	for i, line := range listed {
@@ -131,7 +141,7 @@ func repeatedText(twice *yaml.TypeError) string {
 	return (&yaml.TypeError{Errors: listed}).Error()
 }
 
-// plainYAML turns the maps of package yaml, whose keys are anything, into maps of strings.
+// plainYAML turns the maps of package yaml, whose keys have any type, into maps with string keys.
 func plainYAML(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:
@@ -157,7 +167,8 @@ func plainYAML(v any) (any, error) {
 	return v, nil
 }
 
-// yamlKey spells a key. Floats are spelt with the digits of 32 bits, which is what clients of Kubernetes know.
+// yamlKey returns a YAML key as a JSON name. A float is spelled with the precision of 32 bits, as
+// sigs.k8s.io/yaml does.
 func yamlKey(key, value any) (string, error) {
 	switch k := key.(type) {
 	case string:
@@ -183,13 +194,14 @@ func yamlKey(key, value any) (string, error) {
 	return "", fmt.Errorf("unsupported map key of type: %s, key: %+#v, value: %+#v", reflect.TypeOf(key), key, value)
 }
 
-// AppendYAML appends well-formed JSON as YAML with sorted keys, ending in a newline.
+// AppendYAML appends well-formed JSON to dst as YAML with sorted keys, ending in a newline.
 func AppendYAML(dst, data []byte) ([]byte, error) {
 	s := jsontext.NewScanner(data, true, nil)
 	s.Unsigned = true
 	tree, err := s.Document()
 	if err != nil {
-		// A number out of all range stays text, as it does in kube-apiserver, where YAML's own parser reads the JSON.
+		// A number out of every range stays text, as in kube-apiserver, where the parser of package
+		// yaml reads the JSON.
 		if err := yaml.Unmarshal(data, &tree); err != nil {
 			return dst, err
 		}
@@ -201,7 +213,8 @@ func AppendYAML(dst, data []byte) ([]byte, error) {
 	return append(dst, out...), nil
 }
 
-// decodeYAML converts to JSON first. Repeated keys, gone by then, head the list of what is wrong.
+// decodeYAML decodes YAML by way of JSON. The conversion drops repeated keys, so their message
+// comes first in the list of strict errors.
 func (f *Factory) decodeYAML(req DecodeRequest) (Decoded, error) {
 	data, repeated, err := YAMLToJSON(req.Data, req.Strict, req.Meter)
 	if err != nil {

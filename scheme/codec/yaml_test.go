@@ -60,7 +60,7 @@ func TestDecodeYAML(t *testing.T) {
 			t.Errorf("Decode(%q): got %q, %v, want %q, %q", tt.body, out.Strict, err, tt.strict, tt.err)
 		}
 	}
-	// Of many repeated keys, the first are listed.
+	// The message lists only the first of many repeated keys.
 	body := "metadata: {name: long}\ndata:\n" + strings.Repeat("  k: v\n", 50_001)
 	out, err := f.Decode(DecodeRequest{Data: []byte(body), Type: YAML, Default: configMapKind, Strict: true})
 	if err != nil {

@@ -7,9 +7,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// IsPlainYAML reports whether an object in well-formed JSON is to a reader of YAML what it is to one of JSON, which takes much less time.
-// Not all that is JSON is YAML: tabs, escapes of slashes and surrogates, and long keys are mistakes there; and floats lose what is not needed, such as
-// the fraction of 1.0. If in doubt it says no.
+// IsPlainYAML reports whether an object in well-formed JSON means the same when it is read as YAML.
+// Reading it as JSON takes much less time, so router/apply.go asks before it parses an apply body
+// as YAML. Some JSON is no YAML: tabs, escaped slashes and surrogates, and keys of more than 1024
+// characters are errors there; and YAML drops what a float does not need, such as the fraction of
+// 1.0. When in doubt IsPlainYAML returns false.
 func IsPlainYAML(object []byte) bool {
 	digits := 0
 	for i := 0; i < len(object); {
@@ -37,11 +39,11 @@ func IsPlainYAML(object []byte) bool {
 }
 
 const (
-	maxPlainDigits = 18   // of an integer that is certainly one of 64 bits
-	maxPlainKey    = 1000 // bytes; YAML has keys of 1024 characters
+	maxPlainDigits = 18   // an integer of so many digits certainly fits 64 bits
+	maxPlainKey    = 1000 // bytes; YAML allows keys of 1024 characters
 )
 
-// isPlainString reports whether a string in quotes says the same in YAML.
+// isPlainString reports whether a quoted string means the same in YAML.
 func isPlainString(s []byte) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -54,7 +56,8 @@ func isPlainString(s []byte) bool {
 			return false
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRune(s[i:])
-			if r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff || r == utf8.RuneError && size == 1 {
+			if r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff ||
+				r == utf8.RuneError && size == 1 {
 				return false
 			}
 			i += size - 1
@@ -63,10 +66,10 @@ func isPlainString(s []byte) bool {
 	return true
 }
 
-// isKey reports whether what comes behind a string makes it the name of a member.
+// isKey reports whether the text after a string makes the string the name of a member.
 func isKey(rest []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(rest, " \n\r"), []byte(":")) }
 
-// isBroken reports whether a name and its colon are on different lines.
+// isBroken reports whether a line break separates a name from its colon, which YAML refuses.
 func isBroken(rest []byte) bool {
 	line := bytes.TrimLeft(rest, " ")
 	return len(line) > 0 && (line[0] == '\n' || line[0] == '\r') && isKey(line)

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// plainYAMLs are objects in JSON that are plain YAML, and oddYAMLs such that are not.
+// plainYAMLs are JSON objects that are plain YAML, oddYAMLs those that are not.
 var (
 	plainYAMLs = []string{
 		`{}`, " \r\n{ \"a\" : null , \"b\":[true,\nfalse,-1,0,123456789012345678]}\n", `{"a":"\u00e9\n\"\\\b\f\r\t","é€😀":{"b":{}}}`,
@@ -35,7 +35,8 @@ func TestIsPlainYAML(t *testing.T) {
 	}
 }
 
-// FuzzIsPlainYAML has what is said to be plain read in both ways.
+// FuzzIsPlainYAML reads objects that IsPlainYAML accepts as JSON and as YAML and compares the
+// results.
 func FuzzIsPlainYAML(f *testing.F) {
 	for _, text := range append(plainYAMLs, oddYAMLs...) {
 		f.Add([]byte(text))

@@ -1,13 +1,20 @@
-// Package configfile reads the files that a server is configured by: certificates, keys, tokens,
-// policies, configurations.
+// Package configfile reads the files that configure a server: certificates, keys, tokens, policies,
+// configurations.
 //
-// A configuration file is a regular file of at most Max bytes, or a pipe that ends, within PipeTime
-// and after at most Max bytes. All else is refused before it is opened: a device may go on without
-// end, and to open one may do something. An error names the file, and is the one of package os
-// where that has one.
+// Words: a configuration file is a regular file of at most Max bytes, or a named pipe that delivers
+// at most Max bytes and ends within PipeTime.
 //
-// A pipe can be read once. Who wants to know only whether there is a file asks Check, which takes
-// nothing from a pipe.
+// Laws:
+//   - Everything else is refused before it is opened: a device may deliver bytes forever, and
+//     to open one may have effects.
+//   - Reading a pipe blocks for at most PipeTime.
+//   - Each error names the file. Where package os has an error for the case, that error is
+//     returned.
+//
+// Any goroutine may call the functions. A pipe can be read only once: to find out whether a file
+// can be read, call Check, which does not read from a pipe.
+//
+// Not here: what is in the files, and noticing that one has changed.
 package configfile
 
 import (
@@ -21,19 +28,20 @@ import (
 	"time"
 )
 
-// The bounds of a file.
+// Bounds of a configuration file.
 const (
-	Max      = 16 << 20    // bytes
-	PipeTime = time.Minute // from the opening of a pipe to its end
+	Max      = 16 << 20    // in bytes
+	PipeTime = time.Minute // from opening a pipe to its end
 )
 
-// retryTime is how long to wait for a pipe that nobody writes to yet.
+// retryTime is the pause between two attempts to read from a pipe that no process has opened for
+// writing.
 const retryTime = 10 * time.Millisecond
 
-// Read returns what is in a file.
+// Read returns the content of a file.
 func Read(path string) ([]byte, error) { return read(path, Max, PipeTime) }
 
-// Check returns the error of Read as far as it is known without reading.
+// Check returns the error that Read would return, as far as it is known without reading.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && isPipe(info) {
@@ -46,7 +54,7 @@ func Check(path string) error {
 	return f.Close()
 }
 
-// KeyPair returns the certificate in two PEM files, as tls.LoadX509KeyPair does.
+// KeyPair returns the certificate in two PEM files. It does what tls.LoadX509KeyPair does.
 func KeyPair(certFile, keyFile string) (tls.Certificate, error) {
 	cert, err := Read(certFile)
 	if err != nil {
@@ -59,6 +67,7 @@ func KeyPair(certFile, keyFile string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
+// read is Read with its bounds as arguments, for tests.
 func read(path string, most int64, pipeTime time.Duration) ([]byte, error) {
 	f, err := open(path, most)
 	if err != nil {
@@ -72,7 +81,8 @@ func read(path string, most int64, pipeTime time.Duration) ([]byte, error) {
 	var in io.Reader = f
 	if isPipe(info) {
 		p := &pipe{f: f, until: time.Now().Add(pipeTime)}
-		_ = f.SetReadDeadline(p.until) // of no use on systems that cannot wait for named pipes, where Read does not wait
+		// This fails on systems that cannot wait for named pipes, but there Read does not block.
+		_ = f.SetReadDeadline(p.until)
 		in = p
 	}
 	data, err := io.ReadAll(io.LimitReader(in, most+1))
@@ -87,10 +97,11 @@ func read(path string, most int64, pipeTime time.Duration) ([]byte, error) {
 	return data, nil
 }
 
-// open opens what may be read. It does not wait for somebody who writes to a pipe.
+// open opens a file that may be read. It does not block until a pipe has a writer.
 func open(path string, most int64) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil { // else the error of the opening says more
-		if err := judge(path, info, most); err != nil {
+	// If Stat fails, the error of opening the file says more.
+	if info, err := os.Stat(path); err == nil {
+		if err := refusal(path, info, most); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +111,7 @@ func open(path string, most int64) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = judge(path, info, most)
+		err = refusal(path, info, most)
 	}
 	if err != nil {
 		f.Close()
@@ -109,8 +120,8 @@ func open(path string, most int64) (*os.File, error) {
 	return f, nil
 }
 
-// judge returns why a file of the kind of info is not read, or nil.
-func judge(path string, info fs.FileInfo, most int64) error {
+// refusal returns why the file that info describes cannot be read, or nil.
+func refusal(path string, info fs.FileInfo, most int64) error {
 	switch {
 	case info.IsDir():
 		return wrong(path, syscall.EISDIR)
@@ -124,16 +135,19 @@ func judge(path string, info fs.FileInfo, most int64) error {
 	return nil
 }
 
+// isPipe reports whether the file is a named pipe.
 func isPipe(info fs.FileInfo) bool { return info.Mode()&fs.ModeNamedPipe != 0 }
 
+// wrong returns an error that names the file.
 func wrong(path string, err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }
 
+// tooLarge returns the error for a file of more than most bytes.
 func tooLarge(path string, most int64) error {
 	return wrong(path, fmt.Errorf("larger than %d bytes, the most that a configuration file may have", most))
 }
 
-// pipe reads a pipe to its end, which comes after at least a byte: a named pipe that nobody has
-// opened for writing yet looks as if it had ended.
+// pipe reads a named pipe to its end. Until the first byte, an end of file only means that no
+// process has opened the pipe for writing, so Read tries again until the deadline.
 type pipe struct {
 	f     *os.File
 	until time.Time

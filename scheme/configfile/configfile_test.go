@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestRead reads what ends, and refuses the rest.
+// TestRead: regular files and pipes are read, everything else is refused.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, size int) string {
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		if len(data) != tt.size || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %d bytes, %v, want %d bytes, %q", tt.name, len(data), err, tt.size, tt.want)
 		}
-		if tt.name != "larger" { // which Check judges by Max
+		if tt.name != "larger" { // Check compares this with Max
 			if checked := Check(tt.path); (checked == nil) != (err == nil) {
 				t.Errorf("%s: Check says %v, want %v", tt.name, checked, err)
 			}
@@ -67,8 +67,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestPipe reads a pipe whose writer comes late and writes slowly, and waits for no other without
-// end.
+// TestPipe reads a pipe whose writer comes late and writes slowly. It does not wait forever for a
+// writer that never comes.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -6,13 +6,14 @@ import (
 	"fmt"
 )
 
+// Errors of comparisons, in kubectl's words.
 var (
 	errNotComparable = errors.New("invalid type for comparison")
 	errIncompatible  = errors.New("incompatible types for comparison")
 )
 
-// compare holds two values against each other. Integers and other numbers do not compare with each other, and truth values are
-// only the same or not.
+// compare compares two values with an operator of a filter. An integer and a float do not compare
+// with each other, and booleans only with == and !=.
 func compare(a any, operator string, b any) (bool, error) {
 	switch operator {
 	case "==", "!=", "<", "<=", ">", ">=":
@@ -58,13 +59,13 @@ func compare(a any, operator string, b any) (bool, error) {
 	return order >= 0, nil
 }
 
-// ordered compares two values if they are of one type.
+// ordered compares a with b; same reports whether b has the type of a.
 func ordered[T cmp.Ordered](a T, b any) (order int, same bool) {
 	other, ok := b.(T)
 	return cmp.Compare(a, other), ok
 }
 
-// plain is a value as one of int64, float64, string and bool; nil if it is none.
+// plain returns a value as an int64, float64, string or bool; nil if it is none of these.
 func plain(v any) any {
 	switch v := v.(type) {
 	case int64, float64, string, bool:

@@ -7,17 +7,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// maxValues is how many values a search may come upon.
+// Running a path: each type of step has a walk method, which turns a list of values into the list
+// of values that the step finds in them. Path.Find calls search.run for each part.
+
+// maxValues is the largest number of values that one search may visit.
 const maxValues = 1 << 17
 
+// errTooMany ends a search that visits more than maxValues.
 var errTooMany = errors.New("the path leads to too many values")
 
-// search is one use of a path.
+// search is one run of a path.
 type search struct {
-	left int // of maxValues
+	left int // how many of maxValues are left
 }
 
-// run takes the steps of a part. With an error it returns what the step that failed has returned.
+// run takes the steps of a part, one after the other, beginning with values. If a step fails, it
+// returns the error together with the values that the step returned.
 func (s *search) run(p part, values []any) ([]any, error) {
 	for _, step := range p {
 		var err error
@@ -31,14 +36,16 @@ func (s *search) run(p part, values []any) ([]any, error) {
 	return values, nil
 }
 
-// text is what stands in the template, whatever the values are.
+// text is text of the template. It yields itself whatever the values are.
 type text string
 
+// walk yields the text once, for no input in particular.
 func (t text) walk(*search, []any) ([]any, error) { return []any{string(t)}, nil }
 
-// literal is a number or a truth value; there is one for each value that it stands behind.
+// literal is a number or a boolean. It yields itself once for each value.
 type literal struct{ value any }
 
+// walk yields the literal as often as there are input values.
 func (l literal) walk(_ *search, in []any) ([]any, error) {
 	out := make([]any, len(in))
 	for i := range out {
@@ -47,16 +54,18 @@ func (l literal) walk(_ *search, in []any) ([]any, error) {
 	return out, nil
 }
 
-// word is an identifier.
+// word is an identifier that is neither true nor false. It is always an error.
 type word string
 
+// walk fails, also for range and end, which kubectl would run.
 func (w word) walk(_ *search, in []any) ([]any, error) {
 	return in, fmt.Errorf("unrecognized identifier %s", string(w))
 }
 
-// name is a field of objects.
+// name yields the field of that name of each object. Values without the field yield nothing.
 type name string
 
+// walk yields field n of each object in the input: .spec of {"spec":1} is 1.
 func (n name) walk(_ *search, in []any) ([]any, error) {
 	out := make([]any, 0, len(in))
 	for _, v := range in {
@@ -69,9 +78,10 @@ func (n name) walk(_ *search, in []any) ([]any, error) {
 	return out, nil
 }
 
-// wildcard is all that values hold.
+// wildcard yields everything that the values contain.
 type wildcard struct{}
 
+// walk yields the content of each input value: .* of {"a":1,"b":2} is 1 and 2.
 func (wildcard) walk(_ *search, in []any) ([]any, error) {
 	var out []any
 	for _, v := range in {
@@ -80,7 +90,8 @@ func (wildcard) walk(_ *search, in []any) ([]any, error) {
 	return out, nil
 }
 
-// held returns what a value holds: the fields of an object, the elements of a list, the bytes of a text.
+// held returns what a value contains: the fields of an object in the order of their names, the
+// elements of a list, the bytes of a string.
 func held(v any) []any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -101,9 +112,12 @@ func held(v any) []any {
 	return nil
 }
 
-// descent is the values, and all below them, that hold something.
+// descent is "..": it yields the values, and all values in them at any depth, that contain
+// something.
 type descent struct{}
 
+// walk yields containers only: ..name then takes the field of each container, which is how a
+// descent finds a name at any depth.
 func (descent) walk(s *search, in []any) ([]any, error) {
 	var out []any
 	s.descend(in, &out)
@@ -113,6 +127,7 @@ func (descent) walk(s *search, in []any) ([]any, error) {
 	return out, nil
 }
 
+// descend appends to out those of values that contain something, each followed by what it contains.
 func (s *search) descend(values []any, out *[]any) {
 	for _, v := range values {
 		below := held(v)
@@ -126,13 +141,14 @@ func (s *search) descend(values []any, out *[]any) {
 	}
 }
 
-// slice is some of the elements of lists.
+// slice yields some elements of lists: [from:to:step].
 type slice struct {
-	from, to, step *int // nil: the first, all, one
-	// single: there is no to in the template, and it is the element at from alone.
+	from, to, step *int // nil means the first element, the end of the list, and 1
+	// single says that the template has no colon: the slice is the one element at from.
 	single bool
 }
 
+// walk yields elements: [0] of ["a","b"] is "a", [-1:] is "b". Other values than lists are errors.
 func (sl slice) walk(_ *search, in []any) ([]any, error) {
 	var out []any
 	for _, v := range in {
@@ -147,7 +163,8 @@ func (sl slice) walk(_ *search, in []any) ([]any, error) {
 		if err != nil {
 			return in, err
 		}
-		if from == to { // none of this list, and of those behind it
+		// Nothing of this list. Lists after it are skipped, too, as in kubectl.
+		if from == to {
 			return out, nil
 		}
 		step := 1
@@ -167,7 +184,8 @@ func (sl slice) walk(_ *search, in []any) ([]any, error) {
 	return out, nil
 }
 
-// bounds are those of the slice in a list of a length; negative ones count from its end.
+// bounds returns the range of the slice in a list of the given length. Negative numbers count from
+// the end of the list.
 func (sl slice) bounds(length int) (from, to int, err error) {
 	if sl.from != nil {
 		from = *sl.from
@@ -199,9 +217,10 @@ func (sl slice) bounds(length int) (from, to int, err error) {
 	return from, to, nil
 }
 
-// union is what several chains of steps lead to.
+// union yields what each of several chains of steps yields: [a,b].
 type union []part
 
+// walk runs each chain on the same input.
 func (u union) walk(s *search, in []any) ([]any, error) {
 	var out []any
 	for _, p := range u {
@@ -214,12 +233,13 @@ func (u union) walk(s *search, in []any) ([]any, error) {
 	return out, nil
 }
 
-// filter is the elements of lists for which a condition holds: that left is there, or compares to right.
+// filter yields the elements of lists for which a condition holds: [?(left operator right)].
 type filter struct {
 	left, right part
-	operator    string // "": left is there
+	operator    string // "" means that left must yield something
 }
 
+// walk yields the elements that meet the condition. Other values than lists are errors.
 func (f filter) walk(s *search, in []any) ([]any, error) {
 	var out []any
 	for _, v := range in {
@@ -240,13 +260,16 @@ func (f filter) walk(s *search, in []any) ([]any, error) {
 	return out, nil
 }
 
+// holds reports whether the condition holds for an element.
 func (f filter) holds(s *search, element any) (bool, error) {
 	self := []any{element}
 	left, err := s.run(f.left, self)
 	switch {
 	case s.left < 0:
 		return false, errTooMany
-	case f.operator == "": // with an error, what the failing step began with is taken for being there
+	// If a step of left fails, run has returned the values the step began with, which count as
+	// something. kubectl has it so.
+	case f.operator == "":
 		return len(left) > 0, nil
 	}
 	if err != nil || len(left) == 0 {
@@ -265,4 +288,5 @@ func (f filter) holds(s *search, element any) (bool, error) {
 	return compare(left[0], f.operator, right[0])
 }
 
+// errManyCompared is kubectl's error for a side of a comparison that yields several values.
 var errManyCompared = errors.New("can only compare one element at a time")

@@ -1,14 +1,22 @@
-// Package jsonpath finds values in trees by kubectl's dialect of JSONPath, in which the columns of custom resources, and what
-// refers to fields elsewhere, are written.
+// Package jsonpath finds values in trees by kubectl's dialect of JSONPath. The printer columns of
+// custom resources are written in it (additionalPrinterColumns), and other references to fields.
 //
-// A template is text with actions in braces; an action is a chain of steps, such as .spec.ports[0].name. What a step does not find
-// is no error and yields nothing; what it cannot do, such as taking an element of a number, is one. Results are those of kubectl,
-// but that values of objects come in the order of their names, and that loops (range, end) are parsed and not run.
+// Words: a template is text with actions in braces; an action is a chain of steps, such as
+// .spec.ports[0].name; a part of a template is an action or the text between two actions.
 //
-// A Path is immutable and may be used by many goroutines. Paths and trees may come from strangers: a search ends with an error
-// when it has come upon too many values.
+// Laws:
+//   - A step that finds nothing yields nothing, without an error. A step that cannot be taken,
+//     such as an index into a number, is an error.
+//   - Results and errors are kubectl's, with two exceptions: members of objects are visited in
+//     the order of their names, and loops (range, end) are parsed but not run.
+//   - Paths and trees may come from clients: a search that visits more than maxValues values
+//     ends with an error.
 //
-// Not here: how a cell shows what was found (registry/extensions). Read: jsonpath.go, parse.go, find.go, compare.go.
+// A Path is immutable and safe for concurrent use.
+//
+// Not here: how a cell of a table shows what was found (registry/extensions).
+//
+// Read: jsonpath.go, parse.go, find.go, compare.go.
 package jsonpath
 
 import (
@@ -17,23 +25,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Path is a template that was parsed.
+// Path is a parsed template.
 type Path struct {
 	parts []part
-	// names are the fields of a template that is one action of nothing but names; nil for others.
+	// names are the field names of a template that is one action with only names, which is the
+	// usual case and needs no search; nil for other templates.
 	names []string
 }
 
-// part is an action, or the text between two.
+// part is the steps of an action, or text between actions.
 type part []step
 
-// step goes on from values to others. Its argument is a list of values from the tree, or of the template's own: texts, int,
-// float64 and bool.
+// step yields values for a list of values. Values are trees, and what templates contain: strings,
+// int, float64 and bool.
 type step interface {
 	walk(s *search, in []any) ([]any, error)
 }
 
-// First returns the first value of the first part of the template, and whether there is one.
+// First returns the first value that the first part of the template yields; ok is false if it
+// yields none.
 func (p *Path) First(tree any) (value any, ok bool, err error) {
 	if p.names != nil {
 		value, ok = descend(tree, p.names)
@@ -46,7 +56,7 @@ func (p *Path) First(tree any) (value any, ok bool, err error) {
 	return found[0][0], true, nil
 }
 
-// descend follows names from object to object.
+// descend follows field names from object to object; it reports false if one is missing.
 func descend(value any, names []string) (any, bool) {
 	for _, name := range names {
 		object, _ := value.(map[string]any)
@@ -59,7 +69,7 @@ func descend(value any, names []string) (any, bool) {
 	return value, true
 }
 
-// Find returns the values of each part of the template.
+// Find returns the values that each part of the template yields for a tree.
 func (p *Path) Find(tree any) ([][]any, error) {
 	s := &search{left: maxValues}
 	found := make([][]any, 0, len(p.parts))
@@ -73,7 +83,7 @@ func (p *Path) Find(tree any) ([][]any, error) {
 	return found, nil
 }
 
-// Text is a value as templates print it.
+// Text returns a value as kubectl prints it.
 func Text(value any) string {
 	switch v := value.(type) {
 	case nil:

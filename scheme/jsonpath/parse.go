@@ -11,7 +11,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Parse reads a template: text with actions in braces.
+// The parser of templates: a parser reads text and actions and builds the steps (find.go). What it
+// accepts, and its errors, are those of kubectl's parser, including its oddities.
+//
+// Examples of actions and their steps:
+//
+//	.spec.ports[0].name   name spec, name ports, slice 0, name name
+//	..name                descent, name name
+//	.a[1,3:5]             name a, union of slice 1 and slice 3:5
+//	.a[?(@.b=="c")].d     name a, filter (name b, text c), name d
+//	.a['b.c']             name a, name b, name c; ['b\.c'] is one name
+
+// Parse parses a template, which is text with actions in braces.
 func Parse(template string) (*Path, error) {
 	parts, err := parse(template)
 	if err != nil {
@@ -24,7 +35,7 @@ func Parse(template string) (*Path, error) {
 	return p, nil
 }
 
-// namesOf returns the steps of a part that are nothing but names, nil if others are among them, or none.
+// namesOf returns the field names in a part; nil if the part has other steps, or none.
 func namesOf(p part) []string {
 	var names []string
 	for _, s := range p {
@@ -37,6 +48,7 @@ func namesOf(p part) []string {
 	return names
 }
 
+// parse parses a template into its parts.
 func parse(template string) ([]part, error) {
 	p := parser{text: template}
 	if err := p.template(); err != nil {
@@ -45,7 +57,8 @@ func parse(template string) ([]part, error) {
 	return p.parts, nil
 }
 
-// parseAction reads an action on its own. What stands behind a brace in it does not count.
+// parseAction parses the content of an action. A brace in it ends the action, and what follows the
+// brace is ignored.
 func parseAction(action string) (part, error) {
 	parts, err := parse("{" + action + "}")
 	if err != nil {
@@ -54,18 +67,21 @@ func parseAction(action string) (part, error) {
 	return parts[0], nil
 }
 
-// parser reads a template.
+// parser parses one template.
 type parser struct {
 	text  string
 	pos   int
 	parts []part
-	steps part // of the action that is being read
+	steps part // the steps of the current action
 }
 
+// add adds a step to the current action.
 func (p *parser) add(s step) { p.steps = append(p.steps, s) }
 
+// endOfText is what next returns at the end of the template.
 const endOfText = -1
 
+// next consumes a rune.
 func (p *parser) next() rune {
 	if p.pos >= len(p.text) {
 		return endOfText
@@ -75,6 +91,7 @@ func (p *parser) next() rune {
 	return r
 }
 
+// template parses text and actions to the end.
 func (p *parser) template() error {
 	for {
 		before, _, more := strings.Cut(p.text[p.pos:], "{")
@@ -91,7 +108,7 @@ func (p *parser) template() error {
 	}
 }
 
-// action reads up to the brace that ends it.
+// action parses an action up to and including its closing brace.
 func (p *parser) action() error {
 	p.steps = part{}
 	for {
@@ -114,14 +131,14 @@ func (p *parser) action() error {
 	}
 }
 
-// step reads what is neither a filter nor a descent.
+// step parses any step but a filter and a descent.
 func (p *parser) step() error {
 	start := p.pos
 	r := p.next()
 	switch {
 	case r == endOfText || r == '\r' || r == '\n':
 		return errors.New("unclosed action")
-	case r == ' ' || r == '@' || r == '$': // the object itself
+	case r == ' ' || r == '@' || r == '$': // the value itself: no step
 	case r == '[':
 		return p.array(start)
 	case r == '"' || r == '\'':
@@ -144,11 +161,13 @@ func (p *parser) step() error {
 	return nil
 }
 
+// isWord reports whether a word may contain the rune.
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
+// endsName reports whether the rune ends a name.
 func endsName(r rune) bool { return r == endOfText || strings.ContainsRune(" \t\r\n.,[]$@{}", r) }
 
-// until reads up to a rune that ends something.
+// until consumes runes up to one that ends something.
 func (p *parser) until(ends func(rune) bool) {
 	for {
 		at := p.pos
@@ -159,7 +178,7 @@ func (p *parser) until(ends func(rune) bool) {
 	}
 }
 
-// name reads the name of a field, in which a backslash escapes what would end it.
+// name parses a field name. A backslash escapes a rune that would end it.
 func (p *parser) name() {
 	start, escaped := p.pos, false
 	p.until(func(r rune) bool {
@@ -174,6 +193,7 @@ func (p *parser) name() {
 	}
 }
 
+// descent parses "..", with the name that may follow.
 func (p *parser) descent() error {
 	if _, twice := last(p.steps).(descent); twice {
 		return errors.New("invalid multiple recursive descent")
@@ -186,6 +206,7 @@ func (p *parser) descent() error {
 	return nil
 }
 
+// number parses a number, whose first rune has been consumed.
 func (p *parser) number(start int) error {
 	p.until(func(r rune) bool { return r != '.' && !unicode.IsDigit(r) })
 	read := p.text[start:p.pos]
@@ -201,12 +222,13 @@ func (p *parser) number(start int) error {
 	return nil
 }
 
+// The forms of a key and of a slice in brackets.
 var (
 	arrayKey   = names.Pattern(`^'([^']*)'$`)
 	arraySlice = names.Pattern(`^(-?\d*)(:-?\d*)?(:-?\d*)?$`)
 )
 
-// array reads what stands in brackets: elements, a slice of them, or the key of a map.
+// array parses what is in brackets: a union, the key of an object, or a slice.
 func (p *parser) array(start int) error {
 	for r := p.next(); r != ']'; r = p.next() {
 		if r == endOfText || r == '\n' {
@@ -239,7 +261,7 @@ func (p *parser) array(start int) error {
 	return err
 }
 
-// parseSlice reads from:to:step, each of which may be missing.
+// parseSlice parses from:to:step, each of which may be missing.
 func parseSlice(read string) (slice, error) {
 	parts := arraySlice().FindStringSubmatch(read)
 	if parts == nil {
@@ -260,9 +282,10 @@ func parseSlice(read string) (slice, error) {
 	return s, nil
 }
 
+// comparison splits a condition into its left side, operator and right side.
 var comparison = names.Pattern(`^([^!<>=]+)([!<>=]+)(.+?)$`)
 
-// filter reads a condition on elements. One text in quotes may hold parentheses.
+// filter parses [?(condition)]. One quoted string in the condition may contain parentheses.
 func (p *parser) filter() error {
 	p.pos += len("[?(")
 	start := p.pos
@@ -300,7 +323,7 @@ func (p *parser) filter() error {
 	return err
 }
 
-// quoted reads a text in quotes of either sort.
+// quoted parses a string in single or double quotes.
 func (p *parser) quoted(start int, quote rune) error {
 	for {
 		r := p.next()

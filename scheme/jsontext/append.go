@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// AppendTree appends a tree, the keys of its objects sorted. The only errors are those of encoding/json about what is no
-// tree.
+// AppendTree appends a tree to dst as JSON, with the keys of objects sorted. Its errors are those
+// of encoding/json for values that are not part of a tree or have no JSON form, such as NaN.
 func AppendTree(dst []byte, tree any, style Style) ([]byte, error) {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -24,7 +24,7 @@ func AppendTree(dst []byte, tree any, style Style) ([]byte, error) {
 	case int64:
 		return strconv.AppendInt(dst, v, 10), nil
 	case float64:
-		if abs := math.Abs(v); abs == 0 || 1e-6 <= abs && abs < 1e21 { // written without an exponent
+		if abs := math.Abs(v); abs == 0 || 1e-6 <= abs && abs < 1e21 { // has no exponent in encoding/json
 			return strconv.AppendFloat(dst, v, 'f', -1, 64), nil
 		}
 	case nil:
@@ -33,6 +33,7 @@ func AppendTree(dst []byte, tree any, style Style) ([]byte, error) {
 	return appendOther(dst, tree, style)
 }
 
+// appendObject appends an object with sorted keys.
 func appendObject(dst []byte, object map[string]any, style Style) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i, k := range Keys(object) {
@@ -47,6 +48,7 @@ func appendObject(dst []byte, object map[string]any, style Style) (_ []byte, err
 	return append(dst, '}'), nil
 }
 
+// appendArray appends an array.
 func appendArray(dst []byte, array []any, style Style) (_ []byte, err error) {
 	dst = append(dst, '[')
 	for i, v := range array {
@@ -60,7 +62,8 @@ func appendArray(dst []byte, array []any, style Style) (_ []byte, err error) {
 	return append(dst, ']'), nil
 }
 
-// appendOther leaves what is rare to encoding/json.
+// appendOther lets encoding/json append a value that is rare: a uint64, a very large or small
+// float, or a value that is not part of a tree.
 func appendOther(dst []byte, v any, style Style) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

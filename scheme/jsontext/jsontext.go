@@ -1,22 +1,32 @@
-// Package jsontext reads and writes JSON as text and as trees, without Go types. It is the only scanner, the only form of
-// trees and the only maker of quoted strings of the room.
+// Package jsontext reads and writes JSON as text and as trees, without Go types. Package scheme and
+// those below it have no other JSON scanner, no other form of trees, and no other function that
+// quotes strings.
 //
-// Three things are here:
+// Words:
+//   - A Scanner passes over the tokens of JSON and checks them. Decoders of types embed it and
+//     know nothing about JSON but its tokens.
+//   - A tree is decoded JSON: map[string]any, []any, string, bool, int64, float64 (numbers with
+//     a fraction or exponent, or beyond int64) and nil. Packages patch and schema work on
+//     trees.
+//   - A lazy tree may also contain Raw values: the text of a value that nothing has read yet.
+//     Numbers of a lazy tree are Raw, too.
 //
-//   - a Scanner passes over tokens and checks them. Decoders of types embed it, and know no more of JSON than its tokens;
-//   - a tree is decoded JSON: map[string]any, []any, string, bool, int64, float64 (numbers with a fraction or exponent, or
-//     beyond int64) and nil. In a lazy one a value may also be Raw: text that nothing has looked into yet, and of a number
-//     its literal;
-//   - what is appended reads as if encoding/json had written it, with its escapes and the keys of objects sorted.
+// Laws:
+//   - Malformed is what encoding/json calls malformed, including nesting deeper than MaxDepth.
+//     The Scanner's errors have no details: to tell a client what is wrong, callers ask
+//     encoding/json by SyntaxError. Decode does so itself.
+//   - All Append functions write what encoding/json would write: the same escapes, and keys of
+//     objects sorted.
+//   - Nothing here panics on malformed input, except where a function demands well-formed
+//     input.
+//   - A Scanner with shared set, and RawOf, return strings that refer to the bytes they were
+//     given; these must never change.
 //
-// What is malformed here is what is malformed to encoding/json, nesting of more than MaxDepth included. The Scanner does not
-// say what is wrong: SyntaxError, Decode and whoever else has to tell a client ask encoding/json for the words then.
-//
-// Nothing here panics on bad input. Text that is shared with bytes (NewScanner, RawOf) is for bytes that never change.
+// A Scanner belongs to one goroutine. Everything else is a function of its arguments.
 //
 // Not here: Go types (codec), schemas (schema), merging (patch).
 //
-// Reading order: scan.go, string.go, tree.go, raw.go, quote.go, append.go.
+// Read: scan.go, string.go, tree.go, raw.go, quote.go, append.go.
 package jsontext
 
 import (
@@ -24,13 +34,13 @@ import (
 	"errors"
 )
 
-// MaxDepth is how deep arrays and objects may nest, as in encoding/json.
+// MaxDepth is how deeply arrays and objects may be nested, as in encoding/json.
 const MaxDepth = 10000
 
-// errSyntax is returned for what is no JSON.
+// errSyntax says that the input is not JSON, without details.
 var errSyntax = errors.New("jsontext: malformed JSON")
 
-// SyntaxError returns the error that encoding/json has for malformed JSON, nil if there is nothing wrong.
+// SyntaxError returns the error of encoding/json for malformed JSON, nil if data is well-formed.
 func SyntaxError(data []byte) error {
 	var raw json.RawMessage
 	return json.Unmarshal(data, &raw)

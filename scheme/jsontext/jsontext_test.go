@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// texts are JSON, and what is nearly that.
+// texts are JSON, and texts that are almost JSON.
 var texts = []string{
 	`null`, ` true `, "\tfalse\r\n", `""`, `0`, `-0`, `-0.0`, `1`, `-12.5e+3`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775809`, `1e400`,
 	`1e-400`, `1E5`, `1e-7`, `1e21`, `123456789012345678901234567890`, strings.Repeat("9", 400), `"a\"\\\/\b\f\n\r\tz"`, `"\u00e9\ud83d\ude00\ud800x\udc00\ud800\u0041"`,
@@ -29,7 +29,7 @@ func addTexts(f *testing.F) {
 	}
 }
 
-// plain decodes as Decode does, by way of encoding/json.
+// plain is the plain twin of Decode, by way of encoding/json.
 func plain(t *testing.T, data []byte) (any, error) {
 	t.Helper()
 	var floats, tree any
@@ -72,7 +72,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// FuzzDecode holds trees against encoding/json, both ways.
+// FuzzDecode compares decoding and encoding of trees with encoding/json.
 func FuzzDecode(f *testing.F) {
 	addTexts(f)
 	f.Fuzz(checkDecode)
@@ -109,7 +109,8 @@ func marshal(t *testing.T, v any, style Style) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// FuzzRaw looks into a value level by level: that finds what Decode finds, and nothing where the value is malformed.
+// FuzzRaw decodes a value level by level by Look. It finds what Decode finds, and reports false if
+// the value is malformed.
 func FuzzRaw(f *testing.F) {
 	addTexts(f)
 	f.Fuzz(checkRaw)
@@ -155,7 +156,7 @@ func checkRaw(t *testing.T, data []byte) {
 	}
 }
 
-// whole looks into everything. Numbers beyond a float64 become infinite.
+// whole decodes all levels of a Raw. Numbers beyond a float64 become infinite.
 func whole(r Raw) (any, bool) {
 	v, ok := r.Look(0)
 	switch v := v.(type) {
@@ -177,7 +178,7 @@ func whole(r Raw) (any, bool) {
 	return v, ok
 }
 
-// FuzzString holds quoting against encoding/json, and reading what was quoted against what it was.
+// FuzzString compares quoting with encoding/json, and reads the quoted string back.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "plain", "a\x00<b>&\u2028\"\\\n\xff\b\f\t\r\x7f\ufffd\u20ac\U0001f600", "\xe2\x80", "1234567\"", "12345678<"} {
 		f.Add(s)
@@ -200,10 +201,11 @@ func checkString(t *testing.T, s string) {
 	}
 }
 
-// nearly is one of everything, that is cut and spoiled everywhere.
+// nearly has one of everything; the tests cut it and spoil it everywhere.
 const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\uAbcF\u0fa0\ud83d\ude00"},"ab":{"0":9}}`
 
-// What ends too early, or has one wrong byte, is to every reader here what it is to encoding/json.
+// TestNearly: a text that ends too early, or has one wrong byte, is malformed to every reader here
+// if and only if it is malformed to encoding/json.
 func TestNearly(t *testing.T) {
 	for i := range len(nearly) {
 		checkDecode(t, []byte(nearly[:i]))
@@ -218,7 +220,7 @@ func TestNearly(t *testing.T) {
 	}
 }
 
-// Strings are read eight bytes at a time: what is special is so at each place.
+// Strings are scanned eight bytes at a time, so a special byte is tested at each offset.
 func TestStringsAtEachPlace(t *testing.T) {
 	const filler = "abcdefghijk"
 	parts := []string{"\x80", "\xe2", "\xff", "\u2027", "\u2028", "\u2029", "\u202a", "\xe2\x80", "\xe2\x81\xa8", "\u2128", "é", "\U0001f600"}
@@ -237,7 +239,8 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
-// Behind an escape others are looked for bytewise at first: what is special is so at each distance from it.
+// After an escape, others are first looked for byte by byte, so a special byte is tested at each
+// distance from an escape.
 func TestEscapesAtEachDistance(t *testing.T) {
 	const filler = "abcdefghijk"
 	for _, escape := range []string{`\n`, `\u00e9`} {
@@ -264,7 +267,7 @@ func TestStringEnd(t *testing.T) {
 	}
 }
 
-// As deep as encoding/json reads, and no deeper.
+// Nesting is allowed to the depth that encoding/json allows.
 func TestDepth(t *testing.T) {
 	for _, bracket := range []string{"[]", `{"a":}`} {
 		opening, closing := bracket[:len(bracket)-1], bracket[len(bracket)-1:]
@@ -286,7 +289,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// What is no tree and has no JSON is an error.
+// A value that is no tree and has no JSON is an error.
 func TestAppendTreeError(t *testing.T) {
 	for _, v := range []any{func() {}, map[string]any{"a": []any{make(chan int)}}} {
 		if got, err := AppendTree(nil, v, HTML); err == nil {
@@ -298,7 +301,7 @@ func TestAppendTreeError(t *testing.T) {
 	}
 }
 
-// A lazy tree is written like the tree that it stands for, but for the order in what nobody has looked into.
+// A lazy tree is written like its decoded tree, except that members of Raw values keep their order.
 func TestLazyTree(t *testing.T) {
 	tree, ok := RawOf([]byte(` { "c" : {"z":1.0,"a":"<"} , "b":null, "a" : [ "\u0041" ] } `)).Look(0)
 	got, err := AppendTree(nil, tree, HTML)
@@ -341,7 +344,7 @@ func TestDecodeCountsBytes(t *testing.T) {
 	}
 }
 
-// journal is an Observer that notes what it is told, and refuses what it is asked to.
+// journal is an Observer that records its calls and returns the errors it is told to.
 type journal struct {
 	notes            []string
 	repeated, beyond error
@@ -396,7 +399,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// Integers between 1<<63 and 1<<64 are floats, or of 64 bits without a sign where that is asked for.
+// Integers from 1<<63 to 1<<64-1 are floats, or uint64 if Unsigned is set.
 func TestUnsigned(t *testing.T) {
 	for _, tt := range []struct {
 		number           string

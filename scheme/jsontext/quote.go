@@ -8,17 +8,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/alias"
 )
 
-// Style says which characters of strings are escaped beside those that have to be.
+// Quoting: strings as JSON, and well-formed JSON copied with the escapes that encoding/json would
+// write. Encoders of all packages use it. Both scan eight bytes at a time (specialHTML) or by a
+// table, because most text needs no escape.
+
+// Style says which characters of strings are escaped beside those that must be.
 type Style uint8
 
 const (
-	// HTML escapes what readers could take for HTML: <, > and &. So are objects of Go types written.
+	// HTML escapes <, > and &, which a browser could take for HTML. Objects of Go types are written
+	// so.
 	HTML Style = iota
-	// Plain escapes nothing else. So are objects without a Go type written.
+	// Plain escapes nothing else. Objects without a Go type are written so.
 	Plain
 )
 
-// escaped are the ASCII characters that do not stand for themselves in a string, of each Style.
+// escaped holds, for each Style, the ASCII characters that must be escaped in a string.
 var escaped = func() (sets [2][utf8.RuneSelf]bool) {
 	for c := range ' ' {
 		sets[HTML][c], sets[Plain][c] = true, true
@@ -32,11 +37,11 @@ var escaped = func() (sets [2][utf8.RuneSelf]bool) {
 	return sets
 }()
 
-// AppendString appends s as a JSON string.
+// AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 become \ufffd.
 func AppendString(dst []byte, s string, style Style) []byte {
 	set := &escaped[style]
 	dst = append(dst, '"')
-	plain := 0 // from here on s stands as it is
+	plain := 0 // s[plain:i] needs no escape and is not appended yet
 	for i := 0; i < len(s); {
 		c, n := rune(s[i]), 1
 		if c < utf8.RuneSelf && !set[c] {
@@ -46,7 +51,8 @@ func AppendString(dst []byte, s string, style Style) []byte {
 		if c >= utf8.RuneSelf {
 			c, n = utf8.DecodeRuneInString(s[i:])
 		}
-		if n == 1 || c == '\u2028' || c == '\u2029' { // which JavaScript takes for the end of a line
+		// U+2028 and U+2029 end a line in JavaScript, so encoding/json escapes them.
+		if n == 1 || c == '\u2028' || c == '\u2029' {
 			dst = appendEscape(append(dst, s[plain:i]...), c)
 			plain = i + n
 		}
@@ -56,6 +62,8 @@ func AppendString(dst []byte, s string, style Style) []byte {
 	return append(dst, '"')
 }
 
+// appendEscape appends the escape of one character: the short one if JSON has one, else \u and four
+// digits.
 func appendEscape(dst []byte, c rune) []byte {
 	switch c {
 	case '"', '\\':
@@ -75,11 +83,12 @@ func appendEscape(dst []byte, c rune) []byte {
 	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
 }
 
-// AppendRaw appends a value that is well-formed without the white space between its tokens, and in the style HTML with its
-// escapes. Strings and numbers are spelt as they are.
+// AppendRaw appends a well-formed value to dst without white space between its tokens. With style
+// HTML it escapes what AppendString would escape. Strings and numbers keep their spelling
+// otherwise.
 func AppendRaw(dst []byte, r Raw, style Style) []byte {
 	data := alias.Bytes(string(r))
-	plain := 0 // from here on data is still to be appended
+	plain := 0 // data[plain:i] is not appended yet
 	for i := 0; i < len(data); {
 		switch c := data[i]; {
 		case c <= ' ':
@@ -95,7 +104,8 @@ func AppendRaw(dst []byte, r Raw, style Style) []byte {
 	return appendCompact(dst, data[plain:], style)
 }
 
-// AppendValue is AppendRaw of the value of a member.
+// AppendValue appends the value of a member to dst, as AppendRaw does; it is faster if the value
+// has no white space between its tokens.
 func (m *Member) AppendValue(dst []byte, style Style) []byte {
 	if m.Spaced {
 		return AppendRaw(dst, m.Value, style)
@@ -103,13 +113,14 @@ func (m *Member) AppendValue(dst []byte, style Style) []byte {
 	return appendCompact(dst, alias.Bytes(string(m.Value)), style)
 }
 
-// appendCompact appends a part of a value without white space between its tokens. What HTML escapes stands in strings
-// only, so that nothing has to be known about where these begin and end.
+// appendCompact appends a part of a value that has no white space between its tokens. The
+// characters that HTML escapes occur only in strings, so it need not know where strings begin and
+// end.
 func appendCompact(dst, data []byte, style Style) []byte {
 	if style == Plain {
 		return append(dst, data...)
 	}
-	plain := 0 // from here on data is still to be appended
+	plain := 0 // data[plain:i] is not appended yet
 	for i := 0; ; {
 		for i+8 <= len(data) {
 			marks := specialHTML(binary.LittleEndian.Uint64(data[i:]))
@@ -125,7 +136,7 @@ func appendCompact(dst, data []byte, style Style) []byte {
 		n := 1
 		switch c := data[i]; {
 		case c == '<' || c == '>' || c == '&':
-		case c == 0xE2 && i+2 < len(data) && data[i+1] == 0x80 && data[i+2]&^1 == 0xA8: // U+2028 and U+2029
+		case c == 0xE2 && i+2 < len(data) && data[i+1] == 0x80 && data[i+2]&^1 == 0xA8: // U+2028 or U+2029
 			n = 3
 		default:
 			i++
@@ -138,7 +149,8 @@ func appendCompact(dst, data []byte, style Style) []byte {
 	}
 }
 
-// specialHTML marks, like special, the bytes that appendCompact has to look at.
+// specialHTML sets the high bit of each byte of x that appendCompact has to look at: <, > and &,
+// and 0xE2, with which U+2028 and U+2029 begin. Only the lowest mark is reliable, as in special.
 func specialHTML(x uint64) uint64 {
 	angle := ((x | ones*('<'^'>')) ^ ones*('<'|'>')) - ones
 	amp := (x ^ ones*'&') - ones
@@ -146,7 +158,8 @@ func specialHTML(x uint64) uint64 {
 	return ((angle|amp)&^x | (line-ones)&^line) & highs
 }
 
-// StringEnd returns the index behind the string that begins at data[i], or the length of data if it does not end.
+// StringEnd returns the index after the string that begins at data[i], or the length of data if the
+// string does not end.
 func StringEnd(data []byte, i int) int {
 	for i++; i < len(data) && data[i] != '"'; i++ {
 		if data[i] == '\\' {

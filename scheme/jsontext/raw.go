@@ -7,23 +7,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/alias"
 )
 
-// Raw is the text of a value, without white space around it. The values within are looked for when they are asked for, so
-// that what nobody changes is never made a tree of.
+// Raw is the text of a value without white space around it. It is split into parts only on demand,
+// so that parts which nobody changes never become trees.
 type Raw string
 
-// Member is a key of an object and its value.
+// Member is one member of an object: a key and its value.
 type Member struct {
 	Key   string
 	Value Raw
-	// Spaced says that there is white space between the tokens of the value.
+	// Spaced says that the value has white space between its tokens.
 	Spaced bool
 }
 
-// RawOf returns the value in data, which never change. It is not looked into: what is malformed about it, nothing at all
-// included, comes to light later.
+// RawOf returns the value in data, which must never change. It does not read data: malformed or
+// missing JSON is found when the value is used.
 func RawOf(data []byte) Raw { return Raw(strings.Trim(alias.String(data), " \n\t\r")) }
 
-// scanner returns a Scanner of the value, which lies within depth others.
+// scanner returns a Scanner of the value, which is nested in depth others.
 func (r Raw) scanner(depth int) Scanner {
 	return Scanner{Data: alias.Bytes(string(r)), Text: string(r), Depth: depth}
 }
@@ -31,8 +31,9 @@ func (r Raw) scanner(depth int) Scanner {
 // IsNull reports whether the value is null.
 func (r Raw) IsNull() bool { return r == "null" }
 
-// Members splits an object into members appended to into, in the order and number that they have there. depth counts for
-// its nesting. It reports false if the value is no object.
+// Members appends the members of an object to into and returns the result, in their order, with
+// repeated keys. The object is nested in depth others, which counts against MaxDepth. It reports
+// false if the value is malformed or no object.
 func (r Raw) Members(depth int, into []Member) ([]Member, bool) {
 	s := r.scanner(depth)
 	if s.Next() != '{' || s.Open() != nil {
@@ -60,7 +61,8 @@ func (r Raw) Members(depth int, into []Member) ([]Member, bool) {
 	}
 }
 
-// Elements splits an array into values appended to into. depth counts for its nesting. It reports false if the value is no
+// Elements appends the elements of an array to into and returns the result. The array is nested in
+// depth others, which counts against MaxDepth. It reports false if the value is malformed or no
 // array.
 func (r Raw) Elements(depth int, into []Raw) ([]Raw, bool) {
 	s := r.scanner(depth)
@@ -84,11 +86,12 @@ func (r Raw) Elements(depth int, into []Raw) ([]Raw, bool) {
 	}
 }
 
-// inline is how many members of an object are kept on the stack.
+// inline is the number of members or elements that Look keeps on the stack.
 const inline = 12
 
-// Look looks into the value, one level deep: what an object or array holds stays Raw, nulls apart, and so does a number.
-// depth counts for its nesting. It reports false for what is malformed.
+// Look decodes one level of the value: the members of an object and the elements of an array stay
+// Raw, except nulls, which become nil; a number stays Raw. The value is nested in depth others,
+// which counts against MaxDepth. It reports false if the value is malformed.
 func (r Raw) Look(depth int) (any, bool) {
 	if r == "" {
 		return nil, false
@@ -117,7 +120,7 @@ func (r Raw) Look(depth int) (any, bool) {
 	return v, err == nil
 }
 
-// Lazy returns the value as a part of a lazy tree: nil if it is null.
+// Lazy returns the value as a part of a lazy tree: nil if it is null, else itself.
 func (r Raw) Lazy() any {
 	if r.IsNull() {
 		return nil
@@ -125,7 +128,7 @@ func (r Raw) Lazy() any {
 	return r
 }
 
-// Str returns the string that the value is; ok is false if it is none.
+// Str returns the content of the value if it is a string; ok is false otherwise.
 func (r Raw) Str() (_ string, ok bool) {
 	s := r.scanner(0)
 	if s.Next() != '"' {
@@ -135,10 +138,11 @@ func (r Raw) Str() (_ string, ok bool) {
 	return text, err == nil && s.End() == nil
 }
 
-// IsNumber reports whether the value, which is well-formed, is a number.
+// IsNumber reports whether the value, which must be well-formed, is a number.
 func (r Raw) IsNumber() bool { return r[0] == '-' || '0' <= r[0] && r[0] <= '9' }
 
-// Number returns the int64 or float64 that the value, a number, stands for; what is beyond a float64 is infinite.
+// Number returns the value, which must be a number, as an int64 or float64. A number beyond the
+// range of float64 becomes infinite.
 func (r Raw) Number() any {
 	if !strings.ContainsAny(string(r), ".eE") {
 		if n, err := strconv.ParseInt(string(r), 10, 64); err == nil {

@@ -10,30 +10,39 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Scanner reads JSON tokens. It validates what it passes; a method that returns an error leaves the position undefined.
+// The Scanner: positions, numbers, and passing over values. Methods come in two groups. Some expect
+// that the caller has seen the next byte (Word, Number, Open, Quoted); the others skip white space
+// first. string.go has strings, tree.go makes trees.
+
+// Scanner reads the tokens of JSON and validates all that it passes over. After an error the
+// position is undefined.
 type Scanner struct {
+	// Data is the input.
 	Data []byte
-	// Text is Data as a string that never changes: decoded strings without escapes are parts of it.
+	// Text is Data as a string that never changes. Decoded strings without escapes are substrings
+	// of it.
 	Text string
-	// Pos is where in Data the next token begins, or the white space before it.
+	// Pos is the index in Data of the next token, or of the white space before the next token.
 	Pos int
-	// Depth is how many arrays and objects are open.
+	// Depth is the number of open arrays and objects.
 	Depth int
-	// Wide says that a number was passed that may be beyond a float64, Spaced that white space was.
+	// Wide is set when a number was passed that may exceed a float64, Spaced when white space was
+	// passed.
 	Wide, Spaced bool
 
-	// What Tree does with a tree. Observer is told about it. Unique has it look for repeated keys, Unsigned keep integers
-	// between 1<<63 and 1<<64 as uint64, and Literal keep numbers Raw.
+	// Options for Tree. Observer is told about keys and indices. Unique finds repeated keys.
+	// Unsigned decodes integers from 1<<63 to 1<<64-1 as uint64. Literal leaves numbers Raw.
 	Observer                  Observer
 	Unique, Unsigned, Literal bool
 
-	// meter counts the bytes passed; it is told at each element, and was last at counted.
+	// meter counts the bytes passed. It is told at each element or member; counted is the position
+	// at which it was told last.
 	meter   *meter.Meter
 	counted int
 }
 
-// NewScanner returns a Scanner of data. shared says that data never changes and may be part of what is decoded. The Meter,
-// which may be nil, counts the bytes.
+// NewScanner returns a Scanner of data. shared says that data never changes, so that decoded
+// strings may refer to it. m, which may be nil, counts the bytes.
 func NewScanner(data []byte, shared bool, m *meter.Meter) Scanner {
 	s := Scanner{Data: data, meter: m}
 	if shared {
@@ -44,7 +53,7 @@ func NewScanner(data []byte, shared bool, m *meter.Meter) Scanner {
 	return s
 }
 
-// Next skips white space and returns the byte that follows, without consuming it; 0 at the end.
+// Next skips white space and returns the next byte without consuming it, 0 at the end.
 func (s *Scanner) Next() byte {
 	if s.Pos < len(s.Data) && s.Data[s.Pos] > ' ' {
 		return s.Data[s.Pos]
@@ -52,7 +61,8 @@ func (s *Scanner) Next() byte {
 	return s.space()
 }
 
-// space is Next where white space, the end or something malformed is next.
+// space is the slow path of Next, which is small enough to be inlined: white space, the end of the
+// input, or a malformed byte is next.
 func (s *Scanner) space() byte {
 	for ; s.Pos < len(s.Data); s.Pos++ {
 		switch c := s.Data[s.Pos]; c {
@@ -65,7 +75,7 @@ func (s *Scanner) space() byte {
 	return 0
 }
 
-// End checks that nothing but white space is left.
+// End returns an error unless only white space is left.
 func (s *Scanner) End() error {
 	s.Next()
 	if s.Pos != len(s.Data) {
@@ -74,7 +84,7 @@ func (s *Scanner) End() error {
 	return nil
 }
 
-// Word consumes a word such as null.
+// Word consumes the given word, such as null.
 func (s *Scanner) Word(word string) error {
 	if len(s.Data)-s.Pos < len(word) || string(s.Data[s.Pos:s.Pos+len(word)]) != word {
 		return errSyntax
@@ -83,10 +93,11 @@ func (s *Scanner) Word(word string) error {
 	return nil
 }
 
-// maxDigits is how long a number without an exponent may be to fit a float64 for sure.
+// maxDigits is the length up to which a number without an exponent certainly fits a float64.
 const maxDigits = 300
 
-// Number consumes a number and returns where it began; integer says that it has neither fraction nor exponent.
+// Number consumes a number and returns where it began. integer says that the number has neither a
+// fraction nor an exponent.
 func (s *Scanner) Number() (start int, integer bool, err error) {
 	data, i := s.Data, s.Pos
 	start = i
@@ -128,6 +139,7 @@ func (s *Scanner) Number() (start int, integer bool, err error) {
 	return start, integer, nil
 }
 
+// digits returns the index after the digits that begin at data[i].
 func digits(data []byte, i int) int {
 	for i < len(data) && '0' <= data[i] && data[i] <= '9' {
 		i++
@@ -135,7 +147,7 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// Atoi converts an integer of JSON's grammar; ok is false if it does not fit.
+// Atoi converts an integer of the grammar of JSON. ok is false if it does not fit an int64.
 func Atoi(b []byte) (n int64, ok bool) {
 	digits := b
 	if b[0] == '-' {
@@ -154,13 +166,13 @@ func Atoi(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// Atoi32 is Atoi for 32 bits.
+// Atoi32 converts an integer of the grammar of JSON. It reports false if it does not fit an int32.
 func Atoi32(b []byte) (int32, bool) {
 	n, ok := Atoi(b)
 	return int32(n), ok && n >= math.MinInt32 && n <= math.MaxInt32
 }
 
-// Open consumes the bracket that begins an array or object and counts the depth.
+// Open consumes the bracket that begins an array or object, and increments Depth.
 func (s *Scanner) Open() error {
 	s.Pos++
 	if s.Depth++; s.Depth > MaxDepth {
@@ -169,8 +181,9 @@ func (s *Scanner) Open() error {
 	return nil
 }
 
-// More is called where an element or the end of an array or object may stand: first says that none came before.
-// It consumes a comma, or the closing bracket, in which case it returns false.
+// More is called before each element or member, and where the array or object may end. first says
+// that no element came before. If an element follows, More consumes the comma before it and returns
+// true. Otherwise it consumes the closing bracket and returns false.
 func (s *Scanner) More(closing byte, first bool) (bool, error) {
 	if s.meter != nil {
 		if err := s.meter.Step(s.Pos - s.counted); err != nil {
@@ -193,7 +206,7 @@ func (s *Scanner) More(closing byte, first bool) (bool, error) {
 	return false, errSyntax
 }
 
-// Key consumes the key of a member and the colon behind it.
+// Key consumes a key of an object and the colon after it.
 func (s *Scanner) Key() (string, error) {
 	if s.Next() != '"' {
 		return "", errSyntax
@@ -205,9 +218,9 @@ func (s *Scanner) Key() (string, error) {
 	return key, s.Colon()
 }
 
-// Member is called where a member of an object may stand, or its end: first says that none came
-// before. It consumes the comma before the member, its key, which begins at at, and the colon, or
-// the closing bracket, in which case it returns false.
+// Member is called before each member of an object, and where the object may end. first says that
+// no member came before. If a member follows, Member consumes the comma, the key, which begins at
+// index at, and the colon. Otherwise it consumes the closing bracket and more is false.
 func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) {
 	if start, end, ok := s.closeKey(first); ok {
 		return s.Text[start:end], start - 1, true, nil
@@ -221,8 +234,9 @@ func (s *Scanner) Member(first bool) (key string, at int, more bool, err error) 
 	return key, at, true, err
 }
 
-// closeKey is Member for a key as servers write it: of plain characters, and without white space
-// around it. Of any other it consumes nothing and returns false.
+// closeKey is the fast path of Member, for a key in the form that servers write: a key of plain
+// ASCII characters with no white space around it. For any other input it consumes nothing and
+// returns false. It compares eight bytes at a time.
 func (s *Scanner) closeKey(first bool) (start, end int, ok bool) {
 	data, i := s.Data, s.Pos
 	if s.meter != nil {
@@ -251,7 +265,7 @@ func (s *Scanner) closeKey(first bool) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// Colon consumes the colon behind a key.
+// Colon consumes the colon after a key.
 func (s *Scanner) Colon() error {
 	if s.Next() != ':' {
 		return errSyntax
@@ -260,7 +274,7 @@ func (s *Scanner) Colon() error {
 	return nil
 }
 
-// Skip consumes one value of any kind.
+// Skip consumes one value of any type.
 func (s *Scanner) Skip() error {
 	switch c := s.Next(); c {
 	case '"':
@@ -284,6 +298,7 @@ func (s *Scanner) Skip() error {
 	}
 }
 
+// skipArray consumes an array.
 func (s *Scanner) skipArray() error {
 	if err := s.Open(); err != nil {
 		return err
@@ -299,6 +314,7 @@ func (s *Scanner) skipArray() error {
 	}
 }
 
+// skipObject consumes an object.
 func (s *Scanner) skipObject() error {
 	if err := s.Open(); err != nil {
 		return err

@@ -7,22 +7,26 @@ import (
 	"unicode/utf8"
 )
 
+// Strings of JSON: finding their end (Quoted) and resolving their escapes (Unquote).
+
+// Constants for tests of eight bytes at once: 1 in each byte, and the high bit of each byte.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// special marks, by high bits, bytes that end the quick scanning of a string: quotes, backslashes, control characters
-// and anything outside ASCII. Bytes above the lowest mark may be marked wrongly. Exchanging '"' with the blank makes one
-// test of quotes and control characters.
+// special sets the high bit of each byte of x that ends the fast scan of a string: quotes,
+// backslashes, control characters and all bytes outside of ASCII. Only the lowest mark is reliable:
+// a subtraction may borrow from the bytes above it. The first test exchanges '"' with ' ', so that
+// one comparison finds quotes and control characters.
 func special(x uint64) uint64 {
 	quote := (x ^ ones*('"'^' ')) - ones*(' '+1)
 	slash := (x ^ ones*'\\') - ones
 	return (quote | slash | x) & highs
 }
 
-// Quoted consumes a string, whose opening quote is next, and returns where its content begins and ends. plain says that
-// the content is the string: no escapes and no invalid UTF-8.
+// Quoted consumes a string, whose opening quote is the next byte, and returns the range of its
+// content. plain says that the content is the string: it has no escapes and is valid UTF-8.
 func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 	i := s.Pos + 1
 	start = i
@@ -30,7 +34,7 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 	ascii := true
 	data := s.Data
 	for {
-		// Eight bytes at a time, up to the first that matters.
+		// Skip eight bytes at a time up to the first special one.
 		for i+8 <= len(data) {
 			marks := special(binary.LittleEndian.Uint64(data[i:]))
 			if marks != 0 {
@@ -65,8 +69,9 @@ func (s *Scanner) Quoted() (start, end int, plain bool, err error) {
 	}
 }
 
-// escapes returns the index behind the escape at data[i] and those that follow it closely, or -1 if one is malformed. Where
-// one character is escaped others often are. To find them bytewise does not have to wait for where the last one was found.
+// escapes returns the index after the escape at data[i] and all escapes that follow within a few
+// bytes, -1 if one is malformed. Where one character is escaped, others often are, and for these a
+// loop over bytes is faster than to return to the scan of eight bytes.
 func escapes(data []byte, i int) int {
 	for i < len(data) && data[i] == '\\' {
 		switch {
@@ -84,7 +89,7 @@ func escapes(data []byte, i int) int {
 	return i
 }
 
-// ordinary are the bytes of a string that need no look at what they are.
+// ordinary are the ASCII bytes of a string that stand for themselves.
 var ordinary = func() (set [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\'
@@ -92,7 +97,7 @@ var ordinary = func() (set [256]bool) {
 	return set
 }()
 
-// shortEscape are the characters that may stand behind a backslash, but for u.
+// shortEscape are the characters that may follow a backslash, except u.
 var shortEscape = func() (set [256]bool) {
 	for _, c := range `"\/bfnrt` {
 		set[c] = true
@@ -100,7 +105,7 @@ var shortEscape = func() (set [256]bool) {
 	return set
 }()
 
-// hex4 returns the value of four hexadecimal digits, or -1.
+// hex4 returns the value of four hexadecimal digits, -1 if one is no digit.
 func hex4(b []byte) rune {
 	var r rune
 	for _, c := range b[:4] {
@@ -119,7 +124,7 @@ func hex4(b []byte) rune {
 	return r
 }
 
-// Str consumes a string. It shares Text if it can.
+// Str consumes a string and returns its value, which is a substring of Text if the string is plain.
 func (s *Scanner) Str() (string, error) {
 	start, end, plain, err := s.Quoted()
 	if err != nil {
@@ -131,7 +136,8 @@ func (s *Scanner) Str() (string, error) {
 	return string(Unquote(s.Data[start:end])), nil
 }
 
-// Unquote resolves the escapes of a valid string content. Invalid UTF-8 and lone surrogates become U+FFFD.
+// Unquote resolves the escapes in the content of a valid string. Invalid UTF-8 and lone surrogates
+// become U+FFFD, as in encoding/json.
 func Unquote(b []byte) []byte {
 	out := make([]byte, 0, len(b)+2*utf8.UTFMax)
 	for i := 0; i < len(b); {
@@ -153,7 +159,8 @@ func Unquote(b []byte) []byte {
 	return out
 }
 
-// unescape returns the rune that a valid escape sequence, or a pair of them, stands for, and its length in bytes.
+// unescape returns the rune that a valid escape, or a pair of escapes of surrogates, stands for,
+// and its length in bytes.
 func unescape(b []byte) (rune, int) {
 	switch b[1] {
 	case 'b':

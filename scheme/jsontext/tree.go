@@ -10,20 +10,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Observer is told where the decoding of a tree stands and what is wrong there, by whose word it goes on.
+// Trees: decoding them from a Scanner, comparing them. Decode is the entry point for callers that
+// have bytes; decoders of types call Tree, Object and Array for untyped parts.
+
+// Observer follows the decoding of a tree, for messages with paths, and decides how decoding goes
+// on after a repeated key or a number out of range.
 type Observer interface {
-	// EnterKey and EnterIndex say that the value at a key of the object at hand comes next, or an element of the list at
-	// hand, and Leave that it is over.
+	// EnterKey says that the value of a key of the current object comes next, EnterIndex that an
+	// element of the current array does, and Leave that this value has ended.
 	EnterKey(key string)
 	EnterIndex(i int)
 	Leave()
-	// Repeated says that the object at hand has a key twice, if Unique asks for that. Without an error the last one counts.
+	// Repeated says that the current object repeats a key; it is called only if Unique is set. If
+	// it returns nil, the last value counts.
 	Repeated(key string) error
-	// Beyond says that a number is beyond a float64. Without an error it becomes nil.
+	// Beyond says that a number exceeds a float64. If it returns nil, the number becomes nil in the
+	// tree.
 	Beyond(err *json.UnmarshalTypeError) error
 }
 
-// Decode decodes JSON into a tree. Errors are those of encoding/json, or of the Meter, which may be nil.
+// Decode decodes JSON into a tree. Its errors are those of encoding/json, or of m, which may be
+// nil.
 func Decode(data []byte, m *meter.Meter) (any, error) {
 	s := NewScanner(data, false, m)
 	tree, err := s.Document()
@@ -36,7 +43,7 @@ func Decode(data []byte, m *meter.Meter) (any, error) {
 	return nil, err
 }
 
-// Document consumes all that there is, which is a tree.
+// Document consumes the whole input, which is one tree.
 func (s *Scanner) Document() (any, error) {
 	tree, err := s.Tree()
 	if err == nil {
@@ -45,7 +52,7 @@ func (s *Scanner) Document() (any, error) {
 	return tree, err
 }
 
-// Tree consumes a value of any kind.
+// Tree consumes a value of any type and returns it as a tree.
 func (s *Scanner) Tree() (any, error) {
 	switch c := s.Next(); c {
 	case '"':
@@ -73,7 +80,8 @@ func (s *Scanner) Tree() (any, error) {
 	return s.Convert(s.Data[start:s.Pos], integer)
 }
 
-// Convert makes a leaf of a number that was passed. Kubernetes knows integers of 64 bits and floats.
+// Convert turns a number that was passed into a leaf of a tree. Like Kubernetes it has integers of
+// 64 bits and floats.
 func (s *Scanner) Convert(number []byte, integer bool) (any, error) {
 	if integer {
 		if n, ok := Atoi(number); ok {
@@ -96,7 +104,7 @@ func (s *Scanner) Convert(number []byte, integer bool) (any, error) {
 	return nil, beyond
 }
 
-// Array consumes an array, whose bracket is next.
+// Array consumes an array, whose bracket is the next byte.
 func (s *Scanner) Array() ([]any, error) {
 	if err := s.Open(); err != nil {
 		return nil, err
@@ -121,8 +129,8 @@ func (s *Scanner) Array() ([]any, error) {
 	}
 }
 
-// Object consumes an object, whose bracket is next. Of repeated keys the last counts; with Unique and without an Observer
-// they are an error, which says nothing.
+// Object consumes an object, whose bracket is the next byte. Of repeated keys the last one counts.
+// If Unique is set and there is no Observer, a repeated key is an error without details.
 func (s *Scanner) Object() (map[string]any, error) {
 	if err := s.Open(); err != nil {
 		return nil, err
@@ -156,6 +164,7 @@ func (s *Scanner) Object() (map[string]any, error) {
 	}
 }
 
+// unique reports a key that object has already.
 func (s *Scanner) unique(object map[string]any, key string) error {
 	if _, ok := object[key]; !ok {
 		return nil
@@ -166,7 +175,7 @@ func (s *Scanner) unique(object map[string]any, key string) error {
 	return s.Observer.Repeated(key)
 }
 
-// Equal reports whether two trees say the same. Numbers are compared by value.
+// Equal reports whether two trees are equal. Numbers are compared by value: 1 equals 1.0.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -194,7 +203,7 @@ func Equal(a, b any) bool {
 	return false
 }
 
-// Keys returns the keys of an object in order.
+// Keys returns the sorted keys of an object.
 func Keys[V any](object map[string]V) []string {
 	keys := make([]string, 0, len(object))
 	for k := range object {

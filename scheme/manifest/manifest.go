@@ -1,10 +1,19 @@
-// Package manifest reads files of objects as kubectl does: YAML or JSON, several documents in a file, several files in a folder.
+// Package manifest reads files of objects as kubectl does: YAML or JSON, several documents per
+// file, several files per folder.
 //
-// An object is JSON with a head: its kind and its name are known, and nothing else is looked at. A document that has no kind, or
-// the same key twice, is an error, which names the file and the document. Documents that hold nothing are left out. A List (v1)
-// stands for its items.
+// Words: a document is one YAML document or one JSON value of a file; a manifest is a file of
+// documents; the head of an object is its apiVersion, kind, name and namespace.
 //
-// Not here: which kinds there are, and what objects look like.
+// Laws:
+//   - Only the head of an object is read; the rest of its JSON is passed on as it is.
+//   - A document without a kind, or with a repeated key, is an error that names the file and
+//     the number of the document. All other documents are returned nevertheless.
+//   - Empty documents are skipped. A List (v1) counts as its items.
+//   - A file has at most Max documents and objects; configfile bounds its size.
+//
+// Any goroutine may call the functions.
+//
+// Not here: which kinds exist, and what their objects look like.
 package manifest
 
 import (
@@ -23,27 +32,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Object is an object in a file.
+// Object is one object of a file.
 type Object struct {
-	File     string // as it was named
-	Document int    // which one of the file, from 1
+	File     string // the path as the caller named it
+	Document int    // the number of the document in the file, from 1
 
+	// Kind, Namespace and Name are the head of the object.
 	Kind            meta.GroupVersionKind
 	Namespace, Name string
-	JSON            []byte
+	// JSON is the whole object.
+	JSON []byte
 }
 
-// Place says where an object is: "ships.yaml: document 2".
-func (o *Object) Place() string { return place(o.File, o.Document) }
+// Place returns where the object is, for messages: "ships.yaml: document 2".
+func (o *Object) Place() string { return position(o.File, o.Document) }
 
-func place(file string, document int) string { return fmt.Sprintf("%s: document %d", file, document) }
+// position returns the position of a document, for messages.
+func position(file string, document int) string {
+	return fmt.Sprintf("%s: document %d", file, document)
+}
 
-// extensions are those of the files that a folder is read for.
+// extensions are the file names that ReadPath reads in a folder.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// ReadPath reads a file, or the files of a folder in the order of their names: those that end in .json, .yaml or .yml. Folders in a
-// folder are left out. If kinds are given, objects of others are left out as well, and so is what is no object at all, such as the
-// files of tools that lie beside them.
+// ReadPath reads a file or, in a folder, the files that end in .json, .yaml or .yml, in the order
+// of their names. It does not read folders in the folder. If kinds are given, it leaves out objects
+// of other kinds and everything that is no object, such as the files of other tools in the same
+// folder.
 func ReadPath(path string, kinds ...meta.GroupKind) ([]Object, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -52,7 +67,7 @@ func ReadPath(path string, kinds ...meta.GroupKind) ([]Object, error) {
 	if !info.IsDir() {
 		return readFile(path, kinds)
 	}
-	entries, err := os.ReadDir(path) // in order
+	entries, err := os.ReadDir(path) // sorted by name
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +83,7 @@ func ReadPath(path string, kinds ...meta.GroupKind) ([]Object, error) {
 	return objects, errors.Join(errs...)
 }
 
+// readFile reads one file.
 func readFile(name string, kinds []meta.GroupKind) ([]Object, error) {
 	data, err := configfile.Read(name)
 	if err != nil {
@@ -76,13 +92,15 @@ func readFile(name string, kinds []meta.GroupKind) ([]Object, error) {
 	return read(name, data, kinds)
 }
 
-// Max bounds the documents of a file, and the objects in it: what is beyond is not read, which is
-// an error.
+// Max bounds the number of documents in a file, and the number of objects in it. A file with more
+// is read up to the bound, and is an error.
 const Max = 100_000
 
-// Read reads what a file holds. The error joins what is wrong with each document; the others are returned all the same.
+// Read returns the objects in data, the content of a file; file names it in errors. The error joins
+// the errors of all documents. The other documents are returned nevertheless.
 func Read(file string, data []byte) ([]Object, error) { return read(file, data, nil) }
 
+// read is Read with the kinds of ReadPath.
 func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 	var objects []Object
 	var errs []error
@@ -94,7 +112,7 @@ func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 			found, err = heads(text, kinds)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", place(file, i+1), err))
+			errs = append(errs, fmt.Errorf("%s: %w", position(file, i+1), err))
 		}
 		for _, o := range found {
 			o.File, o.Document = file, i+1
@@ -110,11 +128,11 @@ func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 	return objects[:min(len(objects), Max)], errors.Join(errs...)
 }
 
-// separator is a line between two documents of YAML.
+// separator matches a line between two YAML documents.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
 
-// split cuts a stream into its documents, of which it returns the first ones, most at the most:
-// values of JSON one after the other, or YAML. What begins like JSON and is none is YAML.
+// split splits a file into its documents and returns the first ones, at most most: JSON values one
+// after the other, or else YAML documents. A file that begins like JSON but is not is YAML.
 func split(data []byte, most int) [][]byte {
 	var documents [][]byte
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
@@ -132,7 +150,8 @@ func split(data []byte, most int) [][]byte {
 	}
 }
 
-// splitYAML leaves out what stands before the first line that separates documents, if that is nothing.
+// splitYAML splits a YAML stream at its separators. If only white space precedes the first
+// separator, it is no document.
 func splitYAML(data []byte, most int) [][]byte {
 	var documents [][]byte
 	from := 0
@@ -145,7 +164,7 @@ func splitYAML(data []byte, most int) [][]byte {
 	return append(documents, data[from:])
 }
 
-// toJSON returns a document as JSON, in which keys are left as they are.
+// toJSON returns a document as JSON. It does not change the case of keys.
 func toJSON(document []byte) ([]byte, error) {
 	if json.Valid(document) {
 		return document, nil
@@ -157,15 +176,15 @@ func toJSON(document []byte) ([]byte, error) {
 	return text, err
 }
 
-// head is what is looked at of an object.
+// head is the part of an object that is read.
 type head struct {
 	meta.TypeMeta `json:",inline"`
 	Metadata      struct{ Name, Namespace string }
 	Items         []json.RawMessage // of a List
 }
 
-// heads returns the object that is written in text, or those that it is a List of; none for null. If kinds are given, only these
-// are wanted.
+// heads returns the object in text, or the items if it is a List; nothing for null. If kinds are
+// given, it leaves out all other objects.
 func heads(text []byte, kinds []meta.GroupKind) ([]Object, error) {
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 		return nil, nil
@@ -176,7 +195,7 @@ func heads(text []byte, kinds []meta.GroupKind) ([]Object, error) {
 	case err != nil && len(kinds) > 0:
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("this is no object: %w", err)
+		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	if h.APIVersion == "v1" && h.Kind == "List" {
 		var items []Object
@@ -200,5 +219,7 @@ func heads(text []byte, kinds []meta.GroupKind) ([]Object, error) {
 	case !ok:
 		return nil, fmt.Errorf("apiVersion: unexpected GroupVersion string: %v", h.APIVersion)
 	}
-	return []Object{{Kind: gv.WithKind(h.Kind), Namespace: h.Metadata.Namespace, Name: h.Metadata.Name, JSON: text}}, nil
+	return []Object{{
+		Kind: gv.WithKind(h.Kind), Namespace: h.Metadata.Namespace, Name: h.Metadata.Name, JSON: text,
+	}}, nil
 }

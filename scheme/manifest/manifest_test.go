@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// shown are objects as "document: apiVersion kind namespace/name".
+// shown returns objects as "document: apiVersion kind namespace/name".
 func shown(objects []manifest.Object) string {
 	var lines []string
 	for _, o := range objects {
@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 		"no kind":          {text: "kind: A\napiVersion: v1\n---\nspec: {}", want: "1: v1 A /", err: "f: document 2: kind is not set"},
 		"no version":       {text: "kind: A", err: "f: document 1: apiVersion is not set"},
 		"bad version":      {text: "kind: A\napiVersion: a/b/c", err: "f: document 1: apiVersion: unexpected GroupVersion string: a/b/c"},
-		"no object":        {text: "- kind: A", err: "f: document 1: this is no object"},
+		"no object":        {text: "- kind: A", err: "f: document 1: not a JSON object"},
 		"a key twice":      {text: "kind: A\nkind: B\napiVersion: v1", err: `line 2: key "kind" already set`},
 		"no YAML":          {text: "kind: A\n\tb: [", err: "f: document 1: yaml: "},
 		"bad item":         {text: "kind: List\napiVersion: v1\nitems: [{kind: A}]", err: "f: document 1: items[0]: apiVersion is not set"},

@@ -2,7 +2,8 @@ package meta
 
 import "time"
 
-// FindCondition returns the condition of a type, nil if there is none.
+// FindCondition returns the condition of the given type in a list, nil if there is none. The result
+// points into the list.
 func FindCondition(list []Condition, typ string) *Condition {
 	for i := range list {
 		if list[i].Type == typ {
@@ -12,8 +13,8 @@ func FindCondition(list []Condition, typ string) *Condition {
 	return nil
 }
 
-// SetCondition adds a condition to a list, or puts it in the place of the one of its type. Its time is now if the status changes, and
-// stays if not.
+// SetCondition adds a condition to a list, or replaces the one of the same type. LastTransitionTime
+// becomes now if the status differs from the one before, and is kept otherwise.
 func SetCondition(list *[]Condition, c Condition, now time.Time) {
 	c.LastTransitionTime = NewTime(now)
 	have := FindCondition(*list, c.Type)

@@ -7,23 +7,25 @@ type Description struct {
 	// Name is the plural, with "/subresource" behind it for a subresource: "pods", "pods/status".
 	Name     string
 	Singular string // of resources only
-	ListKind string // the kind of lists; "": Kind with List behind it
-	// Kind is the kind of the objects that are sent and taken, in the version served. A subresource may
-	// have a kind of another group; for a subresource that connects, it is the kind of the options.
+	ListKind string // "" means Kind + "List"
+	// Kind is the kind of the objects that are sent and taken, in the version served. A subresource
+	// may have a kind of another group; for a subresource that connects, it is the kind of the
+	// options.
 	Kind       GroupVersionKind
 	Namespaced bool
 	ShortNames []string
 	Categories []string
-	// Custom marks custom resources, all other resources without a Go type, and their subresources of
-	// whatever kind. kube-apiserver serves them in another way: items of their lists carry apiVersion
-	// and kind, they know no protobuf and no strategic merge patch, OpenAPI describes them in other
-	// words, and what cannot be served is refused in other words.
+	// Custom marks custom resources, all other resources without a Go type, and their subresources
+	// of whatever kind. kube-apiserver serves them in another way: items of their lists carry
+	// apiVersion and kind, they know no protobuf and no strategic merge patch, OpenAPI describes
+	// them in other words, and what cannot be served is refused in other words.
 	Custom bool
-	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for pods.
+	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for
+	// pods.
 	ReturnsDeleted bool
 }
 
-// Lists is the kind of lists, in the group and version of the objects.
+// Lists returns the kind of the lists of the resource, in the group and version of its objects.
 func (d *Description) Lists() GroupVersionKind {
 	if d.ListKind != "" {
 		return d.Kind.GroupVersion().WithKind(d.ListKind)
@@ -31,7 +33,7 @@ func (d *Description) Lists() GroupVersionKind {
 	return d.Kind.GroupVersion().WithKind(d.Kind.Kind + "List")
 }
 
-// Of returns the description of a subresource that has the kind of the resource d.
+// Of returns the description of a subresource whose kind is that of the resource d.
 func (d *Description) Of(subresource string) Description {
 	return Description{Name: d.Name + "/" + subresource, Kind: d.Kind, Namespaced: d.Namespaced, Custom: d.Custom}
 }

@@ -5,7 +5,8 @@ type APIVersions struct {
 	TypeMeta `json:",inline"`
 	// Versions are the names of the versions.
 	Versions []string `json:"versions" pb:"1" list:"atomic"`
-	// ServerAddressByClientCIDRs say at which address clients find the server, depending on where they are.
+	// ServerAddressByClientCIDRs say at which address clients find the server, depending on where
+	// they are.
 	ServerAddressByClientCIDRs []ServerAddressByClientCIDR `json:"serverAddressByClientCIDRs" pb:"2" list:"atomic"`
 }
 
@@ -25,7 +26,8 @@ type APIGroup struct {
 	Versions []GroupVersionForDiscovery `json:"versions" pb:"2" list:"atomic"`
 	// PreferredVersion is the version that clients should use.
 	PreferredVersion GroupVersionForDiscovery `json:"preferredVersion,omitempty" pb:"3"`
-	// ServerAddressByClientCIDRs say at which address clients find the server, depending on where they are.
+	// ServerAddressByClientCIDRs say at which address clients find the server, depending on where
+	// they are.
 	ServerAddressByClientCIDRs []ServerAddressByClientCIDR `json:"serverAddressByClientCIDRs,omitempty" pb:"4" list:"atomic"`
 }
 
@@ -49,7 +51,8 @@ type GroupVersionForDiscovery struct {
 type APIResource struct {
 	// Name is the plural name that stands in paths; that of a subresource has a slash in it.
 	Name string `json:"name" pb:"1"`
-	// SingularName is the name for one, for use on command lines. If empty, clients make it from the kind.
+	// SingularName is the name for one, for use on command lines. If empty, clients make it from
+	// the kind.
 	SingularName string `json:"singularName" pb:"6"`
 	// Namespaced says whether objects belong to a namespace.
 	Namespaced bool `json:"namespaced" pb:"2"`
@@ -69,7 +72,8 @@ type APIResource struct {
 	StorageVersionHash string `json:"storageVersionHash,omitempty" pb:"10"`
 }
 
-// Verbs is a list of verbs. In protobuf it is a message of its own, so that an empty list differs from none.
+// Verbs is a list of verbs. In protobuf it is a message of its own, so that an empty list differs
+// from none.
 type Verbs []string
 
 // APIResourceList describes the resources of one version of a group.
@@ -91,7 +95,7 @@ type RootPaths struct {
 type WatchEvent struct {
 	// Type is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.
 	Type string `json:"type" pb:"1"`
-	// Object is the object after the change; before it if the change is a deletion. With BOOKMARK it is an object with
-	// nothing but a resourceVersion, with ERROR a Status.
+	// Object is the object after the change; before it if the change is a deletion. With BOOKMARK
+	// it is an object with nothing but a resourceVersion, with ERROR a Status.
 	Object RawExtension `json:"object" pb:"2"`
 }

@@ -7,13 +7,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// pathPattern is what the path after a domain consists of: pathMarks, letters and digits.
+// pathPattern is the regular expression of the path after a domain, for error messages. pathMarks
+// are its characters other than letters and digits.
 const (
 	pathPattern = `[A-Za-z0-9/\-._~%!$&'()*+,;=:]+`
 	pathMarks   = `/-._~%!$&'()*+,;=:`
 )
 
-// ValidateDomainPath checks a domain and a path, such as the name of a controller.
+// ValidateDomainPath checks a name that consists of a domain and a path, such as that of a
+// controller: acme.io/foo.
 func ValidateDomainPath(name string, p *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -32,6 +34,7 @@ func ValidateDomainPath(name string, p *field.Path) field.ErrorList {
 	return errs
 }
 
+// isPathRune reports whether r may occur in the path.
 func isPathRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(pathMarks, r)
 }

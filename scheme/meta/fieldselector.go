@@ -6,23 +6,27 @@ import (
 	"strings"
 )
 
-// FieldRequirement is one condition on a field: Field must equal Value, or with Not must differ from it.
+// Field selectors (fieldSelector=...): parsing, matching, and rewriting for another version. Lists,
+// watches and the caches below them use the parsed form.
+
+// FieldRequirement is one condition on a field: Field must equal Value or, if Not is set, must
+// differ from Value.
 type FieldRequirement struct {
 	Field string
 	Value string
 	Not   bool
 }
 
-// FieldRequirements is a field selector: all of its requirements must hold. The empty selector matches everything. It is
-// not changed after parsing, so it may be shared.
+// FieldRequirements is a field selector: all of its requirements must hold. The empty selector
+// matches everything. A selector does not change after parsing, so goroutines may share it.
 type FieldRequirements []FieldRequirement
 
-// ParseFields reads a field selector: field=value, field==value and field!=value, joined by commas. In values, comma,
-// equals sign and backslash are written with a backslash before them.
+// ParseFields parses a field selector: field=value, field==value and field!=value, joined by
+// commas. In a value a backslash precedes each comma, equals sign and backslash.
 func ParseFields(s string) (FieldRequirements, error) {
 	var rs FieldRequirements
 	terms := splitFieldTerms(s)
-	slices.Sort(terms) // the canonical order, and the one in which errors are found
+	slices.Sort(terms) // the canonical order, in which errors are found, too
 	for _, term := range terms {
 		name, op, raw, ok := splitFieldTerm(term)
 		if !ok {
@@ -32,14 +36,14 @@ func ParseFields(s string) (FieldRequirements, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != "" || value != "" { // nothing asked
+		if name != "" || value != "" { // an empty requirement asks nothing
 			rs = append(rs, FieldRequirement{Field: name, Value: value, Not: op == "!="})
 		}
 	}
 	return rs, nil
 }
 
-// splitFieldTerms cuts at the commas that no backslash precedes, and leaves out what is empty.
+// splitFieldTerms splits s at commas without a backslash before them, and drops empty terms.
 func splitFieldTerms(s string) []string {
 	var terms []string
 	start := 0
@@ -60,7 +64,7 @@ func splitFieldTerms(s string) []string {
 	return terms
 }
 
-// splitFieldTerm cuts at the first operator.
+// splitFieldTerm splits a term at its first operator.
 func splitFieldTerm(term string) (name, op, value string, ok bool) {
 	for i := range len(term) {
 		for _, op := range [...]string{"!=", "==", "="} {
@@ -72,7 +76,7 @@ func splitFieldTerm(term string) (name, op, value string, ok bool) {
 	return "", "", "", false
 }
 
-// unescapeFieldValue undoes escapeFieldValue.
+// unescapeFieldValue removes the backslashes that fieldEscaper adds.
 func unescapeFieldValue(s string) (string, error) {
 	if !strings.ContainsAny(s, `\,=`) {
 		return s, nil
@@ -99,9 +103,11 @@ func unescapeFieldValue(s string) (string, error) {
 	return b.String(), nil
 }
 
+// fieldEscaper escapes the value of a requirement.
 var fieldEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
 
-// Matches reports whether fields meets all requirements. A field that is absent counts as empty. It does not allocate.
+// Matches reports whether fields meet all requirements. A missing field counts as empty. It does
+// not allocate.
 func (rs FieldRequirements) Matches(fields Lookup) bool {
 	for i := range rs {
 		if value, _ := fields.Get(rs[i].Field); (value == rs[i].Value) == rs[i].Not {
@@ -114,7 +120,7 @@ func (rs FieldRequirements) Matches(fields Lookup) bool {
 // Empty reports whether the selector matches everything.
 func (rs FieldRequirements) Empty() bool { return len(rs) == 0 }
 
-// String returns the selector as ParseFields reads it.
+// String returns the selector in the form that ParseFields parses.
 func (rs FieldRequirements) String() string {
 	var b strings.Builder
 	for i, r := range rs {
@@ -131,7 +137,7 @@ func (rs FieldRequirements) String() string {
 	return b.String()
 }
 
-// RequiresExact returns the value that the selector demands of a field, if it demands one.
+// RequiresExact returns the value that the selector requires of a field; false if it requires none.
 func (rs FieldRequirements) RequiresExact(name string) (string, bool) {
 	for i := range rs {
 		if r := &rs[i]; r.Field == name && !r.Not {
@@ -141,8 +147,8 @@ func (rs FieldRequirements) RequiresExact(name string) (string, bool) {
 	return "", false
 }
 
-// Transform returns the selector with each requirement's field and value replaced by what fn returns. If both become
-// empty the requirement is dropped. An error of fn ends it.
+// Transform returns the selector with the field and value of each requirement replaced by what fn
+// returns. A requirement is dropped if both become empty. An error of fn is returned.
 func (rs FieldRequirements) Transform(fn func(label, value string) (string, string, error)) (FieldRequirements, error) {
 	var out FieldRequirements
 	for _, r := range rs {

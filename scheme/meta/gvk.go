@@ -26,12 +26,12 @@ func (gv GroupVersion) String() string {
 	return gv.Group + "/" + gv.Version
 }
 
-// WithKind adds a kind.
+// WithKind returns the kind in this group version.
 func (gv GroupVersion) WithKind(kind string) GroupVersionKind {
 	return GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: kind}
 }
 
-// WithResource adds a resource.
+// WithResource returns the resource in this group version.
 func (gv GroupVersion) WithResource(resource string) GroupVersionResource {
 	return GroupVersionResource{Group: gv.Group, Version: gv.Version, Resource: resource}
 }
@@ -57,12 +57,12 @@ type GroupVersionKind struct {
 	Kind    string `json:"kind" pb:"3"`
 }
 
-// GroupVersion drops the kind.
+// GroupVersion returns the group version of the kind.
 func (gvk GroupVersionKind) GroupVersion() GroupVersion {
 	return GroupVersion{Group: gvk.Group, Version: gvk.Version}
 }
 
-// GroupKind drops the version.
+// GroupKind returns the kind without its version.
 func (gvk GroupVersionKind) GroupKind() GroupKind {
 	return GroupKind{Group: gvk.Group, Kind: gvk.Kind}
 }
@@ -93,12 +93,12 @@ type GroupVersionResource struct {
 	Resource string
 }
 
-// GroupVersion drops the resource.
+// GroupVersion returns the group version of the resource.
 func (gvr GroupVersionResource) GroupVersion() GroupVersion {
 	return GroupVersion{Group: gvr.Group, Version: gvr.Version}
 }
 
-// GroupResource drops the version.
+// GroupResource returns the resource without its version.
 func (gvr GroupVersionResource) GroupResource() GroupResource {
 	return GroupResource{Group: gvr.Group, Resource: gvr.Resource}
 }

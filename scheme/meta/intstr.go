@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// IntOrStringType tells which half of an IntOrString counts.
+// IntOrStringType says which of the two values an IntOrString has.
 type IntOrStringType int64
 
 // The types of an IntOrString.
@@ -24,10 +24,10 @@ type IntOrString struct {
 	StrVal string
 }
 
-// FromInt32 returns a number.
+// FromInt32 returns an IntOrString that is a number.
 func FromInt32(v int32) IntOrString { return IntOrString{Type: IntType, IntVal: v} }
 
-// FromString returns a string.
+// FromString returns an IntOrString that is a string.
 func FromString(s string) IntOrString { return IntOrString{Type: StringType, StrVal: s} }
 
 // String returns the string, or the number in decimal.
@@ -38,7 +38,8 @@ func (v IntOrString) String() string {
 	return strconv.Itoa(int(v.IntVal))
 }
 
-// EqualTo compares what both are read as, whatever else they hold.
+// EqualTo implements equality for typeinfo: it compares the value that Type selects, and ignores
+// the other one.
 func (v *IntOrString) EqualTo(other any) bool {
 	o := other.(*IntOrString)
 	if v.Type == StringType {
@@ -47,7 +48,7 @@ func (v *IntOrString) EqualTo(other any) bool {
 	return o.Type != StringType && v.IntVal == o.IntVal
 }
 
-// IntValue returns the number; a string is read as one, and counts as 0 if it is none.
+// IntValue returns the number. A string is parsed as a number, and is 0 if it is none.
 func (v IntOrString) IntValue() int {
 	if v.Type == StringType {
 		i, _ := strconv.Atoi(v.StrVal)
@@ -56,7 +57,8 @@ func (v IntOrString) IntValue() int {
 	return int(v.IntVal)
 }
 
-// ScaledValue returns the number, or the percentage of total, rounded up or down.
+// ScaledValue returns the number or, for a string such as "25%", that percentage of total, rounded
+// up or down.
 func (v IntOrString) ScaledValue(total int, roundUp bool) (int, error) {
 	if v.Type == IntType {
 		return int(v.IntVal), nil
@@ -83,7 +85,7 @@ func (v IntOrString) ScaledValue(total int, roundUp bool) (int, error) {
 	return floor, nil
 }
 
-// MarshalJSON writes a number or a string.
+// MarshalJSON returns a JSON number or string.
 func (v IntOrString) MarshalJSON() ([]byte, error) {
 	switch v.Type {
 	case IntType:
@@ -94,7 +96,7 @@ func (v IntOrString) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("impossible IntOrString.Type")
 }
 
-// UnmarshalJSON reads a number or a string; null leaves v at 0.
+// UnmarshalJSON parses a number or a string. null sets v to the number 0.
 func (v *IntOrString) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		s, err := unquote(data)
@@ -115,14 +117,14 @@ func (v *IntOrString) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// AppendProto appends the message. All three fields are always in it.
+// AppendProto appends the message of v. All three fields are written always, as Kubernetes does.
 func (v IntOrString) AppendProto(b []byte) []byte {
 	b = appendVarint(b, 1, int64(v.Type))
 	b = appendVarint(b, 2, int64(v.IntVal))
 	return appendString(b, 3, v.StrVal)
 }
 
-// ParseProto reads the message.
+// ParseProto parses the message of an IntOrString.
 func (v *IntOrString) ParseProto(data []byte) error {
 	*v = IntOrString{}
 	return eachField(data, func(f wireField) error {

@@ -1,20 +1,22 @@
 package meta
 
-// LabelIndex is a selector of many requirements, by label. Looking at an object takes as long as it has labels, however many
-// requirements there are. It is immutable.
+// LabelIndex is a label selector prepared for many requirements: matching an object takes time in
+// proportion to its labels, not to the requirements. It is immutable.
 type LabelIndex struct {
 	conditions map[string]*condition
-	demanded   int // labels that must be there
+	demanded   int // the number of labels that must be there
 }
 
-// condition is all that is required of one label.
+// condition is the conjunction of all requirements on one label.
 type condition struct {
 	demanded, banned bool
-	in, notIn        map[string]bool     // in is nil if every value will do
-	compared         []*LabelRequirement // the tightest of OpGreaterThan and of OpLessThan
+	// in is nil if every value is allowed.
+	in, notIn map[string]bool
+	compared  []*LabelRequirement // the tightest requirement of OpGreaterThan and of OpLessThan
 }
 
-// Index returns the selector as a LabelIndex. It does not pay for few requirements.
+// Index returns the selector as a LabelIndex. For a few requirements, LabelRequirements.Matches is
+// faster.
 func (rs LabelRequirements) Index() *LabelIndex {
 	x := &LabelIndex{conditions: make(map[string]*condition)}
 	for i := range rs {
@@ -33,6 +35,7 @@ func (rs LabelRequirements) Index() *LabelIndex {
 	return x
 }
 
+// add adds a requirement to the condition.
 func (c *condition) add(r *LabelRequirement) {
 	c.demanded = c.demanded || r.op != OpNotIn && r.op != OpNotEquals && r.op != OpDoesNotExist
 	switch r.op {
@@ -54,12 +57,12 @@ func (c *condition) add(r *LabelRequirement) {
 	case OpGreaterThan, OpLessThan:
 		c.compare(r)
 	case OpExists:
-	default: // OpDoesNotExist, and what matches nothing
+	default: // OpDoesNotExist, and the operator that matches nothing
 		c.banned = true
 	}
 }
 
-// compare keeps r if it is tighter than the other requirement of its kind.
+// compare keeps r if it is tighter than the requirement with the same operator.
 func (c *condition) compare(r *LabelRequirement) {
 	for i, other := range c.compared {
 		if other.op == r.op {
@@ -72,7 +75,7 @@ func (c *condition) compare(r *LabelRequirement) {
 	c.compared = append(c.compared, r)
 }
 
-// meets reports whether the label, which is there, may have the value.
+// meets reports whether a label that is there may have the value.
 func (c *condition) meets(value string) bool {
 	if c.banned || c.in != nil && !c.in[value] || c.notIn[value] {
 		return false
@@ -85,7 +88,7 @@ func (c *condition) meets(value string) bool {
 	return true
 }
 
-// Matches reports whether n labels, each with another key, meet all requirements. It does not allocate.
+// Matches reports whether n labels with distinct keys meet all requirements. It does not allocate.
 func (x *LabelIndex) Matches(n int, label func(i int) (key, value string)) bool {
 	demanded := 0
 	for i := range n {

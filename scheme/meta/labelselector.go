@@ -1,7 +1,7 @@
 package meta
 
-// LabelSelector selects objects by their labels. All of its requirements must hold. Empty it selects all objects, unset
-// none.
+// LabelSelector selects objects by their labels. All of its requirements must hold. Empty it
+// selects all objects, unset none.
 type LabelSelector struct {
 	_ struct{} `struct:"atomic"`
 
@@ -17,7 +17,8 @@ type LabelSelectorRequirement struct {
 	Key string `json:"key" pb:"1"`
 	// Operator says how the label must relate to values: In, NotIn, Exists or DoesNotExist.
 	Operator LabelSelectorOperator `json:"operator" pb:"2"`
-	// Values are the values. With In and NotIn there must be some, with Exists and DoesNotExist none.
+	// Values are the values. With In and NotIn there must be some, with Exists and DoesNotExist
+	// none.
 	Values []string `json:"values,omitempty" pb:"3" list:"atomic"`
 }
 
@@ -38,7 +39,8 @@ type FieldSelectorRequirement struct {
 	Key string `json:"key" pb:"1"`
 	// Operator says how the field must relate to values: In, NotIn, Exists or DoesNotExist.
 	Operator FieldSelectorOperator `json:"operator" pb:"2"`
-	// Values are the values. With In and NotIn there must be some, with Exists and DoesNotExist none.
+	// Values are the values. With In and NotIn there must be some, with Exists and DoesNotExist
+	// none.
 	Values []string `json:"values,omitempty" pb:"3" list:"atomic"`
 }
 

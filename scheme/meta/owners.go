@@ -2,12 +2,12 @@ package meta
 
 import "strings"
 
-// maxRepeatedOwners is how many owners a warning names: about as many as fit into one.
+// maxRepeatedOwners is how many owners a warning names, about as many as fit into one.
 const maxRepeatedOwners = 100
 
-// DropRepeatedOwners keeps the first of owner references that are the same in all fields. It returns the warning about the
-// others, "" if there are none. admitted says that the object has come through mutating admission: the warning says so,
-// as the client may not have written it like that.
+// DropRepeatedOwners removes owner references that repeat an earlier one in all fields. It returns
+// a warning about them, "" if there are none. admitted says that mutating admission has run: the
+// warning then says so, since the client may not have written the repetition.
 func DropRepeatedOwners(m *ObjectMeta, admitted bool) (warning string) {
 	if !shareUID(m.OwnerReferences) {
 		return ""
@@ -21,11 +21,13 @@ func DropRepeatedOwners(m *ObjectMeta, admitted bool) (warning string) {
 	if admitted {
 		when = " after mutating admission happens"
 	}
-	return ".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, and " +
-		"may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(repeated, ", ")
+	return ".metadata.ownerReferences contains duplicate entries" + when +
+		"; API server dedups owner references in 1.20+, and " +
+		"may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
+		strings.Join(repeated, ", ")
 }
 
-// shareUID reports whether several references have the same uid, which hardly ever is so.
+// shareUID reports whether two references have the same UID, which is rare.
 func shareUID(refs []OwnerReference) bool {
 	if len(refs) < 2 {
 		return false
@@ -40,19 +42,23 @@ func shareUID(refs []OwnerReference) bool {
 	return false
 }
 
-// ownerKey is an owner reference by value.
+// ownerKey is an owner reference as a comparable value.
 type ownerKey struct {
 	apiVersion, kind, name string
 	uid                    UID
 	controller, blocks     string
 }
 
-// distinctOwners returns the references that differ from those before them, and the first uids of the others.
+// distinctOwners returns the references that differ from all before them, and the UIDs of the
+// others, at most maxRepeatedOwners.
 func distinctOwners(refs []OwnerReference) (kept []OwnerReference, repeated []string) {
 	seen := make(map[ownerKey]bool)
 	for i := range refs {
 		ref := &refs[i]
-		key := ownerKey{ref.APIVersion, ref.Kind, ref.Name, ref.UID, flagText(ref.Controller), flagText(ref.BlockOwnerDeletion)}
+		key := ownerKey{
+			ref.APIVersion, ref.Kind, ref.Name, ref.UID,
+			flagText(ref.Controller), flagText(ref.BlockOwnerDeletion),
+		}
 		switch {
 		case !seen[key]:
 			seen[key] = true
@@ -64,7 +70,7 @@ func distinctOwners(refs []OwnerReference) (kept []OwnerReference, repeated []st
 	return kept, repeated
 }
 
-// flagText tells the three states of a flag apart.
+// flagText returns a different text for each of the three states of a flag.
 func flagText(flag *bool) string {
 	switch {
 	case flag == nil:

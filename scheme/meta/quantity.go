@@ -11,11 +11,15 @@ import (
 	"strings"
 )
 
-// Format is the notation in which a Quantity is written.
+// Quantities: representation, arithmetic and encoding. quantityparse.go has the spellings. Both
+// follow k8s.io/apimachinery's resource.Quantity in every observable result, but hold each number
+// as an exact decimal of its own.
+
+// Format is the notation of a Quantity.
 type Format uint8
 
-// The formats. A quantity keeps the one it was written in as long as it can: BinarySI cannot write fractions, nor
-// numbers that are small, and gives way to DecimalSI there.
+// The formats. A quantity keeps the format in which it was written if that can express it. BinarySI
+// cannot express fractions and small numbers, which become DecimalSI.
 const (
 	DecimalSI       Format = iota // 12, 500m, 3k
 	BinarySI                      // 12Ki, 3Gi
@@ -23,31 +27,34 @@ const (
 )
 
 var (
-	errQuantityForm   = errors.New("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+	errQuantityForm = errors.New(
+		"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
 	errQuantityNumber = errors.New("unable to parse numeric part of quantity")
 	errQuantitySuffix = errors.New("unable to parse quantity's suffix")
 )
 
 const (
-	// nano is the smallest power of ten that a quantity keeps. What is finer rounds away from zero: who asks for
-	// something shall get something.
+	// nano is the exponent of the smallest power of ten that a quantity keeps. Finer digits round
+	// away from zero, so that a request for something never becomes a request for nothing.
 	nano = -9
-	// maxExponent bounds the power of ten, and maxQuantityText the length, so that comparing and adding quantities
-	// from the outside costs little. Real quantities are far below.
+	// maxExponent bounds the power of ten, and maxQuantityText the length in bytes, so that a
+	// client cannot make comparing and adding expensive. Real quantities are far smaller.
 	maxExponent     = 1000
 	maxQuantityText = 1024
 )
 
-// Quantity is an exact decimal number: an amount of CPU, memory or anything countable. It may end in n, u or m
-// (billionths to thousandths), k, M, G, T, P or E (powers of 1000), Ki, Mi, Gi, Ti, Pi or Ei (powers of 1024) or an
-// exponent, as in "2", "500m", "1.5Gi" and "12e6".
+// Quantity is an exact decimal number: an amount of CPU, memory or anything countable. It may end
+// in n, u or m (billionths to thousandths), k, M, G, T, P or E (powers of 1000), Ki, Mi, Gi, Ti, Pi
+// or Ei (powers of 1024) or an exponent, as in "2", "500m", "1.5Gi" and "12e6".
 type Quantity struct {
-	// A Quantity is immutable: copying the struct copies the quantity, and methods return new ones. The zero value is
-	// 0. Equal numbers in the same notation are equal structs, also for reflect.DeepEqual, apart from harmless
-	// spellings that Kubernetes keeps as they were written, such as "+5".
+	// A Quantity is immutable: copying the struct copies the quantity, and methods return new ones.
+	// The zero value is 0. Equal numbers in the same format are equal structs, also for
+	// reflect.DeepEqual, except for spellings that Kubernetes keeps as they were written, such as
+	// "+5".
 	//
-	// The number is mantissa * 10^scale. The mantissa has no factor 10, and is 0 only with scale 0. It is in wide if
-	// it does not fit into value, which is 0 then. Nobody changes what wide points to.
+	// The number is mantissa * 10^scale. The mantissa has no factor 10, and is 0 only if scale is
+	// 0. It is in value if it fits there; otherwise value is 0 and wide has it. The big.Int that
+	// wide points to never changes.
 	value  int64
 	scale  int32
 	format Format
@@ -55,13 +62,13 @@ type Quantity struct {
 	text   string // what String returns; empty for 0
 }
 
-// NewQuantity returns the number value, to be written in format f.
+// NewQuantity returns the number value in format f.
 func NewQuantity(value int64, f Format) Quantity { return makeQuantity(value, 0, f) }
 
-// NewMilliQuantity returns value/1000, to be written in format f.
+// NewMilliQuantity returns value/1000 in format f.
 func NewMilliQuantity(value int64, f Format) Quantity { return makeQuantity(value, -3, f) }
 
-// makeQuantity returns value * 10^scale, scale being nano or more, in its canonical spelling.
+// makeQuantity returns value * 10^scale in its canonical spelling. scale must be at least nano.
 func makeQuantity(value int64, scale int32, f Format) Quantity {
 	q := Quantity{value: value, scale: scale, format: f}
 	q.strip()
@@ -69,7 +76,8 @@ func makeQuantity(value int64, scale int32, f Format) Quantity {
 	return q
 }
 
-// makeWide is makeQuantity for any mantissa; it takes v over.
+// makeWide returns v * 10^scale in its canonical spelling, for a mantissa of any size. It owns v
+// afterwards.
 func makeWide(v *big.Int, scale int32, f Format) Quantity {
 	if v.IsInt64() {
 		return makeQuantity(v.Int64(), scale, f)
@@ -80,7 +88,8 @@ func makeWide(v *big.Int, scale int32, f Format) Quantity {
 	return q
 }
 
-// strip moves factors of 10 from the mantissa to the scale, which makes equal numbers equal structs.
+// strip moves factors of 10 from the mantissa to the scale, so that equal numbers are equal
+// structs.
 func (q *Quantity) strip() {
 	if q.wide != nil {
 		if !q.wide.IsInt64() {
@@ -101,7 +110,7 @@ func (q *Quantity) strip() {
 	}
 }
 
-// stripWide is strip for mantissas other than 0.
+// stripWide is strip for a mantissa that is not 0 and may be of any size.
 func stripWide(v *big.Int, scale int32) (*big.Int, int32) {
 	text := v.String()
 	digits := strings.TrimRight(text, "0")
@@ -113,10 +122,11 @@ func stripWide(v *big.Int, scale int32) (*big.Int, int32) {
 	return v, scale + int32(zeros)
 }
 
-// Format returns the notation.
+// Format returns the notation of q.
 func (q Quantity) Format() Format { return q.format }
 
-// String returns the canonical spelling: no fraction, no precision lost, the largest suffix that allows this.
+// String returns the canonical spelling: no fraction, no loss of precision, and the largest suffix
+// that allows both.
 func (q Quantity) String() string {
 	if q.text == "" {
 		return "0"
@@ -140,7 +150,8 @@ func (q Quantity) Sign() int {
 	return 0
 }
 
-// Cmp returns -1 if q is less than o, 0 if they are the same number, 1 if q is greater. Notations do not matter.
+// Cmp returns -1 if q is less than o, 0 if they are the same number, and 1 if q is greater. Formats
+// do not matter.
 func (q Quantity) Cmp(o Quantity) int {
 	if a, b := q.Sign(), o.Sign(); a != b {
 		if a < b {
@@ -164,10 +175,10 @@ func (q Quantity) Cmp(o Quantity) int {
 // Equal reports whether q and o are the same number.
 func (q Quantity) Equal(o Quantity) bool { return q.Cmp(o) == 0 }
 
-// EqualTo is Equal for typeinfo.Equal.
+// EqualTo implements equality for typeinfo.Equal.
 func (q *Quantity) EqualTo(other any) bool { return q.Equal(*other.(*Quantity)) }
 
-// Add returns q+o in q's notation, or in o's if q is 0.
+// Add returns q+o in the format of q, or of o if q is 0.
 func (q Quantity) Add(o Quantity) Quantity {
 	f := q.format
 	if q.IsZero() {
@@ -182,7 +193,7 @@ func (q Quantity) Add(o Quantity) Quantity {
 	return makeWide(new(big.Int).Add(x, y), scale, f)
 }
 
-// Sub returns q-o in q's notation, or in o's if q is 0.
+// Sub returns q-o in the format of q, or of o if q is 0.
 func (q Quantity) Sub(o Quantity) Quantity {
 	f := q.format
 	if q.IsZero() {
@@ -204,7 +215,7 @@ func (q Quantity) Neg() Quantity {
 	return makeWide(new(big.Int).Neg(q.mantissa()), q.scale, q.format)
 }
 
-// AsInt64 returns q as an integer, and false if it is none or does not fit.
+// AsInt64 returns q as an integer. It reports false if q is not an integer or does not fit.
 func (q Quantity) AsInt64() (int64, bool) {
 	if q.wide != nil || q.scale < 0 {
 		return 0, false
@@ -212,13 +223,15 @@ func (q Quantity) AsInt64() (int64, bool) {
 	return mulPow10(q.value, q.scale)
 }
 
-// Value returns q rounded up to an integer. What does not fit becomes the nearest int64.
+// Value returns q rounded away from zero to an integer. A number that does not fit becomes the
+// nearest int64.
 func (q Quantity) Value() int64 { return q.scaled(0) }
 
-// MilliValue returns 1000*q rounded up to an integer. What does not fit becomes the nearest int64.
+// MilliValue returns 1000*q rounded away from zero to an integer. A number that does not fit
+// becomes the nearest int64.
 func (q Quantity) MilliValue() int64 { return q.scaled(-3) }
 
-// scaled returns q / 10^scale rounded away from zero.
+// scaled returns q / 10^scale rounded away from zero, or the nearest int64.
 func (q Quantity) scaled(scale int32) int64 {
 	shift := q.scale - scale
 	if q.wide == nil && shift >= 0 {
@@ -247,14 +260,15 @@ func (q Quantity) scaled(scale int32) int64 {
 	return v.Int64()
 }
 
-// RoundUp returns q rounded away from zero to a multiple of 10^scale, and q as it is if it is one. scale is at least -9.
+// RoundUp returns q rounded away from zero to a multiple of 10^scale. scale must be at least -9.
 func (q Quantity) RoundUp(scale int32) Quantity {
-	if q.scale >= scale { // the mantissa has no factor 10
+	if q.scale >= scale { // q is a multiple already: its mantissa has no factor 10
 		return q
 	}
 	return makeWide(divUp(q.mantissa(), bigPow10(scale-q.scale)), scale, q.format)
 }
 
+// saturate returns the largest or smallest int64, by the sign.
 func saturate(sign int) int64 {
 	if sign < 0 {
 		return math.MinInt64
@@ -262,7 +276,7 @@ func saturate(sign int) int64 {
 	return math.MaxInt64
 }
 
-// AsApproximateFloat64 returns the nearest float64, infinite if q is out of its range.
+// AsApproximateFloat64 returns the nearest float64, which is infinite if q is out of range.
 func (q Quantity) AsApproximateFloat64() float64 {
 	if q.wide == nil && q.scale == 0 {
 		return float64(q.value)
@@ -272,17 +286,17 @@ func (q Quantity) AsApproximateFloat64() float64 {
 	return f
 }
 
-// MarshalJSON writes a string.
+// MarshalJSON returns the spelling as a JSON string.
 func (q Quantity) MarshalJSON() ([]byte, error) { return q.AppendJSON(nil), nil }
 
-// AppendJSON appends what MarshalJSON writes.
+// AppendJSON appends the spelling as a JSON string to dst.
 func (q Quantity) AppendJSON(dst []byte) []byte {
 	s := q.String()
 	dst = append(slices.Grow(dst, len(s)+2), '"')
-	return append(append(dst, s...), '"') // letters, digits and signs: nothing to escape
+	return append(append(dst, s...), '"') // letters, digits and signs need no escape
 }
 
-// UnmarshalJSON reads a string or a number; null is 0.
+// UnmarshalJSON parses a string or a number. null is 0.
 func (q *Quantity) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*q = Quantity{}
@@ -299,10 +313,10 @@ func (q *Quantity) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// AppendProto appends the message: the canonical spelling.
+// AppendProto appends the message of q, whose only field is the spelling.
 func (q Quantity) AppendProto(b []byte) []byte { return appendString(b, 1, q.String()) }
 
-// ParseProto reads the message; an empty one is 0.
+// ParseProto parses the message of a Quantity. An empty message is 0.
 func (q *Quantity) ParseProto(data []byte) error {
 	*q = Quantity{}
 	return eachField(data, func(f wireField) error {
@@ -327,11 +341,12 @@ var pow10 = func() (p [19]int64) {
 	return p
 }()
 
+// bigPow10 returns 10^n.
 func bigPow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// mulPow10 returns v * 10^n, and false if it does not fit. n is not negative.
+// mulPow10 returns v * 10^n, and false if that does not fit. n must not be negative.
 func mulPow10(v int64, n int32) (int64, bool) {
 	if v == 0 || n == 0 {
 		return v, true
@@ -353,7 +368,7 @@ func mulPow10(v int64, n int32) (int64, bool) {
 	return int64(low), true
 }
 
-// divUp returns v/d rounded away from zero; d is positive.
+// divUp returns v/d rounded away from zero. d must be positive.
 func divUp(v, d *big.Int) *big.Int {
 	quo, rem := new(big.Int).QuoRem(v, d, new(big.Int))
 	if sign := rem.Sign(); sign != 0 {
@@ -362,7 +377,8 @@ func divUp(v, d *big.Int) *big.Int {
 	return quo
 }
 
-// align brings the mantissas of a and b to the same scale, the lower one, and reports false if they do not fit.
+// align returns the mantissas of a and b at the lower of their scales. It reports false if they do
+// not fit.
 func align(a, b Quantity) (x, y int64, scale int32, ok bool) {
 	if a.wide != nil || b.wide != nil {
 		return 0, 0, 0, false
@@ -373,6 +389,7 @@ func align(a, b Quantity) (x, y int64, scale int32, ok bool) {
 	return x, y, scale, okA && okB
 }
 
+// alignWide is align for mantissas of any size.
 func alignWide(a, b Quantity) (x, y *big.Int, scale int32) {
 	scale = min(a.scale, b.scale)
 	x, y = a.mantissa(), b.mantissa()
@@ -385,7 +402,7 @@ func alignWide(a, b Quantity) (x, y *big.Int, scale int32) {
 	return x, y, scale
 }
 
-// mantissa returns the mantissa, not to be changed.
+// mantissa returns the mantissa, which must not be changed.
 func (q Quantity) mantissa() *big.Int {
 	if q.wide != nil {
 		return q.wide
@@ -393,6 +410,7 @@ func (q Quantity) mantissa() *big.Int {
 	return big.NewInt(q.value)
 }
 
+// mantissaText appends the digits of the mantissa.
 func (q Quantity) mantissaText(b []byte) []byte {
 	if q.wide != nil {
 		return q.wide.Append(b, 10)

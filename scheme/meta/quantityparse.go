@@ -7,7 +7,11 @@ import (
 	"strings"
 )
 
-// suffixes are the SI suffixes by format. The exponent is of 10, or of 2 with BinarySI.
+// Spellings of quantities: ParseQuantity, and the canonical spelling of a number (spell). Stored
+// objects contain spellings, so these rules are part of the API.
+
+// suffixes maps SI suffixes to their meaning. exponent is a power of 2 for BinarySI and of 10 for
+// DecimalSI.
 var suffixes = map[string]struct {
 	exponent int32
 	format   Format
@@ -23,7 +27,7 @@ var (
 	binarySuffix  = [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}          // by power of 1024
 )
 
-// MustParse is ParseQuantity for constants; it panics on a malformed one.
+// MustParse parses a constant. It panics if the constant is malformed.
 func MustParse(s string) Quantity {
 	q, err := ParseQuantity(s)
 	if err != nil {
@@ -32,16 +36,17 @@ func MustParse(s string) Quantity {
 	return q
 }
 
-// ParseQuantity reads a quantity. The number may have a sign and a fraction; the suffix is an SI suffix (m, k, Ki, ...)
-// or an exponent (e3, E-6). What is finer than 1n rounds away from zero; binary quantities are capped at 2^63-1.
+// ParseQuantity parses a quantity: a number with an optional sign and fraction, and a suffix, which
+// is an SI suffix (m, k, Ki, ...) or an exponent (e3, E-6). Digits finer than 1n round away from
+// zero. Binary quantities are capped at 2^63-1.
 func ParseQuantity(s string) (Quantity, error) {
 	p, err := splitQuantity(s)
 	if err != nil {
 		return Quantity{}, err
 	}
 	q := Quantity{format: p.format}
-	// Kubernetes keeps a spelling that looks canonical at a glance, even if it is not quite ("+5", "1.500"). Stored
-	// objects show it, so the glance is part of the format.
+	// Kubernetes keeps a spelling that looks canonical at a glance, even if it is not quite ("+5",
+	// "1.500"). Stored objects show it, so the same glance is taken here.
 	plain := false
 	switch {
 	case p.format != BinarySI && p.decimal(&q):
@@ -62,22 +67,23 @@ func ParseQuantity(s string) (Quantity, error) {
 		return q, nil
 	}
 	q.spell(s)
-	if len(q.text) > maxQuantityText { // what is stored must be readable again
+	if len(q.text) > maxQuantityText { // a client must be able to send back what it was shown
 		return Quantity{}, errQuantityForm
 	}
 	return q, nil
 }
 
-// quantityParts is a quantity taken apart.
+// quantityParts are the parts of a spelling.
 type quantityParts struct {
 	negative bool
 	whole    string // digits before the point, without leading zeros; never empty
-	fraction string // digits behind it
-	blank    bool   // there was no digit at all
+	fraction string // digits after the point
+	blank    bool   // there are no digits at all
 	exponent int32
 	format   Format
 }
 
+// splitQuantity splits a spelling into its parts.
 func splitQuantity(s string) (p quantityParts, err error) {
 	if s == "" || len(s) > maxQuantityText {
 		return p, errQuantityForm
@@ -98,7 +104,7 @@ func splitQuantity(s string) (p quantityParts, err error) {
 		p.fraction, rest = rest[1:1+n], rest[1+n:]
 		p.blank = p.blank && n == 0
 	}
-	// The form of the suffix comes first, its meaning after: the errors differ.
+	// First the form of the suffix is checked, then its meaning, because the errors differ.
 	end := 0
 	for end < len(rest) && strings.IndexByte("eEinumkKMGTP", rest[end]) >= 0 {
 		end++
@@ -118,14 +124,14 @@ func splitQuantity(s string) (p quantityParts, err error) {
 		if err != nil || e > maxExponent {
 			return p, errQuantitySuffix
 		}
-		// Below nano nothing is told apart any more.
+		// Exponents below this are all the same: they round to nano.
 		p.exponent, p.format = int32(max(e, -maxExponent)), DecimalExponent
 		return p, nil
 	}
 	return p, errQuantitySuffix
 }
 
-// digits counts the decimal digits at the start of s.
+// digits returns the number of decimal digits at the beginning of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
@@ -134,7 +140,7 @@ func digits(s string) int {
 	return n
 }
 
-// small returns whole and fraction as one number; it is for at most 18 digits.
+// small returns whole and fraction as one integer. They must have at most 18 digits.
 func (p *quantityParts) small() int64 {
 	var v int64
 	for _, part := range [...]string{p.whole, p.fraction} {
@@ -148,7 +154,7 @@ func (p *quantityParts) small() int64 {
 	return v
 }
 
-// decimal sets q if it is a decimal number that fits into an int64 and needs no rounding.
+// decimal sets q if the number is decimal, fits into an int64, and needs no rounding.
 func (p *quantityParts) decimal(q *Quantity) bool {
 	scale := p.exponent - int32(len(p.fraction))
 	if len(p.whole)+len(p.fraction) > 18 || scale < nano {
@@ -158,7 +164,8 @@ func (p *quantityParts) decimal(q *Quantity) bool {
 	return true
 }
 
-// binary sets q if it is a binary number without fraction that fits into an int64 by a rough count of its digits.
+// binary sets q if the number is binary, has no fraction, and fits into an int64 by a rough count
+// of digits.
 func (p *quantityParts) binary(q *Quantity) bool {
 	if p.fraction != "" || len(p.whole)+int(p.exponent)*3/10 > 14 {
 		return false
@@ -167,7 +174,7 @@ func (p *quantityParts) binary(q *Quantity) bool {
 	return true
 }
 
-// wide sets q to any other number, rounding and capping it.
+// wide sets q to any other number, which it rounds and caps.
 func (p *quantityParts) wide(q *Quantity) error {
 	v, ok := new(big.Int).SetString(p.whole+p.fraction, 10)
 	if !ok || p.blank {
@@ -199,7 +206,8 @@ func (p *quantityParts) wide(q *Quantity) error {
 	return nil
 }
 
-// spell sets q.text to the canonical spelling, reusing the string have if it is that already.
+// spell sets q.text to the canonical spelling. It reuses the string have if that is the canonical
+// spelling.
 func (q *Quantity) spell(have string) {
 	if q.IsZero() {
 		q.text = ""
@@ -219,12 +227,12 @@ func (q *Quantity) spell(have string) {
 	q.text = have
 }
 
-// appendDecimal writes the mantissa so that the exponent is a multiple of three.
+// appendDecimal appends the mantissa with as many zeros as make the exponent a multiple of three.
 func (q *Quantity) appendDecimal(b []byte) []byte {
 	b = q.mantissaText(b)
 	zeros := (q.scale%3 + 3) % 3
 	if q.format != DecimalExponent && q.scale > 18 {
-		zeros = q.scale - 18 // there is no suffix above E
+		zeros = q.scale - 18 // no suffix is greater than E
 	}
 	for range zeros {
 		b = append(b, '0')
@@ -240,8 +248,8 @@ func (q *Quantity) appendDecimal(b []byte) []byte {
 	return b
 }
 
-// appendBinary writes an integer of at least 1024 with the largest suffix that leaves it an integer, and nothing if q
-// is not such a number.
+// appendBinary appends an integer of at least 1024 with the largest suffix that leaves an integer
+// before it. It appends nothing if q is no such number.
 func (q *Quantity) appendBinary(b []byte) []byte {
 	if q.scale < 0 {
 		return b

@@ -24,23 +24,25 @@ func (r *RawExtension) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// EqualTo compares values as they are stored, without the white space between their tokens: a client that sends an object again has not
-// changed it.
+// EqualTo implements equality for typeinfo: it compares values as they are stored, without white
+// space between tokens. So a client that sends an object back unchanged has not changed it.
 func (r *RawExtension) EqualTo(other any) bool {
 	o := other.(*RawExtension)
 	return bytes.Equal(r.Raw, o.Raw) || bytes.Equal(compact(r.Raw), compact(o.Raw))
 }
 
+// compact returns a JSON value in the form in which it is stored.
 func compact(raw []byte) []byte { return jsontext.AppendRaw(nil, jsontext.RawOf(raw), jsontext.HTML) }
 
-// AppendProto appends the value.
+// AppendProto appends the message of r, whose only field is the value.
 func (r RawExtension) AppendProto(b []byte) []byte { return appendRaw(b, r.Raw) }
 
-// ParseProto reads the message.
+// ParseProto parses the message of a RawExtension.
 func (r *RawExtension) ParseProto(data []byte) error { return parseRaw(&r.Raw, data) }
 
-// FieldsV1 is a set of fields, as a tree in JSON: "f:name" holds a field, "k:{...}", "v:..." and "i:..." hold an item of a
-// list by its keys, value or index, and "." stands for the field or item itself.
+// FieldsV1 is a set of fields, as a tree in JSON: "f:name" holds a field, "k:{...}", "v:..." and
+// "i:..." hold an item of a list by its keys, value or index, and "." stands for the field or item
+// itself.
 type FieldsV1 struct {
 	Raw []byte // never changed in place, so copying the struct is a deep copy; null if empty
 }
@@ -54,12 +56,13 @@ func (f *FieldsV1) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// AppendProto appends the tree.
+// AppendProto appends the message of f, whose only field is the tree.
 func (f FieldsV1) AppendProto(b []byte) []byte { return appendRaw(b, f.Raw) }
 
-// ParseProto reads the message.
+// ParseProto parses the message of a FieldsV1.
 func (f *FieldsV1) ParseProto(data []byte) error { return parseRaw(&f.Raw, data) }
 
+// marshalRaw returns raw, or null if it is empty.
 func marshalRaw(raw []byte) []byte {
 	if len(raw) == 0 {
 		return []byte("null")
@@ -67,7 +70,8 @@ func marshalRaw(raw []byte) []byte {
 	return raw
 }
 
-// unmarshalRaw copies data: the decoder will reuse its buffer.
+// unmarshalRaw sets raw to a copy of data, because the decoder reuses its buffer. null leaves raw
+// alone.
 func unmarshalRaw(raw *[]byte, data []byte) {
 	if string(data) == "null" {
 		return
@@ -75,6 +79,7 @@ func unmarshalRaw(raw *[]byte, data []byte) {
 	*raw = slices.Clone(data)
 }
 
+// appendRaw appends raw as field 1, nothing if raw is nil.
 func appendRaw(b, raw []byte) []byte {
 	if raw == nil {
 		return b
@@ -82,6 +87,7 @@ func appendRaw(b, raw []byte) []byte {
 	return appendBytes(b, 1, raw)
 }
 
+// parseRaw sets raw to a copy of field 1.
 func parseRaw(raw *[]byte, data []byte) error {
 	*raw = nil
 	return eachField(data, func(f wireField) error {

@@ -12,7 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Lookup finds a label or a field by name.
+// Label selectors: requirements, matching, and the selectors of objects (LabelSelector).
+// selectorparse.go parses labelSelector=...; lists, watches, and kinds with selectors use the
+// result.
+
+// Lookup finds the value of a label or a field by name; false if there is none.
 type Lookup interface {
 	Get(key string) (string, bool)
 }
@@ -20,13 +24,14 @@ type Lookup interface {
 // Set is a map of labels or fields.
 type Set map[string]string
 
-// Get returns the value at key.
+// Get returns the value at key; false if there is none.
 func (s Set) Get(key string) (string, bool) {
 	v, ok := s[key]
 	return v, ok
 }
 
-// String returns key=value pairs sorted by key and joined by commas, which is also a selector for them.
+// String returns the key=value pairs, sorted by key and joined by commas. It is also a selector
+// that matches exactly these values.
 func (s Set) String() string {
 	pairs := make([]string, 0, len(s))
 	for k, v := range s {
@@ -36,10 +41,10 @@ func (s Set) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// SelectorOperator is what a requirement asks of a value.
+// SelectorOperator is the operator of a requirement.
 type SelectorOperator uint8
 
-// The operators of requirements. Fields know only the first three.
+// The operators of requirements. Field selectors have only the first three.
 const (
 	OpEquals SelectorOperator = iota + 1
 	OpDoubleEquals
@@ -50,15 +55,17 @@ const (
 	OpDoesNotExist
 	OpGreaterThan
 	OpLessThan
-	opNothing // matches nothing; made by SelectorFrom(nil)
+	// Matches nothing. Only SelectorFrom(nil) makes it.
+	opNothing
 )
 
+// operatorText are the names of operators.
 var operatorText = [...]string{
 	OpEquals: "=", OpDoubleEquals: "==", OpNotEquals: "!=", OpIn: "in", OpNotIn: "notin",
 	OpExists: "exists", OpDoesNotExist: "!", OpGreaterThan: "gt", OpLessThan: "lt",
 }
 
-// String returns the operator as error messages name it.
+// String returns the operator in the form that error messages use.
 func (op SelectorOperator) String() string {
 	if int(op) < len(operatorText) {
 		return operatorText[op]
@@ -66,7 +73,7 @@ func (op SelectorOperator) String() string {
 	return "nothing"
 }
 
-// LabelRequirement is one condition on labels. It is immutable.
+// LabelRequirement is one condition on one label. It is immutable.
 type LabelRequirement struct {
 	key    string
 	op     SelectorOperator
@@ -74,11 +81,13 @@ type LabelRequirement struct {
 	number int64    // the value of OpGreaterThan and OpLessThan
 }
 
-// LabelRequirements is a label selector: all of its requirements must hold. Parsed ones are sorted by key. The empty
-// selector matches everything. Requirements are immutable, so a selector may be shared.
+// LabelRequirements is a label selector: all of its requirements must hold. Parsed ones are sorted
+// by key. The empty selector matches everything. Requirements are immutable, so goroutines may
+// share a selector.
 type LabelRequirements []LabelRequirement
 
-// NewLabelRequirement checks and makes a requirement. It takes values over.
+// NewLabelRequirement returns a requirement, or an error that says what is wrong with it. It owns
+// values afterwards.
 func NewLabelRequirement(key string, op SelectorOperator, values []string) (LabelRequirement, error) {
 	var errs field.ErrorList
 	if err := checkLabelKey(key, field.NewPath("key")); err != nil {
@@ -106,7 +115,8 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 		for i, v := range field.Each(&errs, values) {
 			n, err := strconv.ParseInt(*v, 10, 64)
 			if err != nil {
-				errs = append(errs, field.Invalid(path.Index(i), *v, "for 'Gt', 'Lt' operators, the value must be an integer"))
+				errs = append(errs, field.Invalid(path.Index(i), *v,
+					"for 'Gt', 'Lt' operators, the value must be an integer"))
 			}
 			r.number = n
 		}
@@ -125,6 +135,7 @@ func NewLabelRequirement(key string, op SelectorOperator, values []string) (Labe
 	return r, nil
 }
 
+// checkLabelKey returns an error if key cannot be the key of a label.
 func checkLabelKey(key string, path *field.Path) *field.Error {
 	if msgs := names.IsQualifiedName(key); len(msgs) > 0 {
 		return field.Invalid(path, key, strings.Join(msgs, "; "))
@@ -132,16 +143,16 @@ func checkLabelKey(key string, path *field.Path) *field.Error {
 	return nil
 }
 
-// Key returns the label that the requirement is about.
+// Key returns the key of the label.
 func (r *LabelRequirement) Key() string { return r.key }
 
-// Operator returns the operator.
+// Operator returns the operator of the requirement.
 func (r *LabelRequirement) Operator() SelectorOperator { return r.op }
 
-// Values returns the sorted values, not to be changed.
+// Values returns the sorted values, which must not be changed.
 func (r *LabelRequirement) Values() []string { return r.values }
 
-// Matches reports whether labels meet the requirement. A label that is absent differs from every value.
+// Matches reports whether labels meet the requirement. A missing label differs from every value.
 func (r *LabelRequirement) Matches(labels Lookup) bool {
 	value, ok := labels.Get(r.key)
 	switch r.op {
@@ -159,12 +170,14 @@ func (r *LabelRequirement) Matches(labels Lookup) bool {
 	return false
 }
 
-// compares reports whether a value is a number on the side of OpGreaterThan or OpLessThan.
+// compares reports whether value is a number greater than (OpGreaterThan) or less than (OpLessThan)
+// that of the requirement.
 func (r *LabelRequirement) compares(value string) bool {
 	n, isNumber := labelNumber(value)
 	return isNumber && ((r.op == OpGreaterThan && n > r.number) || (r.op == OpLessThan && n < r.number))
 }
 
+// has reports whether value is among the values of the requirement.
 func (r *LabelRequirement) has(value string) bool {
 	if len(r.values) > 16 {
 		_, found := slices.BinarySearch(r.values, value)
@@ -178,7 +191,8 @@ func (r *LabelRequirement) has(value string) bool {
 	return false
 }
 
-// labelNumber is strconv.ParseInt without the error that it would allocate for every label that is no number.
+// labelNumber parses an integer as strconv.ParseInt does, but without allocating an error for each
+// label that is no number.
 func labelNumber(s string) (int64, bool) {
 	if s == "" || len(s) > 20 {
 		return 0, false
@@ -192,7 +206,7 @@ func labelNumber(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// String returns the requirement as ParseLabels reads it.
+// String returns the requirement in the form that ParseLabels parses.
 func (r *LabelRequirement) String() string {
 	var b strings.Builder
 	if r.op == OpDoesNotExist {
@@ -229,10 +243,10 @@ func (rs LabelRequirements) Matches(labels Lookup) bool {
 // Empty reports whether the selector matches everything.
 func (rs LabelRequirements) Empty() bool { return len(rs) == 0 }
 
-// Nothing reports whether the selector is the one that matches nothing.
+// Nothing reports whether the selector is that of a nil LabelSelector, which matches nothing.
 func (rs LabelRequirements) Nothing() bool { return len(rs) > 0 && rs[0].op == opNothing }
 
-// String returns the canonical form, which ParseLabels reads back.
+// String returns the canonical form of the selector, which ParseLabels parses.
 func (rs LabelRequirements) String() string {
 	parts := make([]string, len(rs))
 	for i := range rs {
@@ -241,23 +255,26 @@ func (rs LabelRequirements) String() string {
 	return strings.Join(parts, ",")
 }
 
-// RequiresExact returns the value that the selector demands of the label key, if it demands exactly one.
+// RequiresExact returns the value that the selector requires of the label key; false if it does not
+// require one single value.
 func (rs LabelRequirements) RequiresExact(key string) (string, bool) {
 	for i := range rs {
-		if r := &rs[i]; r.key == key && len(r.values) == 1 && (r.op == OpEquals || r.op == OpDoubleEquals || r.op == OpIn) {
+		if r := &rs[i]; r.key == key && len(r.values) == 1 &&
+			(r.op == OpEquals || r.op == OpDoubleEquals || r.op == OpIn) {
 			return r.values[0], true
 		}
 	}
 	return "", false
 }
 
-// sorted sorts by key, and keeps the order of requirements on one key.
+// sorted sorts the requirements by key. Requirements on one key keep their order.
 func (rs LabelRequirements) sorted() LabelRequirements {
 	slices.SortStableFunc(rs, func(a, b LabelRequirement) int { return strings.Compare(a.key, b.key) })
 	return rs
 }
 
-// SelectorFromSet returns the selector that demands every label of the set. Values are not checked.
+// SelectorFromSet returns the selector that requires every label of the set. It does not validate
+// them.
 func SelectorFromSet(set map[string]string) LabelRequirements {
 	rs := make(LabelRequirements, 0, len(set))
 	for k, v := range set {
@@ -266,7 +283,8 @@ func SelectorFromSet(set map[string]string) LabelRequirements {
 	return rs.sorted()
 }
 
-// SelectorFrom compiles the selector of an object. Nil matches nothing, an empty one everything.
+// SelectorFrom returns the selector that a LabelSelector describes. nil matches nothing, an empty
+// one everything.
 func SelectorFrom(s *LabelSelector) (LabelRequirements, error) {
 	if s == nil {
 		return LabelRequirements{{op: opNothing}}, nil

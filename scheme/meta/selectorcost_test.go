@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// nastySelectors make long selectors when they are repeated between a head and a tail.
+// nastySelectors make long selectors if they are repeated between a head and a tail.
 var nastySelectors = []struct{ head, piece, tail string }{
 	{"", "a,", "a"}, {"", "!a,", "a"}, {"", "!", "a"}, {"", "a=b,", "a"}, {"", "a>1,", "a"}, {"", "a in (b),", "a"}, {"a in (", "b,", "b)"},
 	{"a in (", ",", ")"}, {"a notin (", "?,", "b)"}, {"a in (", "(", ")"}, {"a", "a", "=b"}, {"a=", "b", ""}, {"", "=", ""}, {"", ",", ""}, {"", " ", ""},
@@ -43,7 +43,7 @@ func TestSelectorCost(t *testing.T) {
 	}
 }
 
-// A requirement with many wrong values is an error like one with a few.
+// A requirement with many wrong values costs no more than one with a few.
 func TestSelectorErrors(t *testing.T) {
 	var s strings.Builder
 	for i := range 10_000 {

@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
+// The parser of label selectors. Its errors are those of Kubernetes' parser, token by token.
+
 // ParseLabels reads a label selector:
 //
 //	selector    = [ requirement { "," requirement } ]
-//	requirement = key | "!" key | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ] | key ( "in" | "notin" ) "(" values ")"
+//	requirement = key | "!" key | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ]
+//	            | key ( "in" | "notin" ) "(" values ")"
 //	values      = [ value ] { "," [ value ] }
 //
-// Blanks may stand between tokens. The result is sorted by key.
+// White space may stand between tokens. The result is sorted by key.
 func ParseLabels(s string) (LabelRequirements, error) {
 	p := labelParser{lexer: labelLexer{text: s}}
 	p.next()
@@ -43,6 +46,7 @@ func ParseLabels(s string) (LabelRequirements, error) {
 	}
 }
 
+// tokenKind is the kind of a token of a label selector.
 type tokenKind uint8
 
 const (
@@ -62,22 +66,25 @@ const (
 	tokenLess
 )
 
+// labelSymbols are the tokens that are no words.
 var labelSymbols = map[string]tokenKind{
 	",": tokenComma, "(": tokenOpen, ")": tokenClose, "!": tokenNot, "=": tokenEquals, "==": tokenDoubleEquals,
 	"!=": tokenNotEquals, ">": tokenGreater, "<": tokenLess,
 }
 
+// labelToken is a token with its text.
 type labelToken struct {
 	kind tokenKind
 	text string
 }
 
-// labelLexer cuts a selector into tokens.
+// labelLexer splits a selector into tokens.
 type labelLexer struct {
 	text string
 	pos  int
 }
 
+// next returns the next token.
 func (l *labelLexer) next() labelToken {
 	for l.pos < len(l.text) && isSelectorBlank(l.text[l.pos]) {
 		l.pos++
@@ -87,7 +94,8 @@ func (l *labelLexer) next() labelToken {
 	}
 	start := l.pos
 	if isSelectorSymbol(l.text[start]) {
-		for end := min(start+2, len(l.text)); end > start; end-- { // the longest symbol wins
+		// The longest symbol wins.
+		for end := min(start+2, len(l.text)); end > start; end-- {
 			if kind, ok := labelSymbols[l.text[start:end]]; ok {
 				l.pos = end
 				return labelToken{kind, l.text[start:end]}
@@ -110,15 +118,16 @@ func (l *labelLexer) next() labelToken {
 func isSelectorBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 func isSelectorSymbol(c byte) bool { return strings.IndexByte("=!(),><", c) >= 0 }
 
-// labelParser looks one token ahead.
+// labelParser parses a selector. tok is the next token, not consumed yet.
 type labelParser struct {
 	lexer labelLexer
 	tok   labelToken
 }
 
+// next consumes a token.
 func (p *labelParser) next() { p.tok = p.lexer.next() }
 
-// value returns the token ahead where a key or value may stand: "in" and "notin" are words there.
+// value returns the next token where a key or value may stand: there, "in" and "notin" are words.
 func (p *labelParser) value() labelToken {
 	t := p.tok
 	if t.kind == tokenIn || t.kind == tokenNotIn {
@@ -127,13 +136,14 @@ func (p *labelParser) value() labelToken {
 	return t
 }
 
-// take consumes and returns value.
+// take consumes and returns the token that value returns.
 func (p *labelParser) take() labelToken {
 	t := p.value()
 	p.next()
 	return t
 }
 
+// requirement parses one requirement.
 func (p *labelParser) requirement() (r LabelRequirement, err error) {
 	op := OpExists
 	key := p.take()
@@ -162,10 +172,11 @@ func (p *labelParser) requirement() (r LabelRequirement, err error) {
 	if err != nil {
 		return r, err
 	}
-	slices.Sort(values) // before the check: errors name the index among the sorted
+	slices.Sort(values) // before validation, because its errors name the index among the sorted values
 	return NewLabelRequirement(key.text, op, slices.Compact(values))
 }
 
+// operator consumes an operator.
 func (p *labelParser) operator() (SelectorOperator, error) {
 	t := p.tok
 	p.next()
@@ -188,7 +199,7 @@ func (p *labelParser) operator() (SelectorOperator, error) {
 	return 0, fmt.Errorf("found '%s', expected: in, notin, =, ==, !=, gt, lt", t.text)
 }
 
-// single reads the value behind an operator; nothing is the empty value.
+// single parses the value after an operator. A missing value is the empty string.
 func (p *labelParser) single() ([]string, error) {
 	if p.tok.kind == tokenEnd || p.tok.kind == tokenComma {
 		return []string{""}, nil
@@ -200,7 +211,7 @@ func (p *labelParser) single() ([]string, error) {
 	return []string{t.text}, nil
 }
 
-// set reads values in parentheses; between two commas there is an empty value.
+// set parses values in parentheses. Between two commas there is an empty value.
 func (p *labelParser) set() ([]string, error) {
 	if t := p.take(); t.kind != tokenOpen {
 		return nil, fmt.Errorf("found '%s' expected: '('", t.text)

@@ -9,8 +9,8 @@ type Status struct {
 	Status string `json:"status,omitempty" pb:"2"`
 	// Message says for people what happened.
 	Message string `json:"message,omitempty" pb:"3"`
-	// Reason says for programs why the request failed. It refines the HTTP code and never contradicts it. If empty, no
-	// more is known than the code.
+	// Reason says for programs why the request failed. It refines the HTTP code and never
+	// contradicts it. If empty, no more is known than the code.
 	Reason StatusReason `json:"reason,omitempty" pb:"4"`
 	// Details has more about the failure, depending on the reason.
 	Details *StatusDetails `json:"details,omitempty" pb:"5"`
@@ -40,8 +40,8 @@ type StatusCause struct {
 	Type CauseType `json:"reason,omitempty" pb:"1"`
 	// Message says for people what is wrong.
 	Message string `json:"message,omitempty" pb:"2"`
-	// Field is the path of the wrong field, in the form in which JSON would name it: "name", "items[0].name". It may be a
-	// parent of the field, or empty.
+	// Field is the path of the wrong field, in the form in which JSON would name it: "name",
+	// "items[0].name". It may be a parent of the field, or empty.
 	Field string `json:"field,omitempty" pb:"3"`
 }
 
@@ -54,7 +54,8 @@ const (
 // StatusReason says why a request failed.
 type StatusReason string
 
-// The reasons of a Status. Each goes with one HTTP code; see the constructor of StatusError that uses it.
+// The reasons of a Status. Each goes with one HTTP code; see the constructor of StatusError that
+// uses it.
 const (
 	StatusReasonUnknown               StatusReason = ""
 	StatusReasonUnauthorized          StatusReason = "Unauthorized"
@@ -104,10 +105,11 @@ type Condition struct {
 	Type string `json:"type" pb:"1"`
 	// Status is True, False or Unknown.
 	Status ConditionStatus `json:"status" pb:"2"`
-	// ObservedGeneration is the metadata.generation from which the condition was found. If it is older than the current
-	// one, so is the condition.
+	// ObservedGeneration is the metadata.generation from which the condition was found. If it is
+	// older than the current one, so is the condition.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"3"`
-	// LastTransitionTime is when the status last changed, or if that is not known when the condition was found.
+	// LastTransitionTime is when the status last changed, or if that is not known when the
+	// condition was found.
 	LastTransitionTime Time `json:"lastTransitionTime" pb:"4"`
 	// Reason says for programs why the status is as it is, in one CamelCase word.
 	Reason string `json:"reason" pb:"5"`

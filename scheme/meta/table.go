@@ -17,7 +17,8 @@ type TableColumnDefinition struct {
 	Name string `json:"name"`
 	// Type is the OpenAPI type of the cells: string, integer, number or boolean.
 	Type string `json:"type"`
-	// Format is the OpenAPI format of the cells; "name" marks the column with the names of the objects.
+	// Format is the OpenAPI format of the cells; "name" marks the column with the names of the
+	// objects.
 	Format string `json:"format"`
 	// Description says for people what the column holds.
 	Description string `json:"description"`
@@ -50,5 +51,6 @@ type TableRowCondition struct {
 // RowConditionType names a remark on a row.
 type RowConditionType string
 
-// RowCompleted marks an object that has run to its end, such as a pod. It may be shown less prominently.
+// RowCompleted marks an object that has run to its end, such as a pod. It may be shown less
+// prominently.
 const RowCompleted RowConditionType = "Completed"

@@ -9,34 +9,40 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Time is a moment in whole seconds, in UTC, as RFC 3339 has it; null if it is zero.
+// Time, MicroTime and Duration with their JSON and protobuf forms. They truncate when they are
+// made, so that a stored value equals the value in memory.
+
+// Time is a moment in whole seconds, in UTC. Its JSON is RFC 3339, or null if it is zero.
 type Time struct {
 	time.Time // copied with the struct
 }
 
-// MicroTime is a moment in microseconds, in UTC, as RFC 3339 has it with exactly six decimals; null if it is zero.
+// MicroTime is a moment in microseconds, in UTC. Its JSON is RFC 3339 with exactly six decimals, or
+// null if it is zero.
 type MicroTime struct {
 	time.Time // copied with the struct
 }
 
+// rfc3339Micro is the layout of a MicroTime.
 const rfc3339Micro = "2006-01-02T15:04:05.000000Z07:00"
 
 // Now returns the current time as a Time.
 func Now() Time { return NewTime(time.Now()) }
 
-// NewTime returns t without what a Time cannot hold: fractions of a second, the zone, the monotonic clock.
+// NewTime returns t as a Time, without fractions of a second, time zone and monotonic clock.
 func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Second)} }
 
-// NewMicroTime returns t without what a MicroTime cannot hold: fractions of a microsecond, the zone, the monotonic clock.
+// NewMicroTime returns t as a MicroTime, without fractions of a microsecond, time zone and
+// monotonic clock.
 func NewMicroTime(t time.Time) MicroTime { return MicroTime{t.UTC().Truncate(time.Microsecond)} }
 
-// IsZero reports whether t is unset; so is a nil pointer.
+// IsZero reports whether t is nil or the zero time.
 func (t *Time) IsZero() bool { return t == nil || t.Time.IsZero() }
 
-// IsZero reports whether t is unset; so is a nil pointer.
+// IsZero reports whether t is nil or the zero time.
 func (t *MicroTime) IsZero() bool { return t == nil || t.Time.IsZero() }
 
-// Equal reports whether both are the same moment, or both unset.
+// Equal reports whether t and o are the same moment, or both zero or nil.
 func (t *Time) Equal(o *Time) bool {
 	if t == nil || o == nil {
 		return t.IsZero() && o.IsZero()
@@ -44,7 +50,7 @@ func (t *Time) Equal(o *Time) bool {
 	return t.Time.Equal(o.Time)
 }
 
-// Before reports whether t is earlier than o. An unset time is earlier than any other.
+// Before reports whether t is earlier than o. A nil time is earlier than any other.
 func (t *Time) Before(o *Time) bool {
 	if t == nil || o == nil {
 		return t == nil && o != nil
@@ -52,18 +58,19 @@ func (t *Time) Before(o *Time) bool {
 	return t.Time.Before(o.Time)
 }
 
-// MarshalJSON writes RFC 3339 in UTC, or null.
+// MarshalJSON returns RFC 3339 in UTC, or null.
 func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-// AppendJSON appends what MarshalJSON writes.
+// AppendJSON appends the JSON of t to dst.
 func (t Time) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, time.RFC3339) }
 
-// MarshalJSON writes RFC 3339 in UTC with six decimals, or null.
+// MarshalJSON returns RFC 3339 in UTC with six decimals, or null.
 func (t MicroTime) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-// AppendJSON appends what MarshalJSON writes.
+// AppendJSON appends the JSON of t to dst.
 func (t MicroTime) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, rfc3339Micro) }
 
+// appendTime appends t in a layout as a JSON string, or null.
 func appendTime(dst []byte, t time.Time, layout string) []byte {
 	if t.IsZero() {
 		return append(dst, "null"...)
@@ -72,7 +79,7 @@ func appendTime(dst []byte, t time.Time, layout string) []byte {
 	return append(t.UTC().AppendFormat(dst, layout), '"')
 }
 
-// UnmarshalJSON reads RFC 3339 with any zone; null is zero.
+// UnmarshalJSON parses RFC 3339 with any time zone. null is the zero time.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	p, err := unmarshalTime(data, time.RFC3339)
 	if err == nil {
@@ -81,7 +88,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON reads RFC 3339 with six decimals and any zone; null is zero.
+// UnmarshalJSON parses RFC 3339 with six decimals and any time zone. null is the zero time.
 func (t *MicroTime) UnmarshalJSON(data []byte) error {
 	p, err := unmarshalTime(data, rfc3339Micro)
 	if err == nil {
@@ -90,6 +97,7 @@ func (t *MicroTime) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// unmarshalTime parses a time in a layout.
 func unmarshalTime(data []byte, layout string) (time.Time, error) {
 	if string(data) == "null" {
 		return time.Time{}, nil
@@ -105,7 +113,8 @@ func unmarshalTime(data []byte, layout string) (time.Time, error) {
 	return inRange(t)
 }
 
-// inRange refuses times that UTC puts into a year without four digits: written, they could not be read again.
+// inRange refuses times whose year in UTC does not have four digits: their JSON could not be parsed
+// again.
 func inRange(t time.Time) (time.Time, error) {
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
 		return time.Time{}, fmt.Errorf("time is in year %d, outside of range [0,9999]", year)
@@ -113,7 +122,7 @@ func inRange(t time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// unquote reads a JSON string. The result may be a part of data.
+// unquote parses a JSON string. The result may refer to data.
 func unquote(data []byte) (string, error) {
 	if s, ok := jsontext.RawOf(data).Str(); ok {
 		return s, nil
@@ -123,7 +132,8 @@ func unquote(data []byte) (string, error) {
 	return s, err
 }
 
-// AppendProto appends seconds and nanoseconds since 1970; the latter are always 0. The zero time is an empty message.
+// AppendProto appends the message of t: seconds since 1970 and nanoseconds, which are 0. The zero
+// time is an empty message.
 func (t Time) AppendProto(b []byte) []byte {
 	if t.Time.IsZero() {
 		return b
@@ -131,8 +141,8 @@ func (t Time) AppendProto(b []byte) []byte {
 	return appendVarint(appendVarint(b, 1, t.Unix()), 2, 0)
 }
 
-// AppendProto appends seconds and nanoseconds since 1970, the latter in whole microseconds. The zero time is an empty
-// message.
+// AppendProto appends the message of t: seconds since 1970 and nanoseconds, in whole microseconds.
+// The zero time is an empty message.
 func (t MicroTime) AppendProto(b []byte) []byte {
 	if t.Time.IsZero() {
 		return b
@@ -140,7 +150,7 @@ func (t MicroTime) AppendProto(b []byte) []byte {
 	return appendVarint(appendVarint(b, 1, t.Unix()), 2, int64(t.Nanosecond()/1000*1000))
 }
 
-// ParseProto reads the message.
+// ParseProto parses the message of a Time.
 func (t *Time) ParseProto(data []byte) error {
 	p, err := parseTimeProto(data)
 	if err == nil {
@@ -149,7 +159,7 @@ func (t *Time) ParseProto(data []byte) error {
 	return err
 }
 
-// ParseProto reads the message.
+// ParseProto parses the message of a MicroTime.
 func (t *MicroTime) ParseProto(data []byte) error {
 	p, err := parseTimeProto(data)
 	if err == nil {
@@ -158,6 +168,7 @@ func (t *MicroTime) ParseProto(data []byte) error {
 	return err
 }
 
+// parseTimeProto parses a message of seconds and nanoseconds.
 func parseTimeProto(data []byte) (time.Time, error) {
 	if len(data) == 0 {
 		return time.Time{}, nil
@@ -179,13 +190,13 @@ func parseTimeProto(data []byte) (time.Time, error) {
 	return inRange(time.Unix(seconds, nanos))
 }
 
-// Duration is a length of time. JSON has it as Go writes it, such as "1h30m0s".
+// Duration is a length of time. Its JSON is a string in Go's form, such as "1h30m0s".
 type Duration struct{ time.Duration }
 
-// MarshalJSON writes a string.
+// MarshalJSON returns a JSON string.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.Duration.String()) }
 
-// UnmarshalJSON reads a string that time.ParseDuration understands.
+// UnmarshalJSON parses a string in the form of time.ParseDuration.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	s, err := unquote(data)
 	if err != nil {
@@ -198,10 +209,10 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// AppendProto appends the nanoseconds.
+// AppendProto appends the message of d, which is a number of nanoseconds.
 func (d Duration) AppendProto(b []byte) []byte { return appendVarint(b, 1, int64(d.Duration)) }
 
-// ParseProto reads the message.
+// ParseProto parses the message of a Duration.
 func (d *Duration) ParseProto(data []byte) error {
 	d.Duration = 0
 	return eachField(data, func(f wireField) error {

@@ -37,7 +37,7 @@ func TestTimeJSON(t *testing.T) {
 	}
 }
 
-// roundTrip reads in and writes it again; it returns the JSON or the error.
+// roundTrip parses in and encodes the result; it returns the JSON or the error.
 func roundTrip(in string, into json.Unmarshaler, value func() any) string {
 	if err := into.UnmarshalJSON([]byte(in)); err != nil {
 		return err.Error()

@@ -14,12 +14,14 @@ type TypeMeta struct {
 type ListMeta struct {
 	// SelfLink is no longer filled in.
 	SelfLink string `json:"selfLink,omitempty" pb:"1"`
-	// ResourceVersion is the revision that the list shows. A client hands it back as it is, for instance to watch from
-	// there; nothing can be read from it.
+	// ResourceVersion is the revision that the list shows. A client hands it back as it is, for
+	// instance to watch from there; nothing can be read from it.
 	ResourceVersion string `json:"resourceVersion,omitempty" pb:"2"`
-	// Continue is set if a limit cut the list off. Handed back with otherwise the same options, it gets the next page.
+	// Continue is set if a limit cut the list off. Handed back with otherwise the same options, it
+	// gets the next page.
 	Continue string `json:"continue,omitempty" pb:"3"`
-	// RemainingItemCount is about how many items come after this page, if that is known. With selectors it is not.
+	// RemainingItemCount is about how many items come after this page, if that is known. With
+	// selectors it is not.
 	RemainingItemCount *int64 `json:"remainingItemCount,omitempty" pb:"4"`
 	// ShardInfo is set if the list holds only one shard of the objects.
 	ShardInfo *ShardInfo `json:"shardInfo,omitempty" pb:"5"`

@@ -14,9 +14,10 @@ type Unread struct {
 	Namespace       string `json:"namespace,omitempty"`
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	Why             string `json:"why"` // the object cannot be read
+	Why             string `json:"why"` // why the object cannot be read
 }
 
+// unreadKey is the context key of WithUnread.
 type unreadKey struct{}
 
 // WithUnread returns a context whose lists and watches show the objects that can be read, and an
@@ -27,28 +28,29 @@ func WithUnread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unreadKey{}, true)
 }
 
-// ShowsUnread reports whether ctx is one of WithUnread.
+// ShowsUnread reports whether ctx was made by WithUnread.
 func ShowsUnread(ctx context.Context) bool { return ctx.Value(unreadKey{}) != nil }
 
-// unreadMark begins what is encoded of an Unread. It is another text in each process, so that no
-// client can write it into an object.
+// unreadMark is the name of the JSON member that holds an Unread. It differs in each process, so
+// that no client can write it into an object.
 var unreadMark = []byte(`"` + rand.Text() + `":`)
 
-// AppendJSON appends an object that carries u to dst. head is the beginning of its JSON, `{` or
+// AppendJSON appends to dst an object that carries u. head is the beginning of its JSON, `{` or
 // `{"kind":...,"apiVersion":...,`.
 func (u Unread) AppendJSON(dst []byte, head string) []byte {
 	dst = append(append(dst, head...), unreadMark...)
 	text, err := json.Marshal(u)
 	if err != nil {
-		panic(err) // there is nothing in u that has no JSON
+		panic(err) // all fields of u have a JSON form
 	}
 	return append(append(dst, text...), '}')
 }
 
-// maxUnreadHead is where the mark of an Unread begins at the latest: kind and apiVersion are shorter.
+// maxUnreadHead is the largest offset of unreadMark: kind and apiVersion are shorter.
 const maxUnreadHead = 1 << 10
 
-// ParseUnread returns the Unread that JSON carries, and whether it carries one.
+// ParseUnread returns the Unread that the JSON of an object carries; ok is false if it carries
+// none.
 func ParseUnread(data []byte) (u Unread, ok bool) {
 	at := bytes.Index(data[:min(len(data), maxUnreadHead)], unreadMark)
 	if at < 0 {
@@ -58,14 +60,14 @@ func ParseUnread(data []byte) (u Unread, ok bool) {
 	return u, err == nil
 }
 
-// What the error of a stored object that cannot be read begins with. Kubernetes knows the first one.
+// Beginnings of the error for a stored object that cannot be read. Kubernetes has the first one.
 const (
 	CorruptObject = "StorageError: corrupt object, Code: 7, "
 	StrangeObject = "StorageError: object of an unknown version, " // its bytes may be sound
 )
 
-// IsUnreadable reports whether err says that the store has an object which cannot be read: it is
-// there, and the store works.
+// IsUnreadable reports whether err says that an object in the store cannot be read, although it
+// exists and the store works.
 func IsUnreadable(err error) bool {
 	if !IsInternalError(err) {
 		return is(err, StatusReasonStoreReadError, 0)
@@ -74,8 +76,8 @@ func IsUnreadable(err error) bool {
 	return strings.Contains(text, CorruptObject) || strings.Contains(text, StrangeObject)
 }
 
-// UnreadableKey returns the key in the store of the first object that an error of IsUnreadable
-// names, and why that cannot be read. The key is "" if the error names none.
+// UnreadableKey returns the store key of the first object that an error of IsUnreadable names, ""
+// if it names none, and why the object cannot be read.
 func UnreadableKey(err error) (key, why string) {
 	status := StatusOf(err)
 	why = status.Message

@@ -2,18 +2,18 @@ package meta
 
 import "encoding/hex"
 
-// UUIDSize is how long a UUID is as text.
+// UUIDSize is the length of a UUID as text.
 const UUIDSize = 36
 
-// UUID returns random bytes as the text of a UUID of version 4. The caller has chosen where they come from: an identity
-// wants those of crypto/rand, an id in a log can do with less.
+// UUID returns the text of a UUID of version 4 (RFC 9562) made of random bytes. The caller chooses
+// their source: an identity needs crypto/rand, an id in a log does not.
 func UUID(random [16]byte) string {
 	var text [UUIDSize]byte
 	PutUUID(&text, random)
 	return string(text[:])
 }
 
-// PutUUID is UUID where there is a place for the text already.
+// PutUUID stores in text the UUID that is made of random bytes; see UUID.
 func PutUUID(text *[UUIDSize]byte, random [16]byte) {
 	random[6] = random[6]&0x0f | 0x40 // the version
 	random[8] = random[8]&0x3f | 0x80 // the variant of RFC 9562

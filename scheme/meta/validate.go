@@ -9,17 +9,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// MaxAnnotationsSize is the most that keys and values of all annotations of an object may have together, in bytes.
+// Validation of metadata and label selectors, which all kinds share. The registry calls
+// ValidateObjectMeta and ValidateObjectMetaUpdate for each create and update. Texts and order of
+// errors are Kubernetes'.
+
+// MaxAnnotationsSize bounds the keys and values of all annotations of an object together, in bytes.
 const MaxAnnotationsSize = 256 << 10
 
 const immutableMessage = "field is immutable"
 
-// NameRule checks a name, or with prefix set a generateName, and returns what is wrong with it.
-// Package names has the usual ones, such as names.DNSSubdomainName.
+// NameRule checks a name or, if prefix is set, a generateName, and returns what is wrong with it.
+// Package names has the usual rules, such as names.DNSSubdomainName.
 type NameRule = func(name string, prefix bool) []string
 
-// ValidateObjectMeta checks the metadata of a new object. An object of a namespaced kind must have a namespace,
-// another must not.
+// ValidateObjectMeta checks the metadata of a new object. requiresNamespace says whether the kind
+// is namespaced: then a namespace is required, else it is forbidden.
 func ValidateObjectMeta(m *ObjectMeta, requiresNamespace bool, nameFn NameRule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m.GenerateName != "" {
@@ -27,7 +31,8 @@ func ValidateObjectMeta(m *ObjectMeta, requiresNamespace bool, nameFn NameRule, 
 			errs = append(errs, field.Invalid(path.Child("generateName"), m.GenerateName, msg))
 		}
 	}
-	// Names are generated before this check: without a name here there was no generateName either.
+	// Names are generated before validation, so an object without a name has no generateName
+	// either.
 	if m.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), "name or generateName is required"))
 	} else {
@@ -55,14 +60,15 @@ func ValidateObjectMeta(m *ObjectMeta, requiresNamespace bool, nameFn NameRule, 
 	return append(errs, ValidateManagedFields(m.ManagedFields, path.Child("managedFields"))...)
 }
 
-// ValidateObjectMetaUpdate checks the change of the metadata of an object from old to new.
+// ValidateObjectMetaUpdate checks the metadata of an update from old to new.
 func ValidateObjectMetaUpdate(new, old *ObjectMeta, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if old.DeletionTimestamp != nil {
 		errs = append(errs, validateNoNewFinalizers(new.Finalizers, old.Finalizers, path.Child("finalizers"))...)
 	}
 	if new.ResourceVersion == "" {
-		errs = append(errs, field.Invalid(path.Child("resourceVersion"), new.ResourceVersion, "must be specified for an update"))
+		errs = append(errs, field.Invalid(path.Child("resourceVersion"), new.ResourceVersion,
+			"must be specified for an update"))
 	}
 	if new.Generation < old.Generation {
 		errs = append(errs, field.Invalid(path.Child("generation"), new.Generation, "must not be decremented"))
@@ -86,7 +92,7 @@ func ValidateObjectMetaUpdate(new, old *ObjectMeta, path *field.Path) field.Erro
 	return append(errs, ValidateManagedFields(new.ManagedFields, path.Child("managedFields"))...)
 }
 
-// ValidateLabels checks keys and values of labels, in the order of the keys.
+// ValidateLabels checks the keys and values of labels, in the order of the keys.
 func ValidateLabels(labels map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(value string, msgs []string) {
@@ -101,12 +107,12 @@ func ValidateLabels(labels map[string]string, path *field.Path) field.ErrorList 
 	return errs
 }
 
-// ValidateAnnotations checks keys of annotations, in their order, and the size of it all.
+// ValidateAnnotations checks the keys of annotations, in their order, and the total size.
 func ValidateAnnotations(annotations map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
 	for k, v := range field.Entries(&errs, annotations) {
-		// Annotations may have capitals in the prefix, for historical reasons.
+		// Kubernetes allows capitals in the prefix for historical reasons.
 		for _, msg := range names.IsQualifiedName(strings.ToLower(k)) {
 			errs = append(errs, field.Invalid(path, k, msg))
 		}
@@ -130,24 +136,27 @@ func ValidateFinalizers(finalizers []string, path *field.Path) field.ErrorList {
 		foreground = foreground || *f == FinalizerDeleteDependents
 	}
 	if orphan && foreground {
-		errs = append(errs, field.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
+		errs = append(errs, field.Invalid(path, finalizers,
+			"finalizer orphan and foregroundDeletion cannot be both set"))
 	}
 	return errs
 }
 
-// ValidateFinalizerNames checks that finalizers without a domain are among the few that Kubernetes defines. It goes
-// beyond ValidateFinalizers and applies to built-in kinds only, on their creation.
+// ValidateFinalizerNames checks that finalizers without a domain are those that Kubernetes defines.
+// It is stricter than ValidateFinalizers and applies only to built-in kinds when they are created.
 func ValidateFinalizerNames(finalizers []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, f := range field.Each(&errs, finalizers) {
 		standard := *f == FinalizerKubernetes || *f == FinalizerOrphanDependents || *f == FinalizerDeleteDependents
 		if !strings.Contains(*f, "/") && !standard {
-			errs = append(errs, field.Invalid(path.Index(i), *f, "name is neither a standard finalizer name nor is it fully qualified"))
+			errs = append(errs, field.Invalid(path.Index(i), *f,
+				"name is neither a standard finalizer name nor is it fully qualified"))
 		}
 	}
 	return errs
 }
 
+// validateNoNewFinalizers checks that no finalizer is added.
 func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorList {
 	var added []string
 	known := make(map[string]bool, len(old))
@@ -168,7 +177,7 @@ func validateNoNewFinalizers(new, old []string, path *field.Path) field.ErrorLis
 		fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %#v", added))}
 }
 
-// ValidateOwnerReferences checks each reference, and that at most one is the controller.
+// ValidateOwnerReferences checks each reference, and that at most one of them is the controller.
 func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	controller := ""
@@ -183,11 +192,13 @@ func ValidateOwnerReferences(refs []OwnerReference, path *field.Path) field.Erro
 			continue
 		}
 		errs = append(errs, field.Invalid(path, refs,
-			`Only one reference can have Controller set to true. Found "true" in references for `+controller+" and "+name))
+			`Only one reference can have Controller set to true. Found "true" in references for `+
+				controller+" and "+name))
 	}
 	return errs
 }
 
+// validateOwnerReference checks one reference.
 func validateOwnerReference(ref *OwnerReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	gv, ok := ParseGroupVersion(ref.APIVersion)
@@ -198,19 +209,21 @@ func validateOwnerReference(ref *OwnerReference, path *field.Path) field.ErrorLi
 	if gvk.Version == "" {
 		errs = append(errs, field.Invalid(path.Child("apiVersion"), ref.APIVersion, "version must not be empty"))
 	}
-	for _, f := range [...]struct{ name, value string }{{"kind", ref.Kind}, {"name", ref.Name}, {"uid", string(ref.UID)}} {
+	for _, f := range [...]struct{ name, value string }{
+		{"kind", ref.Kind}, {"name", ref.Name}, {"uid", string(ref.UID)},
+	} {
 		if f.value == "" {
 			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must not be empty"))
 		}
 	}
-	// Events come and go in great numbers; garbage collection must not have to follow them.
+	// Events come in great numbers, and garbage collection must not have to follow them.
 	if gvk == (GroupVersionKind{Version: "v1", Kind: "Event"}) {
 		errs = append(errs, field.Invalid(path, ref, gvk.String()+" is disallowed from being an owner"))
 	}
 	return errs
 }
 
-// ValidateManagedFields checks the entries of managedFields apart from their sets of fields.
+// ValidateManagedFields checks the entries of managedFields, except their sets of fields.
 func ValidateManagedFields(entries []ManagedFieldsEntry, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, e := range field.Each(&errs, entries) {
@@ -229,7 +242,7 @@ func ValidateManagedFields(entries []ManagedFieldsEntry, path *field.Path) field
 	return errs
 }
 
-// ValidateLabelSelector checks the selector of an object; nil is right.
+// ValidateLabelSelector checks the label selector of an object. nil is valid.
 func ValidateLabelSelector(s *LabelSelector, path *field.Path) field.ErrorList {
 	if s == nil {
 		return nil
@@ -245,6 +258,7 @@ func ValidateLabelSelector(s *LabelSelector, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// isLabelOperator reports whether Kubernetes has the operator.
 func isLabelOperator(op LabelSelectorOperator) bool {
 	switch op {
 	case LabelSelectorOpIn, LabelSelectorOpNotIn, LabelSelectorOpExists, LabelSelectorOpDoesNotExist:
@@ -253,7 +267,8 @@ func isLabelOperator(op LabelSelectorOperator) bool {
 	return false
 }
 
-// ValidateLabelRequirement checks a requirement, whose operator may be one that nobody knows.
+// ValidateLabelRequirement checks one requirement of a label selector. It does not check the
+// operator, which may be unknown.
 func ValidateLabelRequirement(r *LabelSelectorRequirement, path *field.Path) field.ErrorList {
 	errs := validateValues(string(r.Operator), r.Values, path)
 	for _, msg := range names.IsQualifiedName(r.Key) {
@@ -267,7 +282,8 @@ func ValidateLabelRequirement(r *LabelSelectorRequirement, path *field.Path) fie
 	return errs
 }
 
-// ValidateFieldRequirement checks a requirement, whose operator may be one that nobody knows.
+// ValidateFieldRequirement checks one requirement of a field selector. It does not check the
+// operator, which may be unknown.
 func ValidateFieldRequirement(r *FieldSelectorRequirement, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.Key == "" {
@@ -276,16 +292,19 @@ func ValidateFieldRequirement(r *FieldSelectorRequirement, path *field.Path) fie
 	return append(errs, validateValues(string(r.Operator), r.Values, path)...)
 }
 
-// validateValues checks that there are values where an operator of labels or fields needs some, and none where not.
+// validateValues checks that there are values if the operator needs some, and none if it takes
+// none.
 func validateValues(operator string, values []string, path *field.Path) field.ErrorList {
 	switch operator {
 	case string(LabelSelectorOpIn), string(LabelSelectorOpNotIn):
 		if len(values) == 0 {
-			return field.ErrorList{field.Required(path.Child("values"), "must be specified when `operator` is 'In' or 'NotIn'")}
+			return field.ErrorList{field.Required(path.Child("values"),
+				"must be specified when `operator` is 'In' or 'NotIn'")}
 		}
 	case string(LabelSelectorOpExists), string(LabelSelectorOpDoesNotExist):
 		if len(values) > 0 {
-			return field.ErrorList{field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")}
+			return field.ErrorList{field.Forbidden(path.Child("values"),
+				"may not be specified when `operator` is 'Exists' or 'DoesNotExist'")}
 		}
 	}
 	return nil

@@ -7,9 +7,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Options are checked before their request is run; a refusal names the kind of the options, as in
-// NewInvalid(GroupKind{Group: "meta.k8s.io", Kind: "CreateOptions"}, "", errs).
+// Validation of the options of requests, which the router calls before it runs a request. The 422
+// names the kind of the options, as in NewInvalid(GroupKind{Group: "meta.k8s.io", Kind:
+// "CreateOptions"}, "", errs).
 
+// Bounds in bytes.
 const (
 	maxFieldManagerLength = 128
 	maxSubresourceLength  = 256
@@ -25,7 +27,7 @@ func ValidateUpdateOptions(o *UpdateOptions) field.ErrorList {
 	return validateWriteOptions(o.FieldManager, o.DryRun, o.FieldValidation)
 }
 
-// ValidatePatchOptions checks the options of a patch; apply tells server-side apply from other patches.
+// ValidatePatchOptions checks the options of a patch. apply says that it is a server-side apply.
 func ValidatePatchOptions(o *PatchOptions, apply bool) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -37,6 +39,7 @@ func ValidatePatchOptions(o *PatchOptions, apply bool) field.ErrorList {
 	return append(errs, validateWriteOptions(o.FieldManager, o.DryRun, o.FieldValidation)...)
 }
 
+// validateWriteOptions checks the options that create, update and patch have in common.
 func validateWriteOptions(manager string, dryRun []string, validation string) field.ErrorList {
 	errs := validateFieldManager(manager, field.NewPath("fieldManager"))
 	errs = append(errs, validateDryRun(dryRun)...)
@@ -48,6 +51,7 @@ func validateWriteOptions(manager string, dryRun []string, validation string) fi
 		[]string{"", FieldValidationIgnore, FieldValidationStrict, FieldValidationWarn}))
 }
 
+// validateFieldManager checks the name of a field manager.
 func validateFieldManager(manager string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(manager) > maxFieldManagerLength {
@@ -58,12 +62,14 @@ func validateFieldManager(manager string, path *field.Path) field.ErrorList {
 			break
 		}
 		if !unicode.IsPrint(r) {
-			errs = append(errs, field.Invalid(path, manager, fmt.Sprintf("invalid character %#U (at position %d)", r, i)))
+			errs = append(errs, field.Invalid(path, manager,
+				fmt.Sprintf("invalid character %#U (at position %d)", r, i)))
 		}
 	}
 	return errs
 }
 
+// validateDryRun checks that dryRun contains nothing but All.
 func validateDryRun(dryRun []string) field.ErrorList {
 	for _, d := range dryRun {
 		if d != DryRunAll {
@@ -78,9 +84,11 @@ func ValidateDeleteOptions(o *DeleteOptions) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("propagationPolicy")
 	if o.OrphanDependents != nil && o.PropagationPolicy != nil {
-		errs = append(errs, field.Invalid(path, o.PropagationPolicy, "orphanDependents and deletionPropagation cannot be both set"))
+		errs = append(errs, field.Invalid(path, o.PropagationPolicy,
+			"orphanDependents and deletionPropagation cannot be both set"))
 	}
-	if p := o.PropagationPolicy; p != nil && *p != DeletePropagationForeground && *p != DeletePropagationBackground && *p != DeletePropagationOrphan {
+	if p := o.PropagationPolicy; p != nil && *p != DeletePropagationForeground &&
+		*p != DeletePropagationBackground && *p != DeletePropagationOrphan {
 		errs = append(errs, field.NotSupported(path, p, []DeletionPropagation{
 			DeletePropagationForeground, DeletePropagationBackground, DeletePropagationOrphan, "nil"}))
 	}
@@ -88,7 +96,7 @@ func ValidateDeleteOptions(o *DeleteOptions) field.ErrorList {
 	return append(errs, validateIgnoreReadError(o)...)
 }
 
-// validateIgnoreReadError allows the option that deletes unreadable objects only alone.
+// validateIgnoreReadError checks that the option to delete unreadable objects is the only one.
 func validateIgnoreReadError(o *DeleteOptions) field.ErrorList {
 	if !o.IgnoresReadErrors() {
 		return nil
@@ -112,8 +120,9 @@ func validateIgnoreReadError(o *DeleteOptions) field.ErrorList {
 	return errs
 }
 
-// ValidateListOptions checks the options of a list or watch, where watches may begin with what there is if watchLists says so. That
-// resourceVersion is a number is not checked here.
+// ValidateListOptions checks the options of a list or watch. watchLists says that a watch may begin
+// with the existing objects (feature gate WatchList). It does not check that resourceVersion is a
+// number.
 func ValidateListOptions(o *ListOptions, watchLists bool) field.ErrorList {
 	var errs field.ErrorList
 	match, path := o.ResourceVersionMatch, field.NewPath("resourceVersionMatch")
@@ -132,9 +141,11 @@ func ValidateListOptions(o *ListOptions, watchLists bool) field.ErrorList {
 		if match == "" {
 			return errs
 		}
-		forbid(o.SendInitialEvents == nil, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+		forbid(o.SendInitialEvents == nil,
+			"resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
 		if match != ResourceVersionMatchNotOlderThan {
-			errs = append(errs, field.NotSupported(path, match, []ResourceVersionMatch{ResourceVersionMatchNotOlderThan}))
+			errs = append(errs, field.NotSupported(path, match,
+				[]ResourceVersionMatch{ResourceVersionMatchNotOlderThan}))
 		}
 		forbid(o.Continue != "", "resourceVersionMatch is forbidden when continue is provided")
 		return errs
@@ -150,7 +161,8 @@ func ValidateListOptions(o *ListOptions, watchLists bool) field.ErrorList {
 			`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`)
 	}
 	if o.SendInitialEvents != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"))
+		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"),
+			"sendInitialEvents is forbidden for list"))
 	}
 	return errs
 }

@@ -10,12 +10,15 @@ type VersionInfo struct {
 	EmulationMajor string `json:"emulationMajor,omitempty"`
 	// EmulationMinor is the second number of the release that the server behaves like.
 	EmulationMinor string `json:"emulationMinor,omitempty"`
-	// MinCompatibilityMajor is the first number of the oldest release that the server could behave like.
+	// MinCompatibilityMajor is the first number of the oldest release that the server could behave
+	// like.
 	MinCompatibilityMajor string `json:"minCompatibilityMajor,omitempty"`
-	// MinCompatibilityMinor is the second number of the oldest release that the server could behave like.
+	// MinCompatibilityMinor is the second number of the oldest release that the server could behave
+	// like.
 	MinCompatibilityMinor string `json:"minCompatibilityMinor,omitempty"`
 
-	// GitVersion is the Kubernetes release, with what tells this server from others behind a plus sign.
+	// GitVersion is the Kubernetes release, with what tells this server from others behind a plus
+	// sign.
 	GitVersion string `json:"gitVersion"`
 	// GitCommit is the commit that the server was built from.
 	GitCommit string `json:"gitCommit"`
@@ -27,7 +30,8 @@ type VersionInfo struct {
 	GoVersion string `json:"goVersion"`
 	// Compiler is the Go compiler that built the server.
 	Compiler string `json:"compiler"`
-	// Platform is the operating system and the architecture that the server runs on, such as linux/amd64.
+	// Platform is the operating system and the architecture that the server runs on, such as
+	// linux/amd64.
 	Platform string `json:"platform"`
 }
 

@@ -6,7 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The custom types of this package have messages of a few fields; this file reads and writes those.
+// The custom types of this package have messages of a few fields. This file reads and writes their
+// fields; codec cannot do it, because it depends on this package.
 
 // wireField is one field of a message: a varint, or length-delimited bytes.
 type wireField struct {
@@ -46,6 +47,7 @@ func eachField(message []byte, fn func(wireField) error) error {
 	return nil
 }
 
+// wireError returns the error for a negative length of package protowire.
 func wireError(n int) error {
 	err := protowire.ParseError(n)
 	if err == io.ErrUnexpectedEOF {
@@ -70,22 +72,26 @@ func (f wireField) int() (int64, error) {
 	return int64(f.value), nil
 }
 
+// wireTypeError is the error for a field of another wire type than expected.
 type wireTypeError struct{}
 
 func (wireTypeError) Error() string { return "proto: wrong wireType for a field" }
 
 var errWireType error = wireTypeError{}
 
+// appendVarint appends a varint field.
 func appendVarint(b []byte, number protowire.Number, v int64) []byte {
 	b = protowire.AppendTag(b, number, protowire.VarintType)
 	return protowire.AppendVarint(b, uint64(v))
 }
 
+// appendString appends a string field.
 func appendString(b []byte, number protowire.Number, s string) []byte {
 	b = protowire.AppendTag(b, number, protowire.BytesType)
 	return protowire.AppendString(b, s)
 }
 
+// appendBytes appends a bytes field.
 func appendBytes(b []byte, number protowire.Number, data []byte) []byte {
 	b = protowire.AppendTag(b, number, protowire.BytesType)
 	return protowire.AppendBytes(b, data)

@@ -7,28 +7,43 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// What a server behind this one says in version 2 only is converted to version 3, as kube-aggregator does. Here the result has no
-// references that lead nowhere: all are converted, wherever they stand, and the parameters that operations share are there, their
-// bodies in the operations. Forms, the headers and examples of answers, and what a server wants to know of its users, other than keys,
-// are nothing that an API server of Kubernetes describes: these are as they were, or left out.
+// Conversion of documents of other servers from version 2 to version 3, as kube-aggregator does it
+// for servers that publish only version 2. AppendV3JSON calls appendConverted.
+//
+// All references in the result lead somewhere: each reference is converted wherever it stands;
+// shared parameters go to the components, and shared bodies into the operations. Forms, headers and
+// examples of responses, and security schemes other than API keys are not converted, because no API
+// server of Kubernetes describes them: they stay as they are or are left out.
+//
+// What becomes of the parts of version 2:
+//
+//	definitions             components.schemas
+//	parameters, no bodies   components.parameters
+//	body parameters         requestBody of each operation that has or shares them
+//	responses               components.responses
+//	securityDefinitions     components.securitySchemes, API keys only
+//	consumes, produces      the keys of content
+//	info, externalDocs      the same
 
 // converter writes a document of version 2 as version 3.
 type converter struct {
 	writer
 	from *Swagger
-	// consumes and produces are the media types of operations that name none.
+	// consumes and produces are the media types of operations that do not name any.
 	consumes, produces []string
-	full               int // the length from which on no contents are written
+	full               int // the length of b from which on contents are left out
 }
 
-// maxContents is how long a converted document gets before contents are left out, in bytes. Each is written for every media type, and
-// those of a shared body in every operation, so that a small document could become a very large one.
+// maxContents is the length in bytes from which on a converted document has no more contents. A
+// content is repeated for each media type, and that of a shared body in each operation, so a small
+// document could become a very large one.
 const maxContents = 32 << 20
 
-// appendConverted appends a document of version 2, made by Below, as one of version 3 to dst.
+// appendConverted appends a document of version 2, which Swagger.Below made, to dst as one of
+// version 3.
 func appendConverted(dst []byte, info Info, document []byte) []byte {
 	from, err := ReadSwagger(document)
-	if err != nil { // it was made by somebody else
+	if err != nil { // Below did not make the document
 		from = &Swagger{}
 	}
 	c := converter{
@@ -44,6 +59,7 @@ func appendConverted(dst []byte, info Info, document []byte) []byte {
 	return c.b
 }
 
+// document writes the whole document.
 func (c *converter) document(info Info) {
 	c.open("", '{')
 	c.open("components", '{')
@@ -85,7 +101,7 @@ func (c *converter) document(info Info) {
 	c.close('}')
 }
 
-// named writes objects by name, unless there are none.
+// named writes the member key with one object for each name, or nothing if there are no objects.
 func (c *converter) named(key string, objects map[string]any, write func(name string, value map[string]any)) {
 	if len(objects) == 0 {
 		return
@@ -97,7 +113,7 @@ func (c *converter) named(key string, objects map[string]any, write func(name st
 	c.close('}')
 }
 
-// fields writes those fields of an object that it has.
+// fields writes those of the named fields that the object has.
 func (c *converter) fields(object map[string]any, names ...string) {
 	for _, name := range names {
 		if value, ok := object[name]; ok {
@@ -106,7 +122,7 @@ func (c *converter) fields(object map[string]any, names ...string) {
 	}
 }
 
-// custom writes the fields of an object that the specification does not know.
+// custom writes the extensions of an object: the fields that begin with x-.
 func (c *converter) custom(object map[string]any) {
 	for _, name := range jsontext.Keys(object) {
 		if strings.HasPrefix(strings.ToLower(name), "x-") {
@@ -115,10 +131,11 @@ func (c *converter) custom(object map[string]any) {
 	}
 }
 
-// path writes what is inside of a path's object, and closes it. Version 3 knows no body of all methods.
+// path writes the members of a path and closes it. Version 3 has no body that all methods of a path
+// share, so the body moves into the operations.
 func (c *converter) path(path map[string]any) {
 	c.fields(path, "$ref")
-	common, body := c.apart(path["parameters"])
+	common, body := c.splitBody(path["parameters"])
 	c.parameters(common)
 	for _, method := range methodNames {
 		if op, ok := path[method].(map[string]any); ok {
@@ -130,10 +147,11 @@ func (c *converter) path(path map[string]any) {
 	c.close('}')
 }
 
-// operation writes what is inside of an operation, and closes it. body is that of its path, nil if that has none.
+// operation writes the members of an operation and closes it. body is the body parameter of the
+// path, nil if there is none.
 func (c *converter) operation(op, body map[string]any) {
 	c.fields(op, "deprecated", "description", "externalDocs", "operationId")
-	parameters, own := c.apart(op["parameters"])
+	parameters, own := c.splitBody(op["parameters"])
 	if own != nil {
 		body = own
 	}
@@ -158,8 +176,9 @@ func (c *converter) operation(op, body map[string]any) {
 	c.close('}')
 }
 
-// apart returns a list of parameters, which may be references, without those that are bodies, and the first of these, nil if there is none.
-func (c *converter) apart(list any) (rest []map[string]any, body map[string]any) {
+// splitBody splits a list of parameters, which may be references: it returns those that are no
+// bodies, and the first body, nil if there is none.
+func (c *converter) splitBody(list any) (rest []map[string]any, body map[string]any) {
 	parameters, _ := list.([]any)
 	for _, value := range parameters {
 		p := value.(map[string]any)
@@ -178,6 +197,7 @@ func (c *converter) apart(list any) (rest []map[string]any, body map[string]any)
 	return rest, body
 }
 
+// parameters writes a list of parameters, or nothing if it is empty.
 func (c *converter) parameters(list []map[string]any) {
 	if len(list) == 0 {
 		return
@@ -190,13 +210,13 @@ func (c *converter) parameters(list []map[string]any) {
 	c.close(']')
 }
 
-// valueKeys are the members of a simple value that a schema has, too.
+// valueKeys are the members of a simple parameter that belong to its schema in version 3.
 var valueKeys = []string{
-	"default", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maxLength", "maximum", "minItems",
-	"minLength", "minimum", "multipleOf", "pattern", "type", "uniqueItems",
+	"default", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maxLength",
+	"maximum", "minItems", "minLength", "minimum", "multipleOf", "pattern", "type", "uniqueItems",
 }
 
-// parameter writes what is inside of a parameter, and closes it.
+// parameter writes the members of a parameter and closes it.
 func (c *converter) parameter(p map[string]any) {
 	if !c.reference(p, v2Parameters, v3Parameters) {
 		c.fields(p, "allowEmptyValue", "description", "in", "name", "required")
@@ -216,13 +236,13 @@ func (c *converter) parameter(p map[string]any) {
 	c.close('}')
 }
 
-// response writes what is inside of an answer, and closes it.
+// response writes the members of a response and closes it.
 func (c *converter) response(r map[string]any, produces any) {
 	if !c.reference(r, v2Responses, v3Responses) {
 		if schema := r["schema"]; schema != nil {
 			c.content(schema, produces, c.produces)
 		}
-		if r["description"] == nil { // which version 3 wants to be there
+		if r["description"] == nil { // version 3 requires it
 			c.str("description", "")
 		}
 		c.fields(r, "description")
@@ -231,7 +251,8 @@ func (c *converter) response(r map[string]any, produces any) {
 	c.close('}')
 }
 
-// reference writes a reference to what has a name, and reports whether the object is one: then nothing else of it counts.
+// reference writes the object if it is a reference, with its target converted, and reports whether
+// it is one. All other members of a reference are ignored.
 func (c *converter) reference(object map[string]any, from, to string) bool {
 	ref, ok := object["$ref"].(string)
 	if name, here := strings.CutPrefix(ref, from); here {
@@ -243,7 +264,8 @@ func (c *converter) reference(object map[string]any, from, to string) bool {
 	return ok
 }
 
-// content writes the schema of a body, which may be nil, for each media type of a list, or of others if there is none.
+// content writes the schema of a body, which may be nil, for each media type in list or, if list is
+// empty, in others.
 func (c *converter) content(schema, list any, others []string) {
 	types := mediaTypes(list)
 	if len(types) == 0 {
@@ -263,10 +285,10 @@ func (c *converter) content(schema, list any, others []string) {
 	c.close('}')
 }
 
-// isFull reports whether what may be written many times is not written any more.
+// isFull reports whether contents are left out because the document has become too long.
 func (c *converter) isFull() bool { return len(c.b) >= c.full }
 
-// mediaTypes are those of a list, each once, in order.
+// mediaTypes returns the strings in a list, sorted and each once.
 func mediaTypes(list any) (types []string) {
 	values, _ := list.([]any)
 	for _, v := range values {
@@ -276,14 +298,15 @@ func mediaTypes(list any) (types []string) {
 	return slices.Compact(types)
 }
 
-// schemaTree writes a schema, whose references are changed for that.
+// schemaTree writes a schema and converts its references in place.
 func (c *converter) schemaTree(key string, schema any) {
 	swaggerShapes().schema(refer, schema)
 	c.name(key)
 	c.b = appendTree(c.b, schema)
 }
 
-// refer makes the reference of a schema one of version 3. Beside it nothing can stand there.
+// refer converts the reference of a schema. Version 3 allows no other member beside a reference, so
+// it moves into allOf if there are others.
 func refer(schema map[string]any) {
 	ref, ok := schema["$ref"].(string)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// old is a document of version 2 with all that becomes something else in version 3.
+// old is a document of version 2 with every construct that version 3 writes differently.
 const old = `{"swagger":"2.0","info":{"title":"T","version":"1","contact":{"email":"e"},"license":{"name":"n"}},"externalDocs":{"url":"u"},
 "consumes":["text/plain"],"produces":["text/csv"],
 "securityDefinitions":{"key":{"type":"apiKey","in":"header","name":"n"},"other":{"type":"basic"}},
@@ -65,7 +65,7 @@ func TestConvert(t *testing.T) {
 	sameForm(t, "converted", fromJSON, &openapi_v3.Document{}, V3Proto(got))
 }
 
-// TestConvertBare: what a document does not say of itself, this server says, and what it is not is nothing.
+// TestConvertBare: this server supplies what a document does not say about itself.
 func TestConvertBare(t *testing.T) {
 	for document, want := range map[string]string{
 		`{}`: `{"components":{},"info":{"title":"Kubernetes","version":"v9"},"openapi":"3.0.0","paths":{}}`,
@@ -80,7 +80,7 @@ func TestConvertBare(t *testing.T) {
 	}
 }
 
-// TestConvertBounded: a body that is written many times does not make a small document a huge one.
+// TestConvertBounded: a body that is repeated many times does not make a small document huge.
 func TestConvertBounded(t *testing.T) {
 	text := `"description":"` + strings.Repeat("x", 1<<20) + `"`
 	var types, paths []string
@@ -98,7 +98,8 @@ func TestConvertBounded(t *testing.T) {
 	}
 }
 
-// FuzzConvert: whatever another server says, what is made of it is a document that clients can read, in both forms.
+// FuzzConvert: the conversion of any document of another server can be parsed by clients, as JSON
+// and as protobuf.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(old))
 	f.Add([]byte(theirs))

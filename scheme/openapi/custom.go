@@ -12,8 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// addCustom makes the models of the kinds that arrived at run time, as many at once as there are processors: where there are hundreds,
-// reading their schemas is nearly all of the work.
+// Models of kinds whose schema arrived at run time, that is of custom resources: newBuilder calls
+// addCustom. With hundreds of such kinds, reading their schemas is nearly all of the work, so it is
+// spread over all processors, and each model is written as text at once to keep memory small.
+
+// addCustom makes the models of all such kinds in docs.
 func (b *builder) addCustom(docs []Document) {
 	kinds := map[string]Model{}
 	for _, doc := range docs {
@@ -29,7 +32,7 @@ func (b *builder) addCustom(docs []Document) {
 		return
 	}
 	b.makeHead()
-	b.collect(b.head["metadata"]) // all that such a model can refer to
+	b.collect(b.head["metadata"]) // all models that the models of custom resources refer to
 	todo := make(chan Model)
 	var done sync.WaitGroup
 	for range min(len(kinds), runtime.GOMAXPROCS(0)) {
@@ -47,8 +50,8 @@ func (b *builder) addCustom(docs []Document) {
 	done.Wait()
 }
 
-// custom adds the model of a kind whose schema arrived at run time, which is written at once, unless it has been before: what it is
-// made of would take much more room than the document if it were all there at a time. It is written in the room of w.
+// custom makes the model of one kind, as text. The schemas of all kinds together would take much
+// more memory than the document, so each is written and dropped. w is a buffer that is reused.
 func (b *builder) custom(w *writer, m Model) {
 	made := &schema.Schema{Name: customName(m.Kind), Kinds: []meta.GroupVersionKind{m.Kind}}
 	write := func(dst []byte) []byte {
@@ -67,12 +70,13 @@ func (b *builder) custom(w *writer, m Model) {
 	b.texts[made.Name], b.models[made.Name] = text, made
 }
 
-// customModel is the model of a kind whose schema arrived at run time: named after the kind, with what every object has made explicit.
-// The schema itself is not changed.
+// customModel returns the schema of a custom resource as documents show it: named after the kind,
+// and with apiVersion, kind and metadata described. The schema of m itself is not changed.
 func (b *builder) customModel(m Model, named *schema.Schema) *schema.Schema {
 	s := m.Schema().Target()
 	made := &schema.Schema{Type: schema.Object}
-	// Version 2 cannot say that there is more than is described: kubectl would refuse it.
+	// In version 2 a schema cannot say that unknown fields are kept, and kubectl would refuse them.
+	// So nothing is described.
 	if !s.Unpublished && !(b.v2 && s.KeepsUnknown()) {
 		made = b.publish(s)
 		b.addHead(made)
@@ -82,7 +86,7 @@ func (b *builder) customModel(m Model, named *schema.Schema) *schema.Schema {
 	return made
 }
 
-// selectable adds the fields that field selectors may name to a schema that is the builder's own.
+// selectable sets the fields that field selectors may name in s, which belongs to the builder.
 func selectable(s *schema.Schema, m Model) {
 	if len(m.Selectable) == 0 {
 		return
@@ -95,7 +99,7 @@ func selectable(s *schema.Schema, m Model) {
 	s.Docs = &docs
 }
 
-// customList makes the model of the list of a custom resource.
+// customList returns the schema of the list of a custom resource.
 func (b *builder) customList(r Resource, item *schema.Schema) *schema.Schema {
 	kind := r.List.Kind
 	name := customName(kind)
@@ -113,18 +117,21 @@ func (b *builder) customList(r Resource, item *schema.Schema) *schema.Schema {
 	selectable(made, r.Object)
 	b.makeHead()
 	b.addHead(made)
-	made.Properties["metadata"] = &schema.Schema{Description: "Standard list metadata.", Model: b.compiler.Type(typeinfo.For[meta.ListMeta]())}
+	made.Properties["metadata"] = &schema.Schema{
+		Description: "Standard list metadata.", Model: b.compiler.Type(typeinfo.For[meta.ListMeta]()),
+	}
 	return made
 }
 
-// customName is the name of the model of a kind: the group reversed, version and kind, com.example.v1.Widget.
+// customName returns the name of the model of a kind: the group reversed, version and kind, as in
+// com.example.v1.Widget.
 func customName(kind meta.GroupVersionKind) string {
 	parts := strings.Split(kind.Group, ".")
 	slices.Reverse(parts)
 	return strings.Join(append(parts, kind.Version, kind.Kind), ".")
 }
 
-// makeHead makes what addHead adds.
+// makeHead makes the descriptions that addHead adds.
 func (b *builder) makeHead() {
 	if b.head != nil {
 		return
@@ -133,11 +140,13 @@ func (b *builder) makeHead() {
 	b.head = map[string]*schema.Schema{
 		"apiVersion": types.Properties["apiVersion"],
 		"kind":       types.Properties["kind"],
-		"metadata":   {Description: "Standard object's metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]())},
+		"metadata": {
+			Description: "Standard object's metadata.", Model: b.compiler.Type(typeinfo.For[meta.ObjectMeta]()),
+		},
 	}
 }
 
-// addHead describes what every object has, in a schema that is the builder's own.
+// addHead describes apiVersion, kind and metadata in s, which belongs to the builder.
 func (b *builder) addHead(s *schema.Schema) {
 	properties := make(map[string]*schema.Schema, len(s.Properties)+len(b.head))
 	maps.Copy(properties, s.Properties)
@@ -145,7 +154,7 @@ func (b *builder) addHead(s *schema.Schema) {
 	s.Properties = properties
 }
 
-// publish returns a schema that arrived at run time as the document shows it.
+// publish returns a copy of the schema s in the form in which documents show it.
 func (b *builder) publish(s *schema.Schema) *schema.Schema {
 	if s == nil || s.Go != nil || s.Model != nil {
 		return s
@@ -176,7 +185,7 @@ func (b *builder) publish(s *schema.Schema) *schema.Schema {
 	return &out
 }
 
-// simplify takes out of a schema what version 2 cannot say, and kubectl would misread.
+// simplify removes from s what version 2 cannot express and kubectl would misread.
 func simplify(s *schema.Schema) {
 	if s.Limits != nil {
 		limits := *s.Limits

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// van says everything that a definition can say.
+// van uses everything that a custom resource definition can express.
 const van = `{"description":"a van","title":"Van","type":"object","required":["spec"],"properties":{
 	"spec":{"type":"object","required":["seats","nul"],"x-kubernetes-map-type":"atomic","minProperties":1,"maxProperties":9,
 		"externalDocs":{"description":"more","url":"https://example.com"},"example":{"seats":2},
@@ -51,7 +51,7 @@ func customDocument(t *testing.T, text string) Document {
 	}}
 }
 
-// definitions reads the models of a document as they are.
+// definitions returns the models of a document.
 func definitions(t *testing.T, data []byte, at ...string) map[string]any {
 	t.Helper()
 	var tree map[string]any
@@ -125,8 +125,8 @@ func TestCustomV3(t *testing.T) {
 	}
 }
 
-// TestHeadDescriptions: the descriptions of what every object has begin as Kubernetes' e2e tests
-// want kubectl explain to show them.
+// TestHeadDescriptions: the descriptions of apiVersion, kind and metadata begin as Kubernetes' e2e
+// tests expect them in kubectl explain.
 func TestHeadDescriptions(t *testing.T) {
 	doc := customDocument(t, van)
 	for version, models := range map[string]map[string]any{
@@ -152,7 +152,7 @@ func TestHeadDescriptions(t *testing.T) {
 	}
 }
 
-// Version 2 cannot say all of it, and kubectl would misread some.
+// Version 2 cannot express all of it, and kubectl would misread some of it.
 func TestCustomV2(t *testing.T) {
 	doc := customDocument(t, van)
 	spec := definitions(t, V2JSON(Info{}, []Document{doc}), "definitions", "com.example.stable.v1.Van", "properties", "spec")
@@ -171,7 +171,7 @@ func TestCustomV2(t *testing.T) {
 	open := customDocument(t, `{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}}`)
 	model := definitions(t, V2JSON(Info{}, []Document{open}), "definitions")["com.example.stable.v1.Van"]
 	same(t, "open", model, `{"type":"object","x-kubernetes-group-version-kind":[{"group":"stable.example.com","kind":"Van","version":"v1"}]}`)
-	// The schema itself is as it was: it serves version 3, too.
+	// The schema itself is unchanged: it serves version 3, too.
 	same(t, "after", definitions(t, AppendV3JSON(nil, Info{}, doc), "components", "schemas", "com.example.stable.v1.Van", "properties", "spec")["required"], `["seats","nul"]`)
 }
 
@@ -187,7 +187,8 @@ func TestCustomName(t *testing.T) {
 	}
 }
 
-// Custom resources are described as kube-apiserver describes them, which is not how it describes its own.
+// Custom resources are described as kube-apiserver describes them, which differs from how it
+// describes its own kinds.
 func TestCustomOperations(t *testing.T) {
 	doc := customDocument(t, van)
 	for i := range doc.Resources {
@@ -234,7 +235,7 @@ func TestCustomOperations(t *testing.T) {
 	}
 }
 
-// TestCustomKinds has the models of many kinds, which are made at the same time, in documents that are the same each time.
+// TestCustomKinds makes the models of many kinds at once; documents are the same each time.
 func TestCustomKinds(t *testing.T) {
 	doc := customDocument(t, van)
 	vans := doc.Resources

@@ -9,7 +9,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Below returns what the document says of the paths below a prefix, as a document for MergeV2 and AppendV3JSON: nil for nothing.
+// Merging the documents of other servers (API services) into the document of this one. The router's
+// aggregation calls Swagger.Below when it fetches a document, and V2JSON calls MergeV2. Names may
+// collide: two servers may have different models of the same name, and the later ones are renamed.
+//
+// Merging one document takes these steps:
+//
+//  1. Drop its paths that exist already, and the models that only they used.
+//  2. Find new names for its models and parameters whose name stands for something else.
+//  3. Change its references to the new names.
+//  4. Add its models, parameters and paths. An equal model is added once, with the kinds of both.
+
+// Below returns the part of the document about paths below a prefix, in the form that MergeV2 and
+// AppendV3JSON take; nil if there are no such paths.
 func (d *Swagger) Below(prefix string) []byte {
 	part := *d
 	part.definitions, part.paths = maps.Clone(d.definitions), maps.Clone(d.paths)
@@ -20,18 +32,22 @@ func (d *Swagger) Below(prefix string) []byte {
 	return part.append(nil)
 }
 
-// drop takes paths away, and the models that were used by nothing else. What nothing has used stays.
+// drop removes paths, and the models that only these paths used. Models that nothing used before
+// stay.
 func (d *Swagger) drop(isGone func(path string) bool) {
 	before, all := d.used(), len(d.paths)
 	maps.DeleteFunc(d.paths, func(path string, _ any) bool { return isGone(path) })
 	if len(d.paths) < all {
 		now := d.used()
-		maps.DeleteFunc(d.definitions, func(name string, _ any) bool { return before[v2Models+name] && !now[v2Models+name] })
+		maps.DeleteFunc(d.definitions, func(name string, _ any) bool {
+			return before[v2Models+name] && !now[v2Models+name]
+		})
 	}
 }
 
-// MergeV2 returns a document of version 2, made by V2JSON, with documents of others, made by Below. Of models and parameters that have
-// one name and say different things, those of later parts get other names. What parts have that is no such document is left out.
+// MergeV2 returns a document of version 2, which V2JSON made, together with parts of other servers'
+// documents, which Below made. If a part has a model or parameter with the same name but another
+// content, that of the part is renamed. Parts that are malformed are left out.
 func MergeV2(document []byte, parts [][]byte) []byte {
 	tree, _ := jsontext.RawOf(document).Look(0)
 	root, ok := tree.(map[string]any)
@@ -57,7 +73,8 @@ func MergeV2(document []byte, parts [][]byte) []byte {
 	return appendTree(make([]byte, 0, len(document)+len(document)/4), root)
 }
 
-// merge takes over what another document has. A path that is there already stays as it is.
+// merge adds the paths of another document and what they use. A path that d has already stays as it
+// is.
 func (d *Swagger) merge(from *Swagger) {
 	from.drop(func(path string) bool { return d.paths[path] != nil })
 	if len(from.paths) == 0 {
@@ -94,7 +111,8 @@ func (d *Swagger) merge(from *Swagger) {
 	maps.Copy(d.paths, from.paths)
 }
 
-// renames are the new names that those of from get that stand for something else in to: that of the same under a number, or a free one.
+// renames returns new names for those members of from whose name stands for something else in to:
+// the name with a number under which to has the same, or else a free one.
 func renames(to, from map[string]any, same func(a, b any) bool) map[string]string {
 	renames, taken := map[string]string{}, map[string]bool{}
 	for _, name := range jsontext.Keys(from) {
@@ -117,7 +135,8 @@ func renames(to, from map[string]any, same func(a, b any) bool) map[string]strin
 	return renames
 }
 
-// look returns an object by its name, nil if there is none. What was not looked into before is a tree then.
+// look returns the object called name, nil if there is none. It decodes the object on first use,
+// since most models are never looked at.
 func look(objects map[string]any, name string) any {
 	raw, ok := objects[name].(jsontext.Raw)
 	if !ok {
@@ -127,12 +146,12 @@ func look(objects map[string]any, name string) any {
 	tree, err := s.Document()
 	if _, ok := tree.(map[string]any); err != nil || !ok {
 		tree = map[string]any{} // what V2JSON makes are objects
-	}
+	} // cannot happen: V2JSON makes objects
 	objects[name] = tree
 	return tree
 }
 
-// sameModel reports whether two models say the same, whatever kinds they are of.
+// sameModel reports whether two models are equal apart from their kinds.
 func sameModel(a, b any) bool {
 	left, right := a.(map[string]any), b.(map[string]any)
 	count := func(m map[string]any) int {
@@ -152,7 +171,8 @@ func sameModel(a, b any) bool {
 	return true
 }
 
-// addKinds adds the kinds of a model to those of the same one in another document. If there are new ones, all are put in order.
+// addKinds adds the kinds of the model from to those of the equal model to, and sorts them if there
+// are new ones.
 func addKinds(to, from map[string]any) {
 	there, _ := to[kindsKey].([]any)
 	more, _ := from[kindsKey].([]any)

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// theirs is a document of another server, with all that Swagger has for values.
+// theirs is a document of another server with every construct of Swagger.
 const theirs = `{"swagger":"2.0","info":{"title":"T","version":"1"},
 "paths":{"x-more":1,
  "/apis/a.io/v1/":{"get":{"summary":"s","deprecated":true,"tags":["t"],"consumes":["application/json"],"operationId":"o",
@@ -36,7 +36,8 @@ const theirs = `{"swagger":"2.0","info":{"title":"T","version":"1"},
   "x-kubernetes-group-version-kind":[{"group":"a.io","kind":"Thing","version":"v1"}]},
  "Deep":{"type":"string","x-any":[1]},"Other":{"$ref":"#/definitions/OtherDeep"},"OtherDeep":{"type":"string"},"Lone":{"type":"string"}}}`
 
-// ours is a document with models and parameters that theirs has too, the same and others.
+// ours is a document with models and parameters of the same names as theirs, some equal and some
+// different.
 const ours = `{"definitions":{` +
 	`"Deep":{"type":"string","x-any":[1],"x-kubernetes-group-version-kind":[{"group":"z.io","kind":"D","version":"v1"}]},` +
 	`"Thing":{"description":"ours","type":"object"},"Thing_v2":{"type":"string"}},` +
@@ -44,7 +45,7 @@ const ours = `{"definitions":{` +
 	`"parameters":{"pretty":{"in":"query","name":"pretty","type":"integer"}},` +
 	`"paths":{"/api/":{"get":{"responses":{"200":{"description":"\u003c"}}}}},"swagger":"2.0"}`
 
-// filtered is what a document says of the paths of a.io/v1.
+// filtered returns the part of a document about the paths of a.io/v1.
 func filtered(t *testing.T, document string) []byte {
 	t.Helper()
 	return readSwagger(t, document).Below("/apis/a.io/v1/")
@@ -99,7 +100,7 @@ func TestMergeV2(t *testing.T) {
 	sameForm(t, "merged", fromJSON, &openapi_v2.Document{}, V2Proto(merged))
 }
 
-// TestMergeNothing: without others a document is what it was, byte for byte.
+// TestMergeNothing: without other documents a document stays the same, byte for byte.
 func TestMergeNothing(t *testing.T) {
 	for _, document := range [][]byte{[]byte(ours), V2JSON(Info{}, append(documents(), customDocument(t, van)))} {
 		for _, parts := range [][][]byte{nil, {nil}, {[]byte("{}"), []byte("[")}} {
@@ -132,7 +133,8 @@ func TestMergeKinds(t *testing.T) {
 	}
 }
 
-// TestBelow: what a document says below one prefix is the same, whatever it was asked before, and in its own words.
+// TestBelow: the part of a document below one prefix does not depend on other parts that were asked
+// for before.
 func TestBelow(t *testing.T) {
 	read := readSwagger(t, theirs)
 	first := read.Below("/apis/a.io/v1/")
@@ -146,7 +148,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestReadSwaggerRefuses what clients could not read.
+// TestReadSwaggerRefuses: documents that clients could not parse are refused.
 func TestReadSwaggerRefuses(t *testing.T) {
 	in := func(path string) string { return `{"paths":{"/apis/a.io/v1/things":` + path + `}}` }
 	schema := func(s string) string { return `{"paths":{},"definitions":{"A":` + s + `}}` }
@@ -166,7 +168,8 @@ func TestReadSwaggerRefuses(t *testing.T) {
 	}
 }
 
-// FuzzMergeV2: whatever others say, the document stays one, and has all that it had.
+// FuzzMergeV2: after merging any document, the result is a valid document and has everything that
+// it had before.
 func FuzzMergeV2(f *testing.F) {
 	f.Add([]byte(theirs), []byte(ours))
 	f.Add([]byte(theirs), []byte(theirs))
@@ -196,7 +199,7 @@ func FuzzMergeV2(f *testing.F) {
 	})
 }
 
-// members are the named parts of a document.
+// members returns the named objects of a document.
 func members(t *testing.T, document []byte) map[string]map[string]any {
 	tree, err := jsontext.Decode(document, nil)
 	if err != nil {

@@ -40,7 +40,7 @@ func typed[T any](gv meta.GroupVersion) Model {
 	return Model{Kind: gv.WithKind(t.Name()), Type: typeinfo.Of(t)}
 }
 
-// named is a model of which only the name and some string fields matter.
+// named is a model with only a name and some string fields.
 func named(name string, fields ...string) Model {
 	parts := strings.Split(name, ".")
 	kind := meta.GroupVersionKind{Group: parts[len(parts)-3], Version: "v1", Kind: parts[len(parts)-1]}
@@ -105,7 +105,7 @@ func documents() []Document {
 	}
 }
 
-// v3 is what the tests read of a document.
+// v3 holds the parts of a document that tests read.
 type v3 struct {
 	OpenAPI    string
 	Info       struct{ Title, Version string }
@@ -168,7 +168,8 @@ func lines(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// testdata/fields.txt holds what a Kubernetes server says of each field of the types that the documents reach.
+// testdata/fields.txt holds the description of each field that a Kubernetes server publishes for
+// the types that the documents reach.
 func TestFields(t *testing.T) {
 	models := map[string]v3Schema{}
 	for _, doc := range documents() {
@@ -196,7 +197,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// traits words a field as testdata/fields.txt does.
+// traits describes a field in the form of testdata/fields.txt.
 func traits(model v3Schema, field string) string {
 	f, ok := model.Properties[field]
 	if !ok {
@@ -275,7 +276,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// word writes an operation as testdata/operations.txt does.
+// word describes an operation in the form of testdata/operations.txt.
 func word(op v3Operation, parameters []string) string {
 	model := "string"
 	for _, c := range op.Responses["200"].Content {
@@ -331,7 +332,7 @@ func TestModels(t *testing.T) {
 	if want := `[{"discriminator":"type","fields-to-discriminateBy":{"localhostProfile":"LocalhostProfile"}}]`; string(union) != want {
 		t.Errorf("AppArmorProfile: got unions %s, want %s", union, want)
 	}
-	// Everything that is referred to is there.
+	// Every reference leads to something.
 	for _, doc := range documents() {
 		data := AppendV3JSON(nil, Info{}, doc)
 		parsed := parse(t, doc)
@@ -344,7 +345,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// kubectl reads from PATCH what the server can do.
+// kubectl learns from the parameters of PATCH what the server supports.
 func TestPatchOperation(t *testing.T) {
 	custom := Resource{Description: meta.Description{Name: "vans", Custom: true}, Verbs: allVerbs, Object: named("com.example.v1.Van"), List: named("com.example.v1.VanList")}
 	gv := meta.GroupVersion{Group: "example.com", Version: "v1"}
@@ -381,7 +382,7 @@ type libraryDocument interface {
 	YAMLValue(comment string) ([]byte, error)
 }
 
-// sameForm holds a protobuf form against what the library makes of the JSON.
+// sameForm compares a protobuf form with what the library makes of the JSON.
 func sameForm(t *testing.T, what string, fromJSON, fromProto libraryDocument, form []byte) {
 	t.Helper()
 	if err := proto.Unmarshal(form, fromProto); err != nil {
@@ -407,7 +408,7 @@ func sameForm(t *testing.T, what string, fromJSON, fromProto libraryDocument, fo
 
 func TestV3Proto(t *testing.T) {
 	docs := append(documents(), customDocument(t, van))
-	// The library is slow: of the large models there is none.
+	// The library is slow, so the large models are left out.
 	docs[0].Resources = slices.DeleteFunc(docs[0].Resources, func(r Resource) bool { return r.Object.Type == typeinfo.For[corev1.Pod]() })
 	for _, doc := range docs {
 		data := AppendV3JSON(nil, Info{}, doc)
@@ -490,7 +491,7 @@ func BenchmarkV2Proto(b *testing.B) {
 	}
 }
 
-// Rules in tags are published where they stand: with the model, or with the field.
+// Rules in tags are published at the model or at the field that has them.
 func TestRulesInTags(t *testing.T) {
 	type inner struct {
 		_    struct{} `rule:"self.low < self.high" reason:"FieldValueForbidden" fieldPath:".low"`

@@ -10,65 +10,72 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// The builder: it collects the paths, operations and models of documents before they are written
+// (writeV3, writeV2). resources.go turns resources into operations.
+
 // pathItem is a path with its operations.
 type pathItem struct {
 	path       string
-	parameters []parameter // common to all operations
+	parameters []parameter // those that all operations share
 	operations []operation // sorted by method
 }
 
-// operation is a method on a path.
+// operation is one method on a path.
 type operation struct {
 	method      string // lower case
 	id          string
 	description string
 	tag         string
-	action      string // empty for endpoints that are no resources
+	action      string // "" for endpoints that are no resources
 	kind        meta.GroupVersionKind
 	parameters  []parameter
 	body        *schema.Schema
-	optional    bool     // the body may be missing
+	optional    bool     // the body may be left out
 	consumes    []string // media types of the body
 	produces    []string
 	answers     []answer
 }
 
-// answer is a response: a model, or text if there is none.
+// answer is a response. Without a model it is text.
 type answer struct {
 	code  string
 	text  string
 	model *schema.Schema
 }
 
-// The media types of objects and of watches.
+// Lists of media types.
 var (
 	objectTypes = []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
 	customTypes = []string{"application/json", "application/yaml"}
 	watchTypes  = []string{"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"}
 	patchTypes  = []string{
-		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+		"application/json-patch+json", "application/merge-patch+json",
+		"application/strategic-merge-patch+json", "application/apply-patch+yaml",
 	}
-	customPatchTypes = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
-	anyType          = []string{"*/*"}
+	customPatchTypes = []string{
+		"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml",
+	}
+	anyType = []string{"*/*"}
 )
 
-// builder collects the paths and models of documents.
+// builder collects the paths and models of one document, or of all documents for version 2.
 type builder struct {
 	compiler schema.Compiler
 	v2       bool
-	alone    bool // nothing but custom resources: these documents name no security
+	alone    bool // only custom resources: such documents have no security scheme
 	models   map[string]*schema.Schema
-	head     map[string]*schema.Schema          // what every object has, once makeHead has been called
-	texts    map[string][]byte                  // of models that are written already: those of kinds that arrived at run time, which are large
-	kinds    map[string][]meta.GroupVersionKind // of models, beside those that they have themselves
-	paths    map[string]*pathItem
-	options  map[*typeinfo.Type][]parameter
-	mu       sync.Mutex // of models and texts, while addCustom works
+	head     map[string]*schema.Schema // apiVersion, kind and metadata, after makeHead
+	// Models that are written already, those of custom kinds.
+	texts   map[string][]byte
+	kinds   map[string][]meta.GroupVersionKind // the kinds of models beyond schema.Schema.Kinds
+	paths   map[string]*pathItem
+	options map[*typeinfo.Type][]parameter
+	mu      sync.Mutex // guards models and texts while addCustom runs
 
-	patch *schema.Schema // the model of patches, which has no type
+	patch *schema.Schema // the model of patches, which has no Go type
 }
 
-// newBuilder returns a builder with all that documents describe here.
+// newBuilder returns a builder with everything in docs.
 func newBuilder(v2 bool, docs ...Document) *builder {
 	b := &builder{
 		v2:      v2,
@@ -77,7 +84,10 @@ func newBuilder(v2 bool, docs ...Document) *builder {
 		kinds:   map[string][]meta.GroupVersionKind{},
 		paths:   map[string]*pathItem{},
 		options: map[*typeinfo.Type][]parameter{},
-		patch:   &schema.Schema{Name: "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", Description: "Patch is the body of a PATCH request.", Type: schema.Object},
+		patch: &schema.Schema{
+			Name:        "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
+			Description: "Patch is the body of a PATCH request.", Type: schema.Object,
+		},
 	}
 	b.addCustom(docs)
 	for _, doc := range docs {
@@ -86,14 +96,20 @@ func newBuilder(v2 bool, docs ...Document) *builder {
 	return b
 }
 
-// add collects a document.
+// add collects one document.
 func (b *builder) add(doc Document) {
 	if doc.GroupVersion.Version != "" {
-		g := group{b, doc.GroupVersion, "/" + doc.Path, groupName(doc.GroupVersion.Group) + upper(doc.GroupVersion.Version),
-			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version}
+		g := group{
+			b, doc.GroupVersion, "/" + doc.Path,
+			groupName(doc.GroupVersion.Group) + upper(doc.GroupVersion.Version),
+			tagName(doc.GroupVersion.Group) + "_" + doc.GroupVersion.Version,
+		}
 		if !doc.custom() {
-			b.endpoint(Endpoint{Path: g.root + "/", Description: "get the resources of the version", OperationID: "get" + g.id + "APIResources",
-				Tag: g.tag, Types: objectTypes, Answer: metaModel[meta.APIResourceList]("APIResourceList")})
+			b.endpoint(Endpoint{
+				Path: g.root + "/", Description: "get the resources of the version",
+				OperationID: "get" + g.id + "APIResources",
+				Tag:         g.tag, Types: objectTypes, Answer: metaModel[meta.APIResourceList]("APIResourceList"),
+			})
 		}
 		for _, r := range doc.Resources {
 			g.resource(r, parent(doc.Resources, r))
@@ -104,7 +120,7 @@ func (b *builder) add(doc Document) {
 	}
 }
 
-// parent returns the resource that r is a subresource of, or r itself.
+// parent returns the resource that r is a subresource of, or r itself if it is none.
 func parent(all []Resource, r Resource) Resource {
 	name, _, ok := strings.Cut(r.Name, "/")
 	if ok {
@@ -117,6 +133,7 @@ func parent(all []Resource, r Resource) Resource {
 	return r
 }
 
+// endpoint collects an Endpoint.
 func (b *builder) endpoint(e Endpoint) {
 	op := operation{method: "get", id: e.OperationID, description: e.Description, tag: e.Tag, produces: e.Types}
 	if !e.Answer.zero() {
@@ -127,12 +144,14 @@ func (b *builder) endpoint(e Endpoint) {
 	}
 	if e.Parameter != "" {
 		_, name, _ := strings.Cut(strings.TrimSuffix(e.Path, "}"), "{")
-		op.parameters = []parameter{{name: name, in: "path", typ: schema.String, description: e.Parameter, required: true}}
+		op.parameters = []parameter{{
+			name: name, in: "path", typ: schema.String, description: e.Parameter, required: true,
+		}}
 	}
 	b.operation(e.Path, op)
 }
 
-// operation adds an operation to a path.
+// operation adds an operation to a path. Every operation may answer 401.
 func (b *builder) operation(path string, op operation) {
 	item := b.paths[path]
 	if item == nil {
@@ -143,7 +162,7 @@ func (b *builder) operation(path string, op operation) {
 	item.operations = append(item.operations, op)
 }
 
-// model returns the schema of a model, nil if it is zero, and makes it and all that it reaches part of the result.
+// model returns the schema of m, nil if m is zero, and adds it with all models that it refers to.
 func (b *builder) model(m Model) *schema.Schema {
 	var s *schema.Schema
 	switch {
@@ -163,7 +182,7 @@ func (b *builder) model(m Model) *schema.Schema {
 	return s
 }
 
-// list returns the schema of the lists of a resource, nil if it has none.
+// list returns the schema of the lists of r, nil if r has no lists.
 func (b *builder) list(r Resource, object *schema.Schema) *schema.Schema {
 	if !slices.Contains(r.Verbs, "list") {
 		return nil
@@ -176,7 +195,8 @@ func (b *builder) list(r Resource, object *schema.Schema) *schema.Schema {
 	return s
 }
 
-// collect adds the models that s reaches. Of several with one name, the first counts.
+// collect adds s and the models that it refers to. If several have the same name, the first one
+// counts.
 func (b *builder) collect(s *schema.Schema) {
 	if s == nil {
 		return
@@ -195,7 +215,8 @@ func (b *builder) collect(s *schema.Schema) {
 	}
 }
 
-// finish returns the paths, sorted, with the parameters that all operations of a path share moved to the path.
+// finish returns the sorted paths. Parameters that all operations of a path share have moved to the
+// path.
 func (b *builder) finish() []*pathItem {
 	items := make([]*pathItem, 0, len(b.paths))
 	for _, item := range b.paths {
@@ -211,7 +232,9 @@ func (b *builder) finish() []*pathItem {
 		}
 		for i := range item.operations {
 			op := &item.operations[i]
-			op.parameters = slices.DeleteFunc(slices.Clone(op.parameters), func(p parameter) bool { return slices.Contains(item.parameters, p) })
+			op.parameters = slices.DeleteFunc(slices.Clone(op.parameters), func(p parameter) bool {
+				return slices.Contains(item.parameters, p)
+			})
 		}
 		items = append(items, item)
 	}
@@ -219,12 +242,12 @@ func (b *builder) finish() []*pathItem {
 	return items
 }
 
-// sortedModels returns all models by name, with the kinds that they are schemas of.
+// sortedModels returns all models, sorted by name, with their kinds.
 func (b *builder) sortedModels(info Info) []*schema.Schema {
 	models := make([]*schema.Schema, 0, len(b.models))
 	for _, m := range b.models {
 		if kinds := b.kindsOf(m, info); len(kinds) > len(m.Kinds) {
-			ours := *m // others may use it
+			ours := *m // a copy: others use m
 			ours.Kinds = kinds
 			m = &ours
 		}
@@ -240,7 +263,7 @@ func (b *builder) writeModels(w *writer, info Info) {
 	for _, text := range b.texts {
 		size += len(text)
 	}
-	w.b = slices.Grow(w.b, size+size/4) // paths come behind
+	w.b = slices.Grow(w.b, size+size/4) // room for the paths, which follow
 	for _, m := range b.sortedModels(info) {
 		w.open(m.Name, '{')
 		if text := b.texts[m.Name]; text != nil {
@@ -252,7 +275,7 @@ func (b *builder) writeModels(w *writer, info Info) {
 	}
 }
 
-// kindsOf returns the kinds of a model: those that the server knows, or else those that are described.
+// kindsOf returns the kinds of a model: those that Info knows, or else those that are described.
 func (b *builder) kindsOf(m *schema.Schema, info Info) []meta.GroupVersionKind {
 	if info.Kinds != nil {
 		if kinds := info.Kinds(m.Name); len(kinds) > 0 {
@@ -262,21 +285,24 @@ func (b *builder) kindsOf(m *schema.Schema, info Info) []meta.GroupVersionKind {
 	return slices.Concat(m.Kinds, b.kinds[m.Name])
 }
 
+// ok returns the response 200 with a model.
 func ok(model *schema.Schema) []answer { return []answer{{"200", "OK", model}} }
 
-// groupName is the group in operation ids: "Core", "Apps", "RbacAuthorization".
+// groupName returns the group as operation ids spell it: "Core", "Apps", "RbacAuthorization".
 func groupName(group string) string {
 	if group == "" {
 		return "Core"
 	}
 	var name strings.Builder
-	for part := range strings.FieldsFuncSeq(strings.TrimSuffix(group, ".k8s.io"), func(r rune) bool { return r == '.' || r == '-' }) {
+	for part := range strings.FieldsFuncSeq(strings.TrimSuffix(group, ".k8s.io"), func(r rune) bool {
+		return r == '.' || r == '-'
+	}) {
 		name.WriteString(upper(part))
 	}
 	return name.String()
 }
 
-// tagName is the group in tags: "core", "apps", "rbacAuthorization".
+// tagName returns the group as tags spell it: "core", "apps", "rbacAuthorization".
 func tagName(group string) string {
 	name := groupName(group)
 	if name == "" {
@@ -285,7 +311,7 @@ func tagName(group string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// upper makes the first letter upper case.
+// upper returns s with its first letter in upper case.
 func upper(s string) string {
 	if s == "" {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// parameter is a parameter of the path or query. Values compare with ==.
+// parameter is a parameter of a path or a query. Parameters compare with ==.
 type parameter struct {
 	name        string
 	in          string // path or query
@@ -19,13 +19,14 @@ type parameter struct {
 	required    bool
 }
 
+// Parameters that many operations have.
 var (
 	namespaceParameter = parameter{"namespace", "path", schema.String, "namespace of the object", true}
 	pathParameter      = parameter{"path", "path", schema.String, "path behind the resource", true}
 	pretty             = []parameter{{"pretty", "query", schema.String, "If 'true', the answer is indented.", false}}
 )
 
-// parameters joins lists and sorts by name.
+// parameters joins lists of parameters and sorts the result by name.
 func parameters(lists ...[]parameter) []parameter {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b parameter) int {
@@ -34,7 +35,7 @@ func parameters(lists ...[]parameter) []parameter {
 	return all
 }
 
-// typeParameters are the fields of a type of options that a query can hold.
+// typeParameters returns the query parameters that the fields of an options type are.
 func (b *builder) typeParameters(m Model) []parameter {
 	if m.Type == nil {
 		return schemaParameters(m.Schema())
@@ -47,6 +48,8 @@ func (b *builder) typeParameters(m Model) []parameter {
 	return found
 }
 
+// schemaParameters returns the query parameters that the properties of a schema are. Objects have
+// no form in a query.
 func schemaParameters(s *schema.Schema) []parameter {
 	var out []parameter
 	for name, p := range s.Properties {
@@ -56,7 +59,7 @@ func schemaParameters(s *schema.Schema) []parameter {
 		typ := p.Target().Type
 		switch typ {
 		case schema.Array:
-			typ = schema.String // repeated
+			typ = schema.String // a list is a repeated parameter
 		case schema.Object, "":
 			continue
 		}
@@ -65,11 +68,13 @@ func schemaParameters(s *schema.Schema) []parameter {
 	return out
 }
 
+// optionParameters returns the query parameters of the options type T.
 func optionParameters[T any](b *builder) []parameter {
 	return b.typeParameters(Model{Type: typeinfo.For[T]()})
 }
 
-// deleteCollectionParameters are those of a list without a watch, and of a delete.
+// deleteCollectionParameters returns the query parameters of deletecollection: those of a list that
+// is no watch, and those of a delete.
 func deleteCollectionParameters(b *builder) []parameter {
 	list := slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](b)), func(p parameter) bool {
 		return p.name == "watch" || p.name == "allowWatchBookmarks"

@@ -10,27 +10,39 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// A message says how an object of a document in JSON is written as a message of the protobuf form.
+// The protobuf form of documents. Tables of messages (protov2.go, protov3.go) say how each object
+// of the JSON document maps to a message of gnostic's openapi.v2 or openapi.v3; this file walks the
+// JSON by such a table. V2Proto and V3Proto call toProto.
+//
+// The entry "description": {1, text} of a table says that the member description is a string in
+// field 1. in(2, boolean) says that the value is a boolean in field 2 of a message that has nothing
+// else; gnostic has such messages where a value can have one of several forms.
+
+// A message says how a JSON object of a document is written as a protobuf message.
 type message struct {
 	fields map[string]field
-	// extension is the field of what begins with x-: messages of a name (1) and any value (2). 0 if there is none.
+	// extension is the number of the field for members that begin with x-, each a message of a name
+	// (1) and any value (2). 0 means that they are left out.
 	extension protowire.Number
-	// entry is the field of all else, for objects whose keys are names: messages of a name (1) and a value (2).
+	// entry is the field for all other members, for objects whose keys are names: each is a message
+	// of a name (1) and a value (2).
 	entry field
 }
 
-// field is a field of a message: its number, and how its value is written. The zero field is none.
+// field is a field of a message: its number and the way to write its value. The zero field is no
+// field.
 type field struct {
 	number protowire.Number
 	write  func(w *protoWriter, number protowire.Number, value jsontext.Raw)
 }
 
-// protoWriter appends messages, field by field.
+// protoWriter appends protobuf messages to b.
 type protoWriter struct {
 	b []byte
 }
 
-// object writes the fields of a message. What the message has no field for is left out.
+// object writes the members of a JSON object as fields of a message. Members without a field are
+// left out.
 func (w *protoWriter) object(m *message, value jsontext.Raw) {
 	members, _ := value.Members(0, nil)
 	for _, member := range members {
@@ -54,7 +66,8 @@ func (w *protoWriter) named(f field, member jsontext.Member) {
 	})
 }
 
-// sub writes a nested message, also an empty one. Its length is filled in behind it.
+// sub writes a nested message, even if it is empty. Its length is inserted after its content is
+// written.
 func (w *protoWriter) sub(number protowire.Number, fill func()) {
 	w.b = protowire.AppendTag(w.b, number, protowire.BytesType)
 	start := len(w.b)
@@ -67,44 +80,49 @@ func (w *protoWriter) sub(number protowire.Number, fill func()) {
 	copy(w.b[start:], prefix)
 }
 
+// text writes a string field.
 func (w *protoWriter) text(number protowire.Number, value string) {
 	w.b = protowire.AppendTag(w.b, number, protowire.BytesType)
 	w.b = protowire.AppendString(w.b, value)
 }
 
-// The ways to write a value.
+// Functions that write a value as a field, for the tables. They are ways.
 
+// text writes a JSON string.
 func text(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	s, _ := value.Str()
 	w.text(number, s)
 }
 
+// boolean writes true or false.
 func boolean(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	w.b = protowire.AppendTag(w.b, number, protowire.VarintType)
 	w.b = protowire.AppendVarint(w.b, protowire.EncodeBool(value == "true"))
 }
 
+// integer writes an integer as a varint.
 func integer(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	n, _ := strconv.ParseInt(string(value), 10, 64)
 	w.b = protowire.AppendTag(w.b, number, protowire.VarintType)
 	w.b = protowire.AppendVarint(w.b, uint64(n))
 }
 
+// double writes a number as a float64.
 func double(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	f, _ := strconv.ParseFloat(string(value), 64)
 	w.b = protowire.AppendTag(w.b, number, protowire.Fixed64Type)
 	w.b = protowire.AppendFixed64(w.b, math.Float64bits(f))
 }
 
-// anyValue writes a value of any kind, as YAML; JSON is YAML.
+// anyValue writes any value as YAML text, which JSON is.
 func anyValue(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	w.sub(number, func() { w.text(2, string(value)+"\n") })
 }
 
-// A way to write a value.
+// A way writes a JSON value as the field with a number.
 type way = func(w *protoWriter, number protowire.Number, value jsontext.Raw)
 
-// list writes each element of a list.
+// list writes each element of an array as a field.
 func list(element way) way {
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 		elements, _ := value.Elements(0, nil)
@@ -114,7 +132,7 @@ func list(element way) way {
 	}
 }
 
-// oneOrMore writes a value, or each element of a list.
+// oneOrMore writes a value, or each element of an array, as a field.
 func oneOrMore(write way) way {
 	each := list(write)
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
@@ -126,21 +144,21 @@ func oneOrMore(write way) way {
 	}
 }
 
-// of writes a message.
+// of writes an object as a message.
 func of(m *message) way {
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 		w.sub(number, func() { w.object(m, value) })
 	}
 }
 
-// in writes a message that has nothing but the value, in the field of a number.
+// in writes a message whose only field, with number inner, is the value.
 func in(inner protowire.Number, write way) way {
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 		w.sub(number, func() { write(w, inner, value) })
 	}
 }
 
-// either writes one of two: true or false in one way, and everything else in another.
+// either writes true and false in one way and every other value in another.
 func either(flag, other way) way {
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 		if value == "true" || value == "false" {
@@ -151,7 +169,8 @@ func either(flag, other way) way {
 	}
 }
 
-// orReference writes a message with one field, which is either what write makes of the value (1) or a reference (2).
+// orReference writes a message whose only field is either the value (1) or, if the value is a
+// reference, the reference (2).
 func orReference(write way) way {
 	reference := of(&message{fields: map[string]field{"$ref": {1, text}}})
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
@@ -165,7 +184,7 @@ func orReference(write way) way {
 	}
 }
 
-// toProto returns the protobuf form of a document.
+// toProto returns the protobuf form of a JSON document.
 func toProto(m *message, document []byte) []byte {
 	w := protoWriter{make([]byte, 0, len(document)*3/4)}
 	w.object(m, jsontext.RawOf(document))

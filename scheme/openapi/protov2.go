@@ -10,18 +10,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// V2Proto returns a document of version 2, made by V2JSON, as the protobuf message openapi.v2.Document.
+// V2Proto returns a document of version 2, which V2JSON made, as the protobuf message
+// openapi.v2.Document.
 func V2Proto(document []byte) []byte { return toProto(messagesV2(), document) }
 
-// messagesV2 are the messages of openapi.v2, as far as documents use them: an openapi.v2.Document.
+// messagesV2 returns the message openapi.v2.Document with those parts that documents use.
 var messagesV2 = sync.OnceValue(func() *message {
 	schema := &message{extension: 31}
 	docs := of(&message{fields: map[string]field{"description": {1, text}, "url": {2, text}}})
 	named := func(number protowire.Number, value way) *message { return &message{entry: field{number, value}} }
 	schema.fields = map[string]field{
-		"$ref": {1, text}, "format": {2, text}, "title": {3, text}, "description": {4, text}, "default": {5, anyValue},
-		"multipleOf": {6, double}, "maximum": {7, double}, "exclusiveMaximum": {8, boolean}, "minimum": {9, double}, "exclusiveMinimum": {10, boolean},
-		"maxLength": {11, integer}, "minLength": {12, integer}, "pattern": {13, text},
+		"$ref": {1, text}, "format": {2, text}, "title": {3, text}, "description": {4, text},
+		"default":    {5, anyValue},
+		"multipleOf": {6, double}, "maximum": {7, double}, "exclusiveMaximum": {8, boolean}, "minimum": {9, double},
+		"exclusiveMinimum": {10, boolean},
+		"maxLength":        {11, integer}, "minLength": {12, integer}, "pattern": {13, text},
 		"maxItems": {14, integer}, "minItems": {15, integer}, "uniqueItems": {16, boolean},
 		"maxProperties": {17, integer}, "minProperties": {18, integer},
 		"required": {19, list(text)}, "enum": {20, list(anyValue)},
@@ -36,18 +39,24 @@ var messagesV2 = sync.OnceValue(func() *message {
 		"example":              {30, anyValue},
 	}
 	parameter := parameterV2(of(schema))
-	response := in(1, of(&message{fields: map[string]field{"description": {1, text}, "schema": {2, in(1, of(schema))}}}))
+	response := in(1, of(&message{fields: map[string]field{
+		"description": {1, text}, "schema": {2, in(1, of(schema))},
+	}}))
 	operation := of(&message{extension: 13, fields: map[string]field{
-		"tags": {1, list(text)}, "summary": {2, text}, "description": {3, text}, "externalDocs": {4, docs}, "operationId": {5, text},
-		"produces": {6, list(text)}, "consumes": {7, list(text)}, "parameters": {8, list(orReference(parameter))},
+		"tags": {1, list(text)}, "summary": {2, text}, "description": {3, text}, "externalDocs": {4, docs},
+		"operationId": {5, text},
+		"produces":    {6, list(text)}, "consumes": {7, list(text)}, "parameters": {8, list(orReference(parameter))},
 		"responses": {9, of(named(1, response))}, "schemes": {10, list(text)}, "deprecated": {11, boolean},
 	}})
 	path := of(&message{fields: map[string]field{
-		"get": {2, operation}, "put": {3, operation}, "post": {4, operation}, "delete": {5, operation}, "options": {6, operation},
-		"head": {7, operation}, "patch": {8, operation}, "parameters": {9, list(orReference(parameter))},
+		"get": {2, operation}, "put": {3, operation}, "post": {4, operation}, "delete": {5, operation},
+		"options": {6, operation},
+		"head":    {7, operation}, "patch": {8, operation}, "parameters": {9, list(orReference(parameter))},
 	}})
-	// The one scheme that documents have is a key in a header.
-	security := in(2, of(&message{fields: map[string]field{"type": {1, text}, "name": {2, text}, "in": {3, text}, "description": {4, text}}}))
+	// The only security scheme of documents is a key in a header.
+	security := in(2, of(&message{fields: map[string]field{
+		"type": {1, text}, "name": {2, text}, "in": {3, text}, "description": {4, text},
+	}}))
 	return &message{fields: map[string]field{
 		"swagger":             {1, text},
 		"info":                {2, of(&message{fields: map[string]field{"title": {1, text}, "version": {2, text}}})},
@@ -59,14 +68,17 @@ var messagesV2 = sync.OnceValue(func() *message {
 	}}
 })
 
-// parameterV2 writes a parameter: a body (1), or something else (2): in a header (1), a form (2), a query (3) or a path (4). Their
-// messages have different numbers, because those of a form and a query may be empty.
+// parameterV2 writes a parameter: a body (1), or else (2) one in a header (1), form (2), query (3)
+// or path (4). The field numbers of these messages differ, because a form and a query have
+// allowEmptyValue.
 func parameterV2(schema way) way {
 	body := of(&message{fields: map[string]field{
 		"description": {1, text}, "name": {2, text}, "in": {3, text}, "required": {4, boolean}, "schema": {5, schema},
 	}})
 	simple := func(number protowire.Number, mayBeEmpty bool) way {
-		fields := map[string]field{"required": {1, boolean}, "in": {2, text}, "description": {3, text}, "name": {4, text}}
+		fields := map[string]field{
+			"required": {1, boolean}, "in": {2, text}, "description": {3, text}, "name": {4, text},
+		}
 		next := protowire.Number(5)
 		if mayBeEmpty {
 			fields["allowEmptyValue"] = field{next, boolean}
@@ -77,18 +89,19 @@ func parameterV2(schema way) way {
 		maps.Copy(fields, primitiveV2(next, items))
 		return in(number, of(&message{fields: fields}))
 	}
-	places := map[jsontext.Raw]way{
-		`"header"`: simple(1, false), `"formData"`: simple(2, true), `"query"`: simple(3, true), `"path"`: simple(4, false),
+	locations := map[jsontext.Raw]way{
+		`"header"`: simple(1, false), `"formData"`: simple(2, true),
+		`"query"`: simple(3, true), `"path"`: simple(4, false),
 	}
 	return func(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 		w.sub(number, func() {
 			members, _ := value.Members(0, nil)
 			at := slices.IndexFunc(members, func(m jsontext.Member) bool { return m.Key == "in" })
 			if at < 0 {
-				return // of another server, with nothing but a reference
+				return // the parameter of another server, with nothing but a reference
 			}
-			if place := places[members[at].Value]; place != nil {
-				place(w, 2, value)
+			if write := locations[members[at].Value]; write != nil {
+				write(w, 2, value)
 				return
 			}
 			body(w, 1, value)
@@ -96,7 +109,7 @@ func parameterV2(schema way) way {
 	}
 }
 
-// primitiveV2 are the fields of a simple value, numbered from next on.
+// primitiveV2 returns the fields of a simple value, numbered from next.
 func primitiveV2(next protowire.Number, items *message) map[string]field {
 	fields := map[string]field{}
 	for _, f := range []struct {

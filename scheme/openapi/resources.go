@@ -8,30 +8,49 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// group writes the operations of one group version.
+// Operations of resources: builder.add calls group.resource for each resource and subresource of a
+// group version. Names of operations, tags and actions are those of kube-apiserver, because
+// generated clients are named after them.
+//
+// For pods of the core group (group.id is CoreV1, served.scope is Namespaced, served.noun is Pod):
+//
+//	verb             method path         id                                  action
+//	list             GET    .../pods     listCoreV1NamespacedPod             list
+//	list             GET    /api/v1/pods listCoreV1PodForAllNamespaces       list
+//	create           POST   .../pods     createCoreV1NamespacedPod           post
+//	deletecollection DELETE .../pods     deleteCoreV1CollectionNamespacedPod deletecollection
+//	get              GET    .../{name}   readCoreV1NamespacedPod             get
+//	update           PUT    .../{name}   replaceCoreV1NamespacedPod          put
+//	patch            PATCH  .../{name}   patchCoreV1NamespacedPod            patch
+//	delete           DELETE .../{name}   deleteCoreV1NamespacedPod           delete
+//	connect          GET    .../exec     connectCoreV1GetNamespacedPodExec   connect
+//
+// A subresource adds its name to the noun: readCoreV1NamespacedPodStatus.
+
+// group adds the operations of one group version.
 type group struct {
 	*builder
 	version meta.GroupVersion
-	root    string // path of the group version
-	id      string // in operation ids: CoreV1
+	root    string // the path of the group version
+	id      string // the group version in operation ids, such as CoreV1
 	tag     string
 }
 
-// served is a resource while its operations are written.
+// served is a resource while its operations are added.
 type served struct {
 	Resource
-	parent Resource // of a subresource; else the resource itself
-	sub    string   // subresource
+	parent Resource // of a subresource its resource; else the resource itself
+	sub    string   // the name of the subresource, "" for none
 	object *schema.Schema
 	list   *schema.Schema
 	types  []string
-	// consumes are the media types of bodies but patches.
-	consumes []string
-	kind     meta.GroupVersionKind
-	scope    string // "Namespaced" or empty
-	noun     string // of ids: kind of the parent, and subresource
-	names    []parameter
-	place    []parameter // names without the object's own
+	// consumes are the media types of bodies other than patches.
+	consumes             []string
+	kind                 meta.GroupVersionKind
+	scope                string      // "Namespaced" or ""
+	noun                 string      // the name in operation ids: the kind of the parent and the subresource
+	names                []parameter // the path parameters of one object
+	collectionParameters []parameter // the path parameters of the collection
 }
 
 // resource adds the operations of a resource or subresource.
@@ -51,10 +70,12 @@ func (g group) resource(r Resource, parent Resource) {
 	base := g.root
 	if r.Namespaced {
 		s.scope = "Namespaced"
-		s.place = []parameter{namespaceParameter}
+		s.collectionParameters = []parameter{namespaceParameter}
 		base += "/namespaces/{namespace}"
 	}
-	s.names = append(slices.Clip(s.place), parameter{name: "name", in: "path", typ: schema.String, description: "name of the " + s.kind.Kind, required: true})
+	s.names = append(slices.Clip(s.collectionParameters), parameter{
+		name: "name", in: "path", typ: schema.String, description: "name of the " + s.kind.Kind, required: true,
+	})
 	collection := base + "/" + name
 	item := collection + "/{name}"
 	if sub != "" {
@@ -67,9 +88,10 @@ func (g group) resource(r Resource, parent Resource) {
 	g.connect(&s, item)
 }
 
+// has reports whether the resource has a verb.
 func (s *served) has(verb string) bool { return slices.Contains(s.Verbs, verb) }
 
-// describe words an operation: "read status of a Pod".
+// describe returns the description of an operation, such as "read status of a Pod".
 func (s *served) describe(verb string) string {
 	if s.sub != "" {
 		verb += " " + s.sub + " of"
@@ -81,17 +103,17 @@ func (s *served) describe(verb string) string {
 	return verb + article + kind
 }
 
-// op starts an operation on the resource.
+// op returns an operation on the resource with what all have in common.
 func (g group) op(s *served, method, verb, action string) operation {
 	return operation{method: method, id: verb + g.id + s.scope + s.noun, tag: g.tag, action: action, kind: s.kind,
 		description: s.describe(verb), consumes: s.consumes, produces: s.types}
 }
 
-// collection adds what is done to all objects, and create.
+// collection adds the operations on the collection: list, create, deletecollection.
 func (g group) collection(s *served, path string) {
 	if s.has("list") {
 		op := g.op(s, "get", "list", "list")
-		op.parameters = parameters(s.place, pretty, optionParameters[meta.ListOptions](g.builder))
+		op.parameters = parameters(s.collectionParameters, pretty, optionParameters[meta.ListOptions](g.builder))
 		g.listing(s, &op)
 		g.operation(path, op)
 		if s.Namespaced {
@@ -102,16 +124,16 @@ func (g group) collection(s *served, path string) {
 		}
 	}
 	if s.has("create") {
-		g.create(s, path, s.place)
+		g.create(s, path, s.collectionParameters)
 	}
 	if s.has("deletecollection") {
 		op := g.op(s, "delete", "delete", "deletecollection")
 		op.id = "delete" + g.id + "Collection" + s.scope + s.noun
 		op.description = "delete all selected objects of kind " + s.kind.Kind
 		if s.Custom {
-			op.parameters = parameters(s.place, pretty, optionParameters[meta.ListOptions](g.builder))
+			op.parameters = parameters(s.collectionParameters, pretty, optionParameters[meta.ListOptions](g.builder))
 		} else {
-			op.parameters = parameters(s.place, pretty, deleteCollectionParameters(g.builder))
+			op.parameters = parameters(s.collectionParameters, pretty, deleteCollectionParameters(g.builder))
 			op.body, op.optional = g.model(metaModel[meta.DeleteOptions]("DeleteOptions")), true
 		}
 		op.answers = ok(g.model(metaModel[meta.Status]("Status")))
@@ -119,7 +141,7 @@ func (g group) collection(s *served, path string) {
 	}
 }
 
-// listing completes a list operation.
+// listing sets what list operations have in common.
 func (g group) listing(s *served, op *operation) {
 	op.description = "list objects of kind " + s.kind.Kind
 	if s.has("watch") {
@@ -131,6 +153,7 @@ func (g group) listing(s *served, op *operation) {
 	op.answers = ok(s.list)
 }
 
+// create adds a create at a path.
 func (g group) create(s *served, path string, names []parameter) {
 	op := g.op(s, "post", "create", "post")
 	op.parameters = parameters(names, pretty, optionParameters[meta.CreateOptions](g.builder))
@@ -139,7 +162,7 @@ func (g group) create(s *served, path string, names []parameter) {
 	g.operation(path, op)
 }
 
-// item adds what is done to one object.
+// item adds the operations on one object.
 func (g group) item(s *served, path string) {
 	if s.has("get") {
 		op := g.op(s, "get", "read", "get")
@@ -148,9 +171,8 @@ func (g group) item(s *served, path string) {
 			options = g.typeParameters(s.Options)
 		}
 		if s.Custom {
-			options = slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](g.builder)), func(p parameter) bool {
-				return p.name != "resourceVersion"
-			})
+			options = slices.DeleteFunc(slices.Clone(optionParameters[meta.ListOptions](g.builder)),
+				func(p parameter) bool { return p.name != "resourceVersion" })
 		}
 		op.parameters = parameters(s.names, pretty, options)
 		op.answers = ok(s.object)
@@ -196,7 +218,7 @@ func (g group) item(s *served, path string) {
 	}
 }
 
-// watches adds the old paths of watches.
+// watches adds the deprecated paths of watches (/watch/...).
 func (g group) watches(s *served, name string) {
 	if !s.has("watch") || !s.has("list") || s.Custom {
 		return
@@ -216,13 +238,13 @@ func (g group) watches(s *served, name string) {
 		add(name, "watchlist", "watch"+g.id+s.noun+"ListForAllNamespaces", nil)
 		base = "namespaces/{namespace}/" + name
 	}
-	add(base, "watchlist", "watch"+g.id+s.scope+s.noun+"List", s.place)
+	add(base, "watchlist", "watch"+g.id+s.scope+s.noun+"List", s.collectionParameters)
 	if s.has("get") {
 		add(base+"/{name}", "watch", "watch"+g.id+s.scope+s.noun, s.names)
 	}
 }
 
-// connect adds the methods of a streaming subresource.
+// connect adds the methods of a subresource that streams.
 func (g group) connect(s *served, path string) {
 	for _, method := range s.Connect {
 		op := g.op(s, strings.ToLower(method), "connect", "connect")

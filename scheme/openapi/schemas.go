@@ -7,8 +7,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// schema writes the members of a schema's object. In version 3 nothing can stand beside a reference: where something
-// has to, the reference is wrapped.
+// Writing schemas as JSON objects, in both versions. Members are written in the order of their
+// names, so that equal schemas give equal bytes.
+//
+// A property that refers to a model and has a description of its own is, in version 2 and 3:
+//
+//	{"$ref":"#/definitions/M","description":"D"}
+//	{"allOf":[{"$ref":"#/components/schemas/M"}],"description":"D"}
+
+// schema writes the members of a schema. Version 3 allows no other member beside a reference, so a
+// reference with other members is wrapped in allOf.
 func (w *writer) schema(s *schema.Schema) {
 	switch {
 	case s.Model == nil:
@@ -31,8 +39,9 @@ func (w *writer) schema(s *schema.Schema) {
 	}
 }
 
-// members writes what a schema says, in order of the names. Of a Go type nothing that Kubernetes does not publish for
-// its own: no limits but rules, which its own types do not have, and not which values may be null. Version 2 has no defaults, no null and no combinations.
+// members writes everything a schema says but its reference. Some things are left out: for a Go
+// type what Kubernetes does not publish for its own types (limits other than rules, and nullable),
+// and in version 2 what it cannot express (defaults, null, alternatives of types).
 func (w *writer) members(s *schema.Schema) {
 	limits := s.Limits
 	if limits == nil || s.Go != nil {
@@ -86,7 +95,8 @@ func (w *writer) members(s *schema.Schema) {
 	w.extensions(s)
 }
 
-// additional writes the schema of entries. One that says nothing is written as true, one that allows nothing as false.
+// additional writes additionalProperties: true for a schema that allows everything, false for one
+// that allows nothing.
 func (w *writer) additional(s *schema.Schema) {
 	switch {
 	case s == nil:
@@ -104,6 +114,7 @@ func (w *writer) additional(s *schema.Schema) {
 // saysNothing reports whether a schema allows any value.
 func saysNothing(s *schema.Schema) bool { return reflect.ValueOf(s).Elem().IsZero() }
 
+// properties writes the properties unless there are none.
 func (w *writer) properties(properties map[string]*schema.Schema) {
 	if len(properties) == 0 {
 		return
@@ -131,7 +142,7 @@ func (w *writer) schemas(key string, list []*schema.Schema) {
 	w.close(']')
 }
 
-// types writes that a value may have one of several types, unless there are none.
+// types writes oneOf with one schema for each type, unless there are no types.
 func (w *writer) types(types []string) {
 	if len(types) == 0 {
 		return
@@ -168,6 +179,7 @@ func (w *writer) bounds(l *schema.Limits) {
 	number("multipleOf", l.MultipleOf)
 }
 
+// externalDocs writes the link to external documentation, if there is one.
 func (w *writer) externalDocs(d *schema.Docs) {
 	if !d.External {
 		return
@@ -178,7 +190,7 @@ func (w *writer) externalDocs(d *schema.Docs) {
 	w.close('}')
 }
 
-// extensions writes Kubernetes' own keywords.
+// extensions writes the keywords of Kubernetes.
 func (w *writer) extensions(s *schema.Schema) {
 	w.flag("x-kubernetes-embedded-resource", s.EmbeddedResource && s.Go == nil)
 	if len(s.Kinds) > 0 {
@@ -218,7 +230,7 @@ func (w *writer) selectable(paths []string) {
 	w.close(']')
 }
 
-// union writes a list of one union, or nothing.
+// union writes a list of one union, unless u is nil.
 func (w *writer) union(u *schema.Union) {
 	if u == nil {
 		return
@@ -235,7 +247,7 @@ func (w *writer) union(u *schema.Union) {
 	w.close(']')
 }
 
-// rules writes rules unless there are none.
+// rules writes validation rules, unless there are none.
 func (w *writer) rules(key string, rules []schema.Rule) {
 	if len(rules) == 0 {
 		return

@@ -11,50 +11,59 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Swagger is what counts of a document of version 2, as trees: the objects by name, and what is said of the document as a whole. It takes
-// three times the room of the text as a rule, and 24 times at worst, of empty objects.
+// Documents of version 2 of other servers, parsed and checked. The server that publishes such a
+// document is trusted with its own paths only, so every value that is used is checked to have the
+// type that Swagger 2.0 gives it; MergeV2, appendConverted and the protobuf forms rely on that.
+//
+// The same shapes serve three purposes: they check a document (ReadSwagger), find the references in
+// it (used) and change references (rename, schemaTree).
+
+// Swagger holds the parts of a document of version 2 that are used, as trees: named objects by
+// name, and in whole what concerns the document as a whole. It takes about three times the memory
+// of the text, and 24 times in the worst case, a document of empty objects.
 type Swagger struct {
 	definitions, parameters, responses, paths map[string]any
 
 	whole map[string]any
 }
 
-// maxNesting is how deep the objects and lists of a document of another server may nest.
+// maxNesting is the largest depth of objects and arrays in a document of another server.
 const maxNesting = 200
 
-// ReadSwagger reads a document of another server. Whoever reads what comes of it, in JSON or in protobuf, finds values of the types that
-// Swagger 2.0 has there. Of what Swagger does not know nothing is said.
+// ReadSwagger parses the document of another server. Every value in the result has the type that
+// Swagger 2.0 gives it, so that clients can parse what is made of it. Unknown members are not
+// checked.
 func ReadSwagger(document []byte) (*Swagger, error) {
 	s := jsontext.NewScanner(document, true, nil)
 	s.Depth = jsontext.MaxDepth - maxNesting
 	tree, err := s.Document()
 	if err != nil {
-		return nil, errors.New("the document is no JSON, or nested too deep")
+		return nil, errors.New("the document is not JSON, or nested too deeply")
 	}
 	root, ok := tree.(map[string]any)
 	if !ok {
-		return nil, errors.New("the document is no object")
+		return nil, errors.New("the document is not a JSON object")
 	}
 	d, shapes := &Swagger{whole: map[string]any{}}, swaggerShapes()
 	for _, part := range []struct {
 		name  string
 		shape shape
-		place *map[string]any
+		into  *map[string]any
 	}{
 		{"definitions", shapes.schema, &d.definitions},
 		{"parameters", shapes.parameter, &d.parameters},
 		{"responses", shapes.response, &d.responses},
 		{"paths", shapes.path, &d.paths},
 	} {
-		*part.place, ok = root[part.name].(map[string]any)
+		*part.into, ok = root[part.name].(map[string]any)
 		if !ok && root[part.name] != nil {
-			return nil, fmt.Errorf("%s is no object", part.name)
+			return nil, fmt.Errorf("%s is not a JSON object", part.name)
 		}
-		for name, value := range *part.place {
-			if part.name == "paths" && !strings.HasPrefix(name, "/") { // an extension, or nothing
-				delete(*part.place, name)
+		for name, value := range *part.into {
+			if part.name == "paths" && !strings.HasPrefix(name, "/") { // an extension, or malformed
+				delete(*part.into, name)
 			} else if !part.shape(nil, value) {
-				return nil, fmt.Errorf("%s: %.200q is not what Swagger 2.0 knows", part.name, name)
+				return nil, fmt.Errorf("%s: %.200q does not have the form that Swagger 2.0 demands", part.name, name)
 			}
 		}
 	}
@@ -62,7 +71,7 @@ func ReadSwagger(document []byte) (*Swagger, error) {
 		switch value := root[name]; {
 		case value == nil:
 		case !isIt(nil, value):
-			return nil, fmt.Errorf("%s is not what Swagger 2.0 knows", name)
+			return nil, fmt.Errorf("%s does not have the form that Swagger 2.0 demands", name)
 		default:
 			d.whole[name] = value
 		}
@@ -70,7 +79,7 @@ func ReadSwagger(document []byte) (*Swagger, error) {
 	return d, nil
 }
 
-// append appends the document to dst.
+// append appends the document as JSON to dst.
 func (d *Swagger) append(dst []byte) []byte {
 	all := maps.Clone(d.whole)
 	all["definitions"], all["parameters"], all["paths"] = d.definitions, d.parameters, d.paths
@@ -80,7 +89,7 @@ func (d *Swagger) append(dst []byte) []byte {
 	return appendTree(dst, all)
 }
 
-// used are the references that paths make, and those that follow from them.
+// used returns all references that the paths make, directly or through other objects.
 func (d *Swagger) used() map[string]bool {
 	used, shapes := map[string]bool{}, swaggerShapes()
 	var next []string
@@ -107,7 +116,7 @@ func (d *Swagger) used() map[string]bool {
 	return used
 }
 
-// rename gives references other targets.
+// rename changes the targets of references: refs maps old to new ones.
 func (d *Swagger) rename(refs map[string]string) {
 	if len(refs) == 0 {
 		return
@@ -128,20 +137,23 @@ func (d *Swagger) rename(refs map[string]string) {
 	}
 }
 
-// methodNames are the methods that a path has in version 2.
+// methodNames are the methods that a path can have in version 2.
 var methodNames = []string{"delete", "get", "head", "options", "patch", "post", "put"}
 
-// shape reports whether a value is what a place of a document takes, and has see look at all objects that may refer to others. see may
-// be nil. Fields that are null are taken away.
+// A shape checks that a value has the form that its position in a document demands, and calls see,
+// which may be nil, with each object in it that may be a reference. It removes members that are
+// null.
 type shape func(see func(object map[string]any), value any) bool
 
-// swaggerKinds are the shapes of what has a name, and, by name, of what is said of a document as a whole.
+// swaggerKinds holds the shapes of named objects and, in whole, those of members of the document by
+// name.
 type swaggerKinds struct {
 	schema, parameter, response, path shape
 
 	whole map[string]shape
 }
 
+// swaggerShapes returns the shapes of Swagger 2.0.
 var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 	schema := map[string]shape{}
 	shapes.schema = objectOf(schema)
@@ -153,7 +165,9 @@ var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 		for _, name := range []string{"multipleOf", "maximum", "minimum"} {
 			fields[name] = isNumber
 		}
-		for _, name := range []string{"maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"} {
+		for _, name := range []string{
+			"maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties",
+		} {
 			fields[name] = isInteger
 		}
 		for _, name := range []string{"exclusiveMaximum", "exclusiveMinimum", "uniqueItems"} {
@@ -172,7 +186,8 @@ var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
 		schema[name] = listOf(shapes.schema)
 	}
-	schema["additionalProperties"], schema["additionalItems"] = anyOf(isBool, shapes.schema), anyOf(isBool, shapes.schema)
+	schema["additionalProperties"], schema["additionalItems"] =
+		anyOf(isBool, shapes.schema), anyOf(isBool, shapes.schema)
 	schema["not"], schema["items"] = shapes.schema, anyOf(shapes.schema, listOf(shapes.schema))
 	schema["dependencies"] = mapOf(anyOf(shapes.schema, listOf(isText)))
 	schema["type"], schema["required"] = anyOf(isText, listOf(isText)), listOf(isText)
@@ -191,15 +206,18 @@ var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 			return false
 		}
 		object := value.(map[string]any)
-		return object["$ref"] != nil || slices.Contains([]any{"body", "query", "path", "header", "formData"}, object["in"])
+		return object["$ref"] != nil ||
+			slices.Contains([]any{"body", "query", "path", "header", "formData"}, object["in"])
 	}
 	shapes.response = objectOf(map[string]shape{
-		"$ref": isText, "description": isText, "schema": shapes.schema, "headers": mapOf(simple), "examples": mapOf(isAny),
+		"$ref": isText, "description": isText, "schema": shapes.schema,
+		"headers": mapOf(simple), "examples": mapOf(isAny),
 	})
 	operation := objectOf(map[string]shape{
 		"tags": listOf(isText), "summary": isText, "description": isText, "externalDocs": docs, "operationId": isText,
 		"consumes": listOf(isText), "produces": listOf(isText), "schemes": listOf(isText), "deprecated": isBool,
-		"security": listOf(mapOf(listOf(isText))), "parameters": listOf(shapes.parameter), "responses": responsesOf(shapes.response),
+		"security": listOf(mapOf(listOf(isText))), "parameters": listOf(shapes.parameter),
+		"responses": responsesOf(shapes.response),
 	})
 	path := map[string]shape{"$ref": isText, "parameters": listOf(shapes.parameter)}
 	for _, method := range methodNames {
@@ -211,30 +229,38 @@ var swaggerShapes = sync.OnceValue(func() (shapes swaggerKinds) {
 	shapes.whole = map[string]shape{
 		"consumes": listOf(isText), "produces": listOf(isText), "externalDocs": docs,
 		"info": objectOf(map[string]shape{
-			"title": isText, "version": isText, "description": isText, "termsOfService": isText, "contact": contact, "license": contact,
+			"title": isText, "version": isText, "description": isText, "termsOfService": isText,
+			"contact": contact, "license": contact,
 		}),
-		"securityDefinitions": mapOf(objectOf(map[string]shape{"type": isText, "name": isText, "in": isText, "description": isText})),
+		"securityDefinitions": mapOf(objectOf(map[string]shape{
+			"type": isText, "name": isText, "in": isText, "description": isText,
+		})),
 	}
 	return shapes
 })
 
+// isAny accepts every value.
 func isAny(_ func(map[string]any), _ any) bool { return true }
 
+// isText accepts strings.
 func isText(_ func(map[string]any), value any) bool {
 	_, ok := value.(string)
 	return ok
 }
 
+// isBool accepts booleans.
 func isBool(_ func(map[string]any), value any) bool {
 	_, ok := value.(bool)
 	return ok
 }
 
+// isInteger accepts integers of 64 bits.
 func isInteger(_ func(map[string]any), value any) bool {
 	_, ok := value.(int64)
 	return ok
 }
 
+// isNumber accepts numbers.
 func isNumber(_ func(map[string]any), value any) bool {
 	switch value.(type) {
 	case int64, float64:
@@ -243,11 +269,12 @@ func isNumber(_ func(map[string]any), value any) bool {
 	return false
 }
 
-// anyOf is one shape or another.
+// anyOf accepts values of one shape or another.
 func anyOf(one, other shape) shape {
 	return func(see func(map[string]any), value any) bool { return one(see, value) || other(see, value) }
 }
 
+// listOf accepts arrays whose elements have a shape.
 func listOf(element shape) shape {
 	return func(see func(map[string]any), value any) bool {
 		list, ok := value.([]any)
@@ -255,7 +282,7 @@ func listOf(element shape) shape {
 	}
 }
 
-// mapOf is an object whose keys are names.
+// mapOf accepts objects whose members all have one shape, whatever their names are.
 func mapOf(element shape) shape {
 	return func(see func(map[string]any), value any) bool {
 		object, ok := value.(map[string]any)
@@ -266,7 +293,8 @@ func mapOf(element shape) shape {
 	}
 }
 
-// objectOf is an object with fields.
+// objectOf accepts objects whose known members have the given shapes. Other members are not
+// checked.
 func objectOf(fields map[string]shape) shape {
 	return func(see func(map[string]any), value any) bool {
 		object, ok := value.(map[string]any)
@@ -288,7 +316,8 @@ func objectOf(fields map[string]shape) shape {
 	}
 }
 
-// responsesOf is an object of answers by code, or of one for all others. What else is there is taken away.
+// responsesOf accepts objects of responses by status code or "default", and removes all other
+// members.
 func responsesOf(response shape) shape {
 	return func(see func(map[string]any), value any) bool {
 		object, ok := value.(map[string]any)

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// writeV2 writes what was collected as Swagger 2.0, which has no defaults, no alternatives of types and no null.
+// writeV2 returns everything that was collected as Swagger 2.0. Members are in the order of their
+// names: definitions, info, parameters, paths, security, securityDefinitions, swagger.
 func (b *builder) writeV2(info Info) []byte {
 	var w writer
 	w.open("", '{')
@@ -48,9 +49,10 @@ func (b *builder) writeV2(info Info) []byte {
 	return w.b
 }
 
-// sharedParameters are the parameters that operations refer to rather than repeat, by key. dryRun and fieldValidation
-// are always repeated: kubectl looks for them by name and follows no reference. Parameters of one name and different
-// descriptions are repeated, too.
+// sharedParameters returns, by key, the parameters that operations refer to instead of repeating
+// them. dryRun and fieldValidation are always repeated, because kubectl looks for them by name and
+// follows no references. Of parameters with the same name but different descriptions, all but the
+// first are repeated.
 func sharedParameters(items []*pathItem) map[string]parameter {
 	shared := map[string]parameter{}
 	add := func(parameters []parameter) {
@@ -72,6 +74,7 @@ func sharedParameters(items []*pathItem) map[string]parameter {
 	return shared
 }
 
+// parametersV2 writes parameters, or references to shared ones.
 func (w *writer) parametersV2(parameters []parameter, shared map[string]parameter) {
 	for _, p := range parameters {
 		if shared[p.name] == p {
@@ -84,6 +87,7 @@ func (w *writer) parametersV2(parameters []parameter, shared map[string]paramete
 	}
 }
 
+// parameterV2 writes one parameter.
 func (w *writer) parameterV2(key string, p parameter) {
 	w.open(key, '{')
 	w.text("description", p.description)
@@ -97,6 +101,7 @@ func (w *writer) parameterV2(key string, p parameter) {
 	w.close('}')
 }
 
+// operationV2 writes one operation.
 func (w *writer) operationV2(op *operation, shared map[string]parameter) {
 	w.open(op.method, '{')
 	w.strs("consumes", op.consumes)
@@ -132,6 +137,7 @@ func (w *writer) operationV2(op *operation, shared map[string]parameter) {
 	w.close('}')
 }
 
+// bodyV2 writes a body, which is a parameter in version 2.
 func (w *writer) bodyV2(body *schema.Schema, required bool) {
 	w.open("", '{')
 	w.str("in", "body")

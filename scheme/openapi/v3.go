@@ -7,16 +7,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Where documents of both versions have what is referred to.
+// Writing version 3, and what versions 2 and 3 have in common. AppendV3JSON calls writeV3.
+
+// Prefixes of references in both versions.
 const (
 	v3Models, v3Parameters, v3Responses = "#/components/schemas/", "#/components/parameters/", "#/components/responses/"
 	v2Models, v2Parameters, v2Responses = "#/definitions/", "#/parameters/", "#/responses/"
 )
 
-// kindsKey is where models say which kinds they are the schemas of, and operations on which kind they act.
+// kindsKey is the extension in which models name their kinds, and operations the kind that they act
+// on.
 const kindsKey = "x-kubernetes-group-version-kind"
 
-// writeV3 appends what was collected as OpenAPI 3.0 to dst.
+// writeV3 appends everything that was collected as OpenAPI 3.0 to dst. Members are in the order of
+// their names: components (schemas, securitySchemes), info, openapi, paths.
 func (b *builder) writeV3(dst []byte, info Info) []byte {
 	w := writer{dst, true}
 	w.open("", '{')
@@ -48,6 +52,7 @@ func (b *builder) writeV3(dst []byte, info Info) []byte {
 	return w.b
 }
 
+// info writes the description of the server.
 func (w *writer) info(info Info) {
 	w.open("info", '{')
 	w.str("title", info.title())
@@ -55,6 +60,7 @@ func (w *writer) info(info Info) {
 	w.close('}')
 }
 
+// title returns the title, or its default.
 func (i Info) title() string {
 	if i.Title == "" {
 		return "Kubernetes"
@@ -62,6 +68,7 @@ func (i Info) title() string {
 	return i.Title
 }
 
+// version returns the version, or its default.
 func (i Info) version() string {
 	if i.Version == "" {
 		return "unversioned"
@@ -69,9 +76,10 @@ func (i Info) version() string {
 	return i.Version
 }
 
+// tokenDescription is the description of the security scheme in kube-apiserver.
 const tokenDescription = "Bearer Token authentication"
 
-// security writes the one security scheme.
+// security writes the only security scheme.
 func (w *writer) security() {
 	w.open("BearerToken", '{')
 	w.str("description", tokenDescription)
@@ -81,6 +89,7 @@ func (w *writer) security() {
 	w.close('}')
 }
 
+// kind writes a kind as an object.
 func (w *writer) kind(key string, kind meta.GroupVersionKind) {
 	w.open(key, '{')
 	w.str("group", kind.Group)
@@ -89,6 +98,7 @@ func (w *writer) kind(key string, kind meta.GroupVersionKind) {
 	w.close('}')
 }
 
+// parametersV3 writes a list of parameters unless it is empty.
 func (w *writer) parametersV3(parameters []parameter) {
 	if len(parameters) == 0 {
 		return
@@ -111,6 +121,7 @@ func (w *writer) parametersV3(parameters []parameter) {
 	w.close(']')
 }
 
+// operationV3 writes one operation.
 func (w *writer) operationV3(op *operation) {
 	w.open(op.method, '{')
 	w.text("description", op.description)
@@ -138,7 +149,7 @@ func (w *writer) operationV3(op *operation) {
 	w.close('}')
 }
 
-// operationEnd writes what both versions have at the end of an operation.
+// operationEnd writes the members that end an operation in both versions.
 func (w *writer) operationEnd(op *operation) {
 	w.strs("tags", []string{op.tag})
 	if op.action != "" {
@@ -147,7 +158,7 @@ func (w *writer) operationEnd(op *operation) {
 	}
 }
 
-// contentV3 writes the content of a body in each media type; no model stands for text.
+// contentV3 writes the content of a body for each media type. No model means text.
 func (w *writer) contentV3(types []string, model *schema.Schema) {
 	w.open("content", '{')
 	for _, typ := range slices.Sorted(slices.Values(types)) {

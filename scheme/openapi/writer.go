@@ -6,13 +6,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// writer writes JSON. It puts commas between what is written into one object or array. Keys are "" in arrays.
+// writer appends JSON to b, with commas between the members of an object or the elements of an
+// array. In arrays the key of an element is "".
 type writer struct {
 	b  []byte
-	v3 bool // schemas are those of version 3
+	v3 bool // schemas are written as version 3 has them
 }
 
-// key starts a value.
+// key begins a value.
 func (w *writer) key(key string) {
 	if n := len(w.b); n > 0 && w.b[n-1] != '{' && w.b[n-1] != '[' {
 		w.b = append(w.b, ',')
@@ -22,26 +23,28 @@ func (w *writer) key(key string) {
 	}
 }
 
-// name starts a value under a key that may be any, also empty.
+// name begins a value whose key may be any string, even the empty one.
 func (w *writer) name(key string) {
 	w.key("")
 	w.b = append(jsontext.AppendString(w.b, key, jsontext.HTML), ':')
 }
 
-// member starts an object under a key that may be any.
+// member begins an object whose key may be any string.
 func (w *writer) member(key string) {
 	w.name(key)
 	w.b = append(w.b, '{')
 }
 
+// open begins an object or array.
 func (w *writer) open(key string, bracket byte) {
 	w.key(key)
 	w.b = append(w.b, bracket)
 }
 
+// close ends an object or array.
 func (w *writer) close(bracket byte) { w.b = append(w.b, bracket) }
 
-// str writes a string, also an empty one.
+// str writes a string, even an empty one.
 func (w *writer) str(key, value string) {
 	w.key(key)
 	w.b = jsontext.AppendString(w.b, value, jsontext.HTML)
@@ -54,6 +57,7 @@ func (w *writer) text(key, value string) {
 	}
 }
 
+// boolean writes true or false.
 func (w *writer) boolean(key string, value bool) {
 	w.key(key)
 	w.b = strconv.AppendBool(w.b, value)
@@ -65,7 +69,8 @@ func (w *writer) tree(key string, value any) {
 	w.b = appendTree(w.b, value)
 }
 
-// appendTree appends a tree. A value that is none, which defaults and examples never are, becomes null.
+// appendTree appends a tree as JSON. A value that is no tree, which defaults and examples never
+// are, becomes null.
 func appendTree(dst []byte, tree any) []byte {
 	out, err := jsontext.AppendTree(dst, tree, jsontext.HTML)
 	if err != nil {
@@ -74,7 +79,7 @@ func appendTree(dst []byte, tree any) []byte {
 	return out
 }
 
-// flag writes true, and nothing for false.
+// flag writes true, or nothing for false.
 func (w *writer) flag(key string, value bool) {
 	if value {
 		w.boolean(key, true)

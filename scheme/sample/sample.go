@@ -1,5 +1,5 @@
-// Package sample makes objects for tests: any value that typeinfo describes, filled at random with what its tags
-// allow, the same for the same seed.
+// Package sample makes objects for tests: any value that typeinfo describes, filled at random with
+// what its tags allow. The same seed gives the same object.
 //
 //	for _, gvk := range s.AllKinds() {
 //		obj, err := s.NewObject(gvk)
@@ -7,12 +7,18 @@
 //		sample.New(seed).Fill(obj)
 //	}
 //
-// It guarantees values that survive a round trip through each wire format: no empty lists, maps or byte strings
-// (protobuf cannot tell them from none), times as precise as their types, quantities in their shortest form, strings
-// that are valid UTF-8. Enums, bounds, formats, list keys and sets are respected; what only code checks is not.
-// apiVersion and kind are left to the caller.
+// Laws:
+//   - Every value survives a round trip through each wire format: it has no empty lists, maps
+//     or byte strings (protobuf cannot tell them from nil), times of the precision of their
+//     type, quantities in canonical spelling, and strings of valid UTF-8.
+//   - Enums, bounds, formats, list keys and sets in tags are respected. Rules that only code
+//     checks are not.
+//   - apiVersion and kind stay unset; the caller sets them.
 //
-// Not here: comparing (reflect.DeepEqual does), and the round trips, which are tests of scheme and of scheme/codec.
+// A Filler belongs to one goroutine.
+//
+// Not here: comparing objects (reflect.DeepEqual), and the round trips, which are tests of scheme
+// and scheme/codec.
 package sample
 
 import (
@@ -28,22 +34,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Filler fills values. It is for one goroutine.
+// Filler fills values at random. It belongs to one goroutine.
 type Filler struct {
 	rand *rand.Rand
-	// Density is the chance of an optional field to be set, from 0 to 1; it falls with depth. New sets 0.6.
+	// Density is the probability, from 0 to 1, that an optional field is set. It falls with the
+	// depth. New sets 0.6.
 	Density float64
-	// MaxDepth bounds the nesting of structs below the filled value. New sets 12.
+	// MaxDepth bounds the nesting of structs. New sets 12.
 	MaxDepth int
 }
 
-// New returns a Filler whose values follow from seed.
+// New returns a Filler that seed determines.
 func New(seed uint64) *Filler {
 	return &Filler{rand: rand.New(rand.NewPCG(seed, 2)), Density: 0.6, MaxDepth: 12}
 }
 
-// Fill fills the struct that v points to. It panics on anything else and on types that typeinfo cannot describe,
-// because tests are its only callers.
+// Fill fills the struct that v points to. It panics if v is anything else, or of a type that
+// typeinfo cannot describe, because only tests call it.
 func (f *Filler) Fill(v any) {
 	rv := reflect.ValueOf(v)
 	t := typeinfo.Of(rv.Type())
@@ -53,9 +60,11 @@ func (f *Filler) Fill(v any) {
 	f.fill(t, nil, rv.Elem(), 0)
 }
 
+// typeMeta is the type whose fields stay unset.
 var typeMeta = reflect.TypeFor[meta.TypeMeta]()
 
-// fill fills a value of type t; field is the field that holds it or its list, nil for none.
+// fill fills a value of type t. field is the field that holds the value or its list, nil if there
+// is none.
 func (f *Filler) fill(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, depth int) {
 	switch t.Kind {
 	case typeinfo.Struct:
@@ -94,17 +103,20 @@ func (f *Filler) fill(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, 
 	}
 }
 
-// wants decides whether a field is set. Required fields are, as long as that ends.
+// wants decides whether a field is set. Required fields are set as long as that does not recur
+// forever.
 func (f *Filler) wants(m *typeinfo.Field, depth int) bool {
 	if m.Required && (depth < f.MaxDepth || !m.Pointer && m.Type.Elem == nil) {
 		return true
 	}
 	if depth == 0 && m.Type.Kind == typeinfo.Struct && !m.Pointer {
-		return true // metadata, spec and status
+		// Metadata, spec and status.
+		return true
 	}
 	return depth < f.MaxDepth && f.rand.Float64() < f.Density*(1-float64(depth)/float64(f.MaxDepth))
 }
 
+// field fills the value of a field, behind its pointer if it has one.
 func (f *Filler) field(m *typeinfo.Field, v reflect.Value, depth int) {
 	if m.Pointer {
 		v.Set(reflect.New(m.Type.Go))
@@ -113,6 +125,7 @@ func (f *Filler) field(m *typeinfo.Field, v reflect.Value, depth int) {
 	f.fill(m.Type, m, v, depth)
 }
 
+// elem fills an element of a list or a value of a map.
 func (f *Filler) elem(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, depth int) {
 	if t.ElemPointer {
 		v.Set(reflect.New(t.Elem.Go))
@@ -121,11 +134,11 @@ func (f *Filler) elem(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, 
 	f.fill(t.Elem, field, v, depth+1)
 }
 
-// list fills a list, leaving out elements that repeat a key or an element of a set.
+// list fills a list. It leaves out elements that repeat a key, or an element of a set.
 func (f *Filler) list(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, depth int) {
 	n := 1 + f.rand.IntN(3)
 	if depth > 5 {
-		n = 1 // objects stay small
+		n = 1 // keeps objects small
 	}
 	var seen []string
 	for range n {
@@ -141,7 +154,7 @@ func (f *Filler) list(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, 
 	}
 }
 
-// identity returns what must be unique about an element of a list, empty for nothing.
+// identity returns what must be unique about an element of a list, "" if nothing must.
 func identity(t *typeinfo.Type, field *typeinfo.Field, elem reflect.Value) string {
 	if field == nil || field.Type != t {
 		return ""
@@ -160,6 +173,7 @@ func identity(t *typeinfo.Type, field *typeinfo.Field, elem reflect.Value) strin
 	return ""
 }
 
+// letters are the characters of labels.
 const letters = "abcdefghijklmnopqrstuvwxyz"
 
 // label returns a name that most rules for names accept.
@@ -171,9 +185,13 @@ func (f *Filler) label() string {
 	return string(b)
 }
 
-// odd strings try the quoting of the wire formats.
-var odd = []string{"ä ü", `q"\`, "<a&b>", "line\nline", "\u2028", "yes", "1e3", "null", "~", "0x10", "a: b", "- x", "# c", "é"}
+// odd are strings that test the quoting of the wire formats.
+var odd = []string{
+	"ä ü", `q"\`, "<a&b>", "line\nline", "\u2028",
+	"yes", "1e3", "null", "~", "0x10", "a: b", "- x", "# c", "é",
+}
 
+// text returns a string that the tags of a field allow.
 func (f *Filler) text(field *typeinfo.Field) string {
 	if field == nil {
 		return f.label()
@@ -207,6 +225,7 @@ func (f *Filler) text(field *typeinfo.Field) string {
 	return text
 }
 
+// number sets a number that the tags of a field allow.
 func (f *Filler) number(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value) {
 	low, high := -1000.0, 1e6
 	if field != nil {
@@ -230,7 +249,8 @@ func (f *Filler) number(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value
 	v.SetInt(n)
 }
 
-// texts gives JSON texts for custom types by Go name; others take the first of the anyTexts that they accept.
+// texts maps names of custom types to JSON texts that they accept. Other custom types get the first
+// of anyTexts that they accept.
 var texts = map[string][]string{
 	"Time":      {`"2024-05-06T07:08:09Z"`, `"1999-12-31T23:59:59Z"`},
 	"MicroTime": {`"2024-05-06T07:08:09.123456Z"`, `"1999-12-31T23:59:59.000001Z"`},
@@ -242,12 +262,14 @@ var texts = map[string][]string{
 	"JSONSchemaPropsOrStringArray": {`{"additionalProperties":{}}`, `["a","b"]`},
 }
 
+// anyTexts are JSON texts of each form.
 var anyTexts = []string{`{"a":"b"}`, `"text"`, `1`, `true`, `["a"]`}
 
+// custom sets a value of a custom type by decoding a JSON text.
 func (f *Filler) custom(v reflect.Value) {
 	candidates := texts[v.Type().Name()]
 	if candidates == nil {
-		// Start anywhere: a type that accepts several forms gets each of them now and then.
+		// Begin at a random text, so that a type that accepts several forms gets each of them.
 		i := f.rand.IntN(len(anyTexts))
 		candidates = slices.Concat(anyTexts[i:], anyTexts[:i])
 	} else {
@@ -258,7 +280,7 @@ func (f *Filler) custom(v reflect.Value) {
 		if json.Unmarshal([]byte(text), made.Interface()) != nil {
 			continue
 		}
-		// Some types take anything: keep what says the same again.
+		// Some types accept every text. Keep only a value that encodes as the same text.
 		if again, err := json.Marshal(made.Interface()); err == nil && string(again) == text {
 			v.Set(made.Elem())
 			return

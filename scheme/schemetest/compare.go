@@ -9,19 +9,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// comparison holds objects as they were against what came back.
-type comparison struct {
+// comparison compares samples before and after a round trip and collects the result per field.
+type comparison struct { // by path
 	fates map[string]*fate
-	order []string // of the paths that did not always come back, as they were met
+	order []string // the paths of fields that did not always survive, in the order of discovery
 }
 
-// fate is what became of one field in all samples.
+// fate is what happened to one field in all samples.
 type fate struct {
+	// The samples in which the field was set, and those of them in which it survived.
 	had, kept int
-	detail    string // of the first that did not come back; empty for none
+	detail    string // describes the first sample in which the field did not survive; "" if there is none
 }
 
-// value compares two values of a type. Lists and maps of different length are compared no further.
+// value compares two values of type t. Lists and maps of different lengths are not compared
+// further.
 func (c *comparison) value(t *typeinfo.Type, path string, was, is any) {
 	wasMap, _ := was.(map[string]any)
 	isMap, _ := is.(map[string]any)
@@ -49,7 +51,7 @@ func (c *comparison) value(t *typeinfo.Type, path string, was, is any) {
 	}
 }
 
-// note counts a value, and returns whether it came back.
+// note counts a value and returns whether it survived.
 func (c *comparison) note(path string, was, is any, same bool) bool {
 	f := c.fates[path]
 	if f == nil {
@@ -72,7 +74,7 @@ func (c *comparison) note(path string, was, is any, same bool) bool {
 	return false
 }
 
-// isEmpty reports whether JSON shows nothing, or the zero value.
+// isEmpty reports whether JSON has nothing, or the zero value, for v.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -85,11 +87,13 @@ func isEmpty(v any) bool {
 	return v == nil || v == "" || v == false
 }
 
+// text returns a value as JSON for a message, cut if it is long.
 func text(v any) string {
-	data, _ := json.Marshal(v) // it came from JSON
+	data, _ := json.Marshal(v) // v was decoded from JSON, so it encodes
 	return meta.Excerpt(string(data))
 }
 
+// join appends a name to a path.
 func join(path, name string) string {
 	if path == "" {
 		return name

@@ -1,4 +1,4 @@
-// Package schemetest tests the conversions that a user of package scheme registers.
+// Package schemetest tests the conversions that an API registers with a scheme.
 //
 //	func TestConversions(t *testing.T) {
 //		s := scheme.New()
@@ -9,13 +9,19 @@
 //		schemetest.RoundTrip(t, s, nil)
 //	}
 //
-// A derived conversion takes every field along, or the scheme does not complete. A registered one (scheme.AddConversion)
-// replaces the derived one and takes what it says, so a field that is added later is forgotten, unless the function begins
-// with scheme.ConvertFields. An object is stored by way of the hub: what a version loses on the way there and back, clients
-// of that version lose with every write.
+// A derived conversion converts every field, or the scheme does not complete. A registered
+// conversion (scheme.AddConversion) replaces the derived one and converts only the fields that its
+// code names, so a field that is added later is lost unless the function begins with
+// scheme.ConvertFields. Objects are stored by way of the hub. A field that a version loses on the
+// way to the hub and back is lost by every write of a client of that version.
 //
-// The other way is free: a version need not have all that the hub has. Not here: defaults, and what is lost between two
-// versions that both fit the hub.
+// The other direction is not tested: a version need not have every field of the hub.
+//
+// Tests of API packages call RoundTrip, or Losses to filter the result.
+//
+// Not here: defaults, and losses between two versions that both convert to the hub without loss.
+//
+// Read: roundtrip.go, compare.go.
 package schemetest
 
 import (
@@ -32,24 +38,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// samples is how many objects of each kind are converted, enough for each field to be set in some.
+// samples is the number of objects of each kind that are converted. It is enough for each field to
+// be set in some.
 const samples = 30
 
-// Loss is a field of a version that does not survive the way to the hub and back.
+// Loss describes a field of a version that does not survive the conversion to the hub and back.
 type Loss struct {
+	// Kind is the kind in the version that loses the field.
 	Kind meta.GroupVersionKind
-	Path string // such as spec.parts[].name; empty if no object of the kind converts
-	// Never is set if the field survived in no object that had it. Of other losses, the values may be to blame: those of
-	// samples are only what the tags ask for.
+	// Path is the path of the field, such as spec.parts[].name; "" if no sample of the kind
+	// converts.
+	Path string
+	// Never is set if the field survived in no sample in which it was set. Otherwise the values may
+	// be to blame: samples respect only what the tags demand.
 	Never bool
 
 	detail string
 }
 
-// String says what is lost: "v1alpha1.Widget: spec.size is lost on the way to the hub and back".
+// String returns a sentence such as "v1alpha1.Widget: spec.size is lost on the way to the hub and
+// back".
 func (l Loss) String() string { return l.Kind.Version + "." + l.Kind.Kind + ": " + l.detail }
 
-// RoundTrip fails the test for each of the Losses of all groups.
+// RoundTrip reports each of the Losses of all groups as an error of the test.
 func RoundTrip(t testing.TB, s *scheme.Scheme, valid func(meta.Object)) {
 	t.Helper()
 	for _, loss := range Losses(s, valid) {
@@ -57,9 +68,10 @@ func RoundTrip(t testing.TB, s *scheme.Scheme, valid func(meta.Object)) {
 	}
 }
 
-// Losses converts samples of each kind of some groups, of all if none are named, to the hub and back, and returns what does
-// not come back as it was. Objects that do not convert are left out. valid, if it is not nil, makes a sample an object as
-// conversions know it, where tags do not say enough.
+// Losses converts samples of each kind of the given groups, of all groups if none are given, to the
+// hub and back, and returns the fields that do not survive. Samples that do not convert are left
+// out. valid, if not nil, changes a sample into an object that conversions accept, where tags do
+// not say enough.
 func Losses(s *scheme.Scheme, valid func(meta.Object), groups ...string) []Loss {
 	var losses []Loss
 	for _, gvk := range s.AllKinds() {
@@ -75,12 +87,14 @@ func Losses(s *scheme.Scheme, valid func(meta.Object), groups ...string) []Loss 
 	return losses
 }
 
-// isHub reports whether objects of a kind do not convert, because they are of the hub or have none.
+// isHub reports whether objects of a kind need no conversion, because their type is the hub type or
+// the kind has no hub.
 func isHub(s *scheme.Scheme, obj meta.Typed, gvk meta.GroupVersionKind) bool {
 	hub, err := s.ConvertTo(obj, meta.GroupVersion{Group: gvk.Group, Version: scheme.InternalVersion})
 	return err == nil && hub == obj
 }
 
+// lossesOf returns the losses of one kind.
 func lossesOf(s *scheme.Scheme, gvk meta.GroupVersionKind, typ reflect.Type, valid func(meta.Object)) []Loss {
 	var was, is []meta.Typed
 	var refused error
@@ -99,7 +113,7 @@ func lossesOf(s *scheme.Scheme, gvk meta.GroupVersionKind, typ reflect.Type, val
 	switch {
 	case len(was) == 0:
 		return []Loss{{Kind: gvk, detail: "no sample converts: " + refused.Error()}}
-	case same: // the usual end
+	case same: // the usual result
 		return nil
 	}
 	c := comparison{fates: map[string]*fate{}}
@@ -109,11 +123,14 @@ func lossesOf(s *scheme.Scheme, gvk meta.GroupVersionKind, typ reflect.Type, val
 	losses := make([]Loss, 0, len(c.order))
 	for _, path := range c.order {
 		f := c.fates[path]
-		losses = append(losses, Loss{Kind: gvk, Path: path, Never: f.had > 0 && f.kept == 0, detail: path + " " + f.detail})
+		losses = append(losses, Loss{
+			Kind: gvk, Path: path, Never: f.had > 0 && f.kept == 0, detail: path + " " + f.detail,
+		})
 	}
 	return losses
 }
 
+// newSample returns a sample in which all fields are set.
 func newSample(seed uint64, typ reflect.Type, valid func(meta.Object)) meta.Object {
 	obj := reflect.New(typ).Interface().(meta.Object)
 	filler := sample.New(seed)
@@ -125,6 +142,7 @@ func newSample(seed uint64, typ reflect.Type, valid func(meta.Object)) meta.Obje
 	return obj
 }
 
+// roundTrip converts an object to its hub and back.
 func roundTrip(s *scheme.Scheme, obj meta.Typed, gv meta.GroupVersion) (meta.Typed, error) {
 	hub, err := s.ConvertTo(obj, meta.GroupVersion{Group: gv.Group, Version: scheme.InternalVersion})
 	if err != nil {
@@ -133,7 +151,7 @@ func roundTrip(s *scheme.Scheme, obj meta.Typed, gv meta.GroupVersion) (meta.Typ
 	return s.ConvertTo(hub, gv)
 }
 
-// tree is an object as JSON has it.
+// tree returns the JSON of an object as a tree.
 func tree(obj meta.Typed) (v any) {
 	data, err := json.Marshal(obj)
 	if err == nil {
@@ -142,7 +160,8 @@ func tree(obj meta.Typed) (v any) {
 		err = d.Decode(&v)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("schemetest: %T has no JSON: %v", obj, err)) // typeinfo describes it
+		// This cannot happen for a type that typeinfo describes.
+		panic(fmt.Sprintf("schemetest: %T has no JSON: %v", obj, err))
 	}
 	return v
 }

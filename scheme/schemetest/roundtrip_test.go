@@ -34,7 +34,7 @@ type Oar struct {
 	Wood   string `json:"wood,omitempty"`
 }
 
-// oldBoat is what v1alpha1 calls a Boat. It has its seats as a text.
+// oldBoat is a Boat in v1alpha1, which has its seats as text.
 type oldBoat struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -51,7 +51,7 @@ type oldSpec struct {
 	Tags  map[string]string `json:"tags,omitempty"`
 }
 
-// boats is a scheme with both. change has the last word in each direction.
+// boats returns a scheme with both versions. change runs last in each direction.
 func boats(t *testing.T, toHub func(*oldSpec, *BoatSpec), fromHub func(*BoatSpec, *oldSpec)) *scheme.Scheme {
 	t.Helper()
 	s := scheme.New()
@@ -80,7 +80,7 @@ func boats(t *testing.T, toHub func(*oldSpec, *BoatSpec), fromHub func(*BoatSpec
 	return s
 }
 
-// seated makes seats a number, which no tag says.
+// seated sets seats to a number, which no tag demands.
 func seated(obj meta.Object) { obj.(*oldBoat).Spec.Seats = "4" }
 
 func nothing(*oldSpec, *BoatSpec) {}
@@ -144,7 +144,8 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A version need not have what the hub has: a field that is made up for it is no loss.
+// A version need not have every field of the hub, and a field that its conversion invents is no
+// loss.
 func TestHubHasMore(t *testing.T) {
 	s := boats(t, func(_ *oldSpec, out *BoatSpec) { out.Seats += 100 }, func(in *BoatSpec, out *oldSpec) { out.Seats = strconv.Itoa(int(in.Seats - 100)) })
 	if got := schemetest.Losses(s, seated); len(got) != 0 {
@@ -152,7 +153,7 @@ func TestHubHasMore(t *testing.T) {
 	}
 }
 
-// recorder is a test that notes its errors.
+// recorder is a testing.TB that records its errors.
 type recorder struct {
 	testing.TB
 	errors []string

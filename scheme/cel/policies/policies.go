@@ -1,11 +1,18 @@
-// Package policies compiles the expressions that decide about requests: those of admission
-// policies, and the conditions under which webhooks are called. What they may name, the types that
-// they must have, and the words about what is wrong are those of Kubernetes 1.36.
+// Package policies compiles the CEL expressions that decide about requests: those of admission
+// policies, and the match conditions of webhooks. The variables that they may name, the types that
+// they must have, and the error texts are those of Kubernetes 1.36.
 //
-// A Scope is for the expressions of one policy. Environments are made when the first expression
-// needs them; those without variables of a policy are shared by all.
+// Words: a Scope holds what the expressions of one policy may name; Uses are the optional parts of
+// that.
 //
-// Not here: which expressions a policy has (registry/admissionregistration), and their evaluation.
+// Laws: an Env is made when the first expression needs it. Expressions without variables of a
+// policy share one Env per Uses, for the whole process.
+//
+// The validation of admission policies and webhook configurations (registry/admissionregistration)
+// makes a Scope per object and checks its expressions in order. A Scope belongs to one goroutine.
+//
+// Not here: which expressions a policy has (registry/admissionregistration), and their evaluation
+// (registry/admission).
 //
 // Read: policies.go, types.go.
 package policies
@@ -29,41 +36,44 @@ type Uses struct {
 	Patches    bool // the types Object and JSONPatch, and the function jsonpatch.escapeKey
 }
 
-// Scope has what the expressions of one policy may name. It belongs to one goroutine.
+// Scope holds what the expressions of one policy may name. It belongs to one goroutine.
 type Scope struct {
 	ctx       context.Context
-	variables cel.Structs // nil if there are none
+	variables cel.Structs // nil if the expressions see no variables of a policy
 	envs      map[Uses]*cel.Env
 }
 
-// variablesType is the type of the variable through which expressions see those of their policy.
+// variablesType is the type of the variable "variables", whose fields are the variables of a
+// policy.
 const variablesType = "kubernetes.variables"
 
-// New returns the scope of expressions that see no variables of a policy. Once ctx has ended
-// nothing is compiled any more.
+// New returns a Scope for expressions that see no variables of a policy. After ctx has ended, every
+// check is an error.
 func New(ctx context.Context) *Scope { return &Scope{ctx: ctx} }
 
-// WithVariables returns a scope with variables, of which Declare adds one after the other.
+// WithVariables returns a Scope for a policy with variables. Declare adds them one by one, in the
+// order of the policy, so that each sees those before it.
 func WithVariables(ctx context.Context) *Scope {
 	return &Scope{ctx: ctx, variables: cel.Structs{variablesType: {}}, envs: map[Uses]*cel.Env{}}
 }
 
-// Check compiles an expression that stands at a path and has to have one of some types, and says
-// what is wrong with it.
+// Check compiles the expression text, which stands at the path at. results are the types that it
+// may have; none means any type. It returns what is wrong with the expression, nil if nothing is.
 func (s *Scope) Check(at *field.Path, text string, uses Uses, results ...*types.Type) *field.Error {
 	_, err := s.compile(at, text, uses, results...)
 	return err
 }
 
-// Declare is Check of a variable, which may be of any type, and declares it. The type of one that
-// does not compile is not known.
+// Declare checks the expression of a variable, which may have any type, and declares the variable
+// for the expressions that are checked later. The variable of an expression that does not compile
+// has a dynamic type.
 func (s *Scope) Declare(at *field.Path, name, text string, uses Uses) *field.Error {
 	t, err := s.compile(at, text, uses)
 	s.variables[variablesType][name] = declared(t)
 	return err
 }
 
-// compile returns the type of an expression, nil if it has none.
+// compile returns the type of an expression, nil if there is an error.
 func (s *Scope) compile(at *field.Path, text string, uses Uses, results ...*types.Type) (*types.Type, *field.Error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, field.InternalError(at, err)
@@ -89,7 +99,7 @@ func (s *Scope) compile(at *field.Path, text string, uses Uses, results ...*type
 	return x.Type(), nil
 }
 
-// isOneOf reports whether a type is one of several, of which none stands for any.
+// isOneOf reports whether t is exactly one of several types, or several is empty.
 func isOneOf(t *types.Type, several []*types.Type) bool {
 	for _, each := range several {
 		if t.IsExactType(each) {
@@ -99,7 +109,7 @@ func isOneOf(t *types.Type, several []*types.Type) bool {
 	return len(several) == 0
 }
 
-// env returns the environment for what an expression uses.
+// env returns the Env for an expression with these uses.
 func (s *Scope) env(uses Uses) (*cel.Env, error) {
 	if s.variables == nil {
 		return shared(uses)
@@ -109,7 +119,8 @@ func (s *Scope) env(uses Uses) (*cel.Env, error) {
 	}
 	env, err := shared(uses)
 	if err == nil {
-		env, err = env.Extend(celgo.CustomTypeProvider(s.variables.Over(env.Types())), celgo.Variable("variables", celgo.ObjectType(variablesType)))
+		env, err = env.Extend(celgo.CustomTypeProvider(s.variables.Over(env.Types())),
+			celgo.Variable("variables", celgo.ObjectType(variablesType)))
 	}
 	if err != nil {
 		return nil, err
@@ -118,15 +129,16 @@ func (s *Scope) env(uses Uses) (*cel.Env, error) {
 	return env, nil
 }
 
-// shared returns the environment that all expressions with these uses share. It lacks the variables
-// that a policy declares itself.
+// shared returns the Env that all expressions with these uses share. It has no variables of a
+// policy.
 func shared(uses Uses) (*cel.Env, error) {
 	made, _ := environments.LoadOrStore(uses, sync.OnceValues(func() (*cel.Env, error) { return extend(uses) }))
 	return made.(func() (*cel.Env, error))()
 }
 
-var environments sync.Map // of functions that return the environment for some Uses
+var environments sync.Map // Uses to a function that makes the Env once and returns it
 
+// extend makes the Env for expressions with these uses, without variables of a policy.
 func extend(uses Uses) (*cel.Env, error) {
 	base := cel.Base()
 	provider := reviewed.Over(base.Types())

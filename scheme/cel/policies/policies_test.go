@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// TestCheck has what expressions may name and come to. test/differential compares many more with
-// Kubernetes.
+// TestCheck checks what expressions may name and which types they may have. test/differential
+// compares many more expressions with Kubernetes.
 func TestCheck(t *testing.T) {
 	all := policies.Uses{Params: true, Authorizer: true, Patches: true}
 	patch := types.NewListType(policies.JSONPatchType)
@@ -58,7 +58,7 @@ func checkError(t *testing.T, err *field.Error, wrong string) {
 	}
 }
 
-// TestDeclare has variables known to those behind them.
+// TestDeclare: a variable is known to the expressions after it.
 func TestDeclare(t *testing.T) {
 	s, at := policies.WithVariables(t.Context()), field.NewPath("at")
 	checkError(t, s.Declare(at, "early", "variables.number", policies.Uses{}), "undefined field 'number'")

@@ -10,13 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
-// The types of what a mutating policy makes: an object to apply, and an operation of a JSON patch.
+// The types of the results of mutating policies: ObjectType is an object to apply
+// (applyConfiguration), JSONPatchType one operation of a JSON patch.
 var (
 	ObjectType    = types.NewObjectType("Object")
 	JSONPatchType = types.NewObjectType("JSONPatch")
 )
 
-// reviewed are the types of the request and of the namespace that it is about.
+// reviewed are the types of request and namespaceObject. Their fields are those of AdmissionReview
+// and Namespace in Kubernetes; "UID" of the metadata is spelled so there, too.
 var reviewed = func() cel.Structs {
 	texts := func(names ...string) map[string]*types.Type {
 		fields := map[string]*types.Type{}
@@ -55,13 +57,15 @@ var reviewed = func() cel.Structs {
 		"kubernetes.NamespaceCondition":   condition,
 		"kubernetes.NamespaceStatus":      status,
 		"kubernetes.Namespace": {
-			"metadata": object("NamespaceMetadata"), "spec": object("NamespaceSpec"), "status": object("NamespaceStatus"),
+			"metadata": object("NamespaceMetadata"),
+			"spec":     object("NamespaceSpec"),
+			"status":   object("NamespaceStatus"),
 		},
 	}
 }()
 
-// patches provides the types of the values that a mutating policy returns. A type named Object or
-// Object.<path> accepts every field name.
+// patches provides the types of results of mutating policies. A type named Object or Object.<path>
+// accepts every field name, because CEL does not know the kind of the object.
 type patches struct{ types.Provider }
 
 // FindStructType implements types.Provider.
@@ -100,18 +104,20 @@ func (p patches) FindStructFieldType(name, field string) (*types.FieldType, bool
 	return nil, false
 }
 
+// isObject reports whether a type name is Object or Object.<path>.
 func isObject(name string) bool {
 	return name == ObjectType.TypeName() || strings.HasPrefix(name, ObjectType.TypeName()+".")
 }
 
-// declared is the type by which others know a variable whose expression has a type, nil if that is
-// not known: only the usual ones and lists and maps of them are kept.
+// declared returns the type by which later expressions know a variable whose expression has type t.
+// It keeps the basic types, and lists and maps of them; every other type becomes dynamic, and so
+// does nil, which means an error.
 func declared(t *types.Type) *types.Type {
 	switch t {
 	case nil:
 		return celgo.DynType
-	case celgo.AnyType, celgo.BoolType, celgo.BytesType, celgo.DoubleType, celgo.DurationType, celgo.IntType, celgo.NullType,
-		celgo.StringType, celgo.TimestampType, celgo.UintType:
+	case celgo.AnyType, celgo.BoolType, celgo.BytesType, celgo.DoubleType, celgo.DurationType,
+		celgo.IntType, celgo.NullType, celgo.StringType, celgo.TimestampType, celgo.UintType:
 		return t
 	}
 	if t.HasTrait(traits.ContainerType) && t.HasTrait(traits.IndexerType) {

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// twenty is a schema with 20 rules of the kinds that people write, and an object of 10 KB that keeps them.
+// twenty is a schema with 20 rules of common kinds, and an object of 10 KB that keeps them.
 func twenty(t testing.TB) (*schema.Schema, map[string]any) {
 	t.Helper()
 	texts := []string{
@@ -53,7 +53,7 @@ func parse(t testing.TB, text string) *schema.Schema {
 	return s
 }
 
-// BenchmarkValidate judges an object of 10 KB as an update, by the schema and by its 20 rules.
+// BenchmarkValidate validates an update of an object of 10 KB, by its schema and by its 20 rules.
 func BenchmarkValidate(b *testing.B) {
 	s, object := twenty(b)
 	r := rules.Of(s, true)
@@ -68,7 +68,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// TestValidateAllocates has a ceiling for what judging by 20 rules allocates.
+// TestValidateAllocates bounds what validation by 20 rules allocates.
 func TestValidateAllocates(t *testing.T) {
 	s, object := twenty(t)
 	r := rules.Of(s, true)
@@ -93,7 +93,7 @@ func hundred(t testing.TB) *schema.Schema {
 	return parse(t, `{"type":"object","properties":{`+strings.Join(fields, ",")+`}}`)
 }
 
-// check compiles and estimates the rules of a definition, of which each field has two.
+// check compiles and estimates the rules of a definition in which each field has two.
 func check(t testing.TB, s *schema.Schema) {
 	scope := rules.In(s)
 	for _, name := range jsontext.Keys(s.Properties) {
@@ -104,7 +104,8 @@ func check(t testing.TB, s *schema.Schema) {
 	}
 }
 
-// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with rules has rules of its own.
+// BenchmarkCheck compiles and estimates the 100 rules of a definition, of which each schema with
+// rules has rules of its own.
 func BenchmarkCheck(b *testing.B) {
 	s := hundred(b)
 	b.ReportAllocs()
@@ -113,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestCheckAllocates has a ceiling for what compiling 100 rules allocates.
+// TestCheckAllocates bounds what compiling 100 rules allocates.
 func TestCheckAllocates(t *testing.T) {
 	s := hundred(t)
 	if got := testing.AllocsPerRun(1, func() { check(t, s) }); got > 85_000 {

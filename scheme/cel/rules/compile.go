@@ -12,32 +12,39 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
+// Compiling the rules of one schema. node.compiled calls compile when the rules are first needed
+// for an object, Scope.Check when a schema is defined; only the latter asks for estimates.
+
 // The variables of rules.
 const (
 	selfVar    = "self"
 	oldSelfVar = "oldSelf"
 )
 
-// A rule is one that has been compiled.
+// A rule is a compiled validation rule.
 type rule struct {
 	*schema.Rule
-	program *cel.Program // nil: the rule is empty, or err says what is wrong with it
+	program *cel.Program // nil if the rule is empty or err is set
+	// What is wrong with the expression of the rule.
 	err     error
-	usesOld bool // it names oldSelf
-	// cost is the estimated cost of running it once.
+	usesOld bool // the expression names oldSelf
+	// cost is the estimated cost of one run, 0 unless estimates were asked for. messageCost is that
+	// of message.
 	cost uint64
 
-	// message makes what is said if the rule does not hold; nil if there is no expression for that, or it is wrong.
+	// message is the program of messageExpression; nil if the rule has none, or messageErr is set.
 	message     *cel.Program
 	messageErr  error
 	messageCost uint64
 
-	path string // of the field that is at fault, from the value; "" is the value itself
+	path string // the path of the field at fault (fieldPath), from the value; "" for the value itself
 }
 
+// optional reports whether the rule has optionalOldSelf: oldSelf is an optional then, and the rule
+// also runs without an old value.
 func (r *rule) optional() bool { return r.OptionalOldSelf != nil && *r.OptionalOldSelf }
 
-// text is what is said of the rule itself.
+// text returns what error messages show of the rule: its message, or else its expression.
 func (r *rule) text() string {
 	if r.Message != "" {
 		return strings.TrimSpace(r.Message)
@@ -45,13 +52,14 @@ func (r *rule) text() string {
 	return strings.TrimSpace(r.Rule.Rule)
 }
 
-// environments are those of the rules about one value: with what it was, and with what it may have been.
+// environments are the Envs for the rules about one value: plain for most, perhaps for rules with
+// optionalOldSelf. Each is made when it is first needed.
 type environments struct {
 	shape          *shape
 	plain, perhaps *cel.Env
 }
 
-// of returns the environment for a rule.
+// of returns the Env for a rule.
 func (e *environments) of(r *rule) (_ *cel.Env, err error) {
 	env := &e.plain
 	if r.optional() {
@@ -63,8 +71,8 @@ func (e *environments) of(r *rule) (_ *cel.Env, err error) {
 	return *env, err
 }
 
-// environment makes the environment for rules about values of a shape. The types of objects have another name each time, so that nobody
-// comes to depend on it.
+// environment makes the Env for rules about values of a shape. The name of the object type contains
+// the time, as in Kubernetes, so that no expression can depend on it.
 func environment(sh *shape, optional bool) (*cel.Env, error) {
 	p := &provider{Provider: cel.Base().Types(), objects: map[string]*shape{}}
 	self := sh.typeOf(fmt.Sprint("selfType", time.Now().Nanosecond()), p.name)
@@ -72,10 +80,12 @@ func environment(sh *shape, optional bool) (*cel.Env, error) {
 	if optional {
 		old = celgo.OptionalType(self)
 	}
-	return cel.Base().Extend(celgo.CustomTypeProvider(p), celgo.Variable(selfVar, self), celgo.Variable(oldSelfVar, old))
+	return cel.Base().Extend(celgo.CustomTypeProvider(p),
+		celgo.Variable(selfVar, self), celgo.Variable(oldSelfVar, old))
 }
 
-// compile compiles the rules about values of a shape, with their estimates if anybody wants them.
+// compile compiles the rules of the schema s, whose shape is sh, and estimates them if estimate is
+// set. The error is for all rules; what is wrong with one rule is in the rule.
 func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
 	if !sh.exposed {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")
@@ -107,6 +117,7 @@ func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
 	return rules, nil
 }
 
+// compile compiles the expression of the rule.
 func (r *rule) compile(env *cel.Env, sh *shape, estimate bool) error {
 	x, err := env.Check(r.Rule.Rule)
 	if err != nil {
@@ -131,6 +142,7 @@ func (r *rule) compile(env *cel.Env, sh *shape, estimate bool) error {
 	return nil
 }
 
+// compileMessage compiles the messageExpression of the rule. The error texts are Kubernetes'.
 func (r *rule) compileMessage(env *cel.Env, sh *shape, estimate bool) error {
 	x, err := env.Check(r.MessageExpression)
 	if err != nil {

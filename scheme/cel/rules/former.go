@@ -2,7 +2,8 @@ package rules
 
 import "github.com/coracle-project/coracle/scheme/schema"
 
-// formerList returns what a list was. That is not worked out if nobody below asks.
+// formerList returns the elements of the old list by which elements find their old values. It is
+// not computed if no rule below n names oldSelf.
 func (w *walk) formerList(n *node, old any) schema.Former {
 	if !n.oldSelf {
 		return schema.Former{}
@@ -11,43 +12,47 @@ func (w *walk) formerList(n *node, old any) schema.Former {
 	return n.schema.Former(was)
 }
 
-// A place is a value on the way of a walk, for the question whether an update changed it. That is asked only of what breaks a rule, and
-// then found out from the top down, once.
-type place struct {
-	above  *place
+// A position is a value on the path of a walk. It exists to answer one question: has the update
+// changed this value? Only a broken rule asks (ratcheting, KEP-4008). The answer is then computed
+// from the top down, and each position keeps its part.
+type position struct {
+	above  *position
 	schema *schema.Schema
-	name   string // of a field or entry
-	isItem bool   // of a list
+	name   string // of a field or of an entry of a map
+	isItem bool   // it is an element of a list
 	value  any
 
-	looked bool // whether what follows has been found out
-	known  bool // what the value was
+	looked bool // look has run, so known and before are set
+	// The old value was found, and is before.
+	known  bool
 	before any
 
+	// same says whether value equals before; it is valid if compared is set.
 	compared, same bool
-	list           schema.Former // what the list was
+	list           schema.Former // the old list by its keys; valid if indexed is set
 	indexed        bool
 }
 
-// field returns the place of a field or entry, nil if nobody will ask.
-func (p *place) field(n *node, name string, v any, wanted bool) *place {
+// field returns the position of a field or entry of p, nil if wanted is false.
+func (p *position) field(n *node, name string, v any, wanted bool) *position {
 	if !wanted {
 		return nil
 	}
-	return &place{above: p, schema: n.schema, name: name, value: v}
+	return &position{above: p, schema: n.schema, name: name, value: v}
 }
 
-// element returns the place of an element, nil if nobody will ask.
-func (p *place) element(n *node, v any, wanted bool) *place {
+// element returns the position of a list element of p, nil if wanted is false.
+func (p *position) element(n *node, v any, wanted bool) *position {
 	if !wanted {
 		return nil
 	}
-	return &place{above: p, schema: n.schema, isItem: true, value: v}
+	return &position{above: p, schema: n.schema, isItem: true, value: v}
 }
 
-// ratchets reports whether what is wrong with the value was so before: neither it has changed or, where that cannot be told of it,
-// what it stands in. apiVersion and kind of an object may be new to it with each request.
-func (p *place) ratchets() bool {
+// ratchets reports whether a broken rule was broken before the update, too: the value has not
+// changed or, if its old value is unknown, the nearest enclosing value with a known old value has
+// not. apiVersion and kind of an object never ratchet, because each request states them anew.
+func (p *position) ratchets() bool {
 	if p == nil {
 		return false
 	}
@@ -62,8 +67,8 @@ func (p *place) ratchets() bool {
 	return false
 }
 
-// look finds out what the value was.
-func (p *place) look() {
+// look finds the old value of p, if it has not been looked for.
+func (p *position) look() {
 	if p.looked || p.above == nil {
 		return
 	}
@@ -84,16 +89,16 @@ func (p *place) look() {
 	}
 }
 
-// former returns the list that the value was.
-func (p *place) former(was []any) *schema.Former {
+// former returns the old list, was, with an index of its elements.
+func (p *position) former(was []any) *schema.Former {
 	if !p.indexed {
 		p.list, p.indexed = p.schema.Former(was), true
 	}
 	return &p.list
 }
 
-// unchanged reports whether the value is what it was.
-func (p *place) unchanged() bool {
+// unchanged reports whether the value equals its old value.
+func (p *position) unchanged() bool {
 	if !p.compared {
 		p.same, p.compared = p.schema.Unchanged(p.value, p.before), true
 	}

@@ -12,20 +12,26 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// A TypeRules are the rules in the tags of a Go type (package typeinfo). They may be used by many goroutines.
+// Rules in the tags of Go types (typeinfo): kinds of Kubernetes that have validation rules in their
+// declaration are validated like custom resources. OfType turns the descriptor of a type into a
+// schema and takes the rules from it.
+
+// A TypeRules holds the rules in the tags of one Go type. It is safe for concurrent use.
 type TypeRules struct {
 	rules *Rules
 }
 
-// OfType returns the rules in the tags of a type of resources and of all that it holds, nil if there are none. Within itself a type
-// is not looked into: no schema can say that.
+// OfType returns the rules in the tags of a kind and of all types that it contains, nil if there
+// are none. A type that contains itself is not followed again, because no structural schema can be
+// recursive.
 func OfType(t *typeinfo.Type) *TypeRules {
 	if !inTags.Needs(t) {
 		return nil
 	}
 	root := inlined(schema.FromType(t), nil)
 	root.Resource = true
-	for _, head := range []string{"apiVersion", "kind", "metadata"} { // expressions see the names in it, of every resource
+	// Expressions see the names in metadata of every resource without a schema.
+	for _, head := range []string{"apiVersion", "kind", "metadata"} {
 		delete(root.Properties, head)
 	}
 	if rules := Of(root, true); rules != nil {
@@ -34,7 +40,7 @@ func OfType(t *typeinfo.Type) *TypeRules {
 	return nil
 }
 
-// inTags finds structs with rules.
+// inTags finds structs with rules in their tags.
 var inTags = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
 	if len(t.Rules) > 0 || slices.ContainsFunc(t.Members, func(f *typeinfo.Field) bool { return len(f.Rules) > 0 }) {
 		return func(typeinfo.Pointer) {}
@@ -42,9 +48,10 @@ var inTags = typeinfo.NewVisitor(func(t *typeinfo.Type) func(typeinfo.Pointer) {
 	return nil
 })
 
-// Validate judges an object of the type; old is the one before an update, or nil. A field that is left out when it is empty is not
-// there for expressions then, as for those of a definition: has(self.field) asks. What breaks a rule and was so before is no error, as
-// in custom resources. ctx ends the work early.
+// Validate runs the rules on an object. old is the object before an update, or nil. A field that
+// JSON leaves out when it is empty does not exist for expressions, so has(self.field) asks whether
+// it is set. A rule that was broken before the update is no error (ratcheting), as in custom
+// resources. Validation ends early when ctx ends.
 func (r *TypeRules) Validate(ctx context.Context, object, old meta.Typed) field.ErrorList {
 	if r == nil {
 		return nil
@@ -62,7 +69,8 @@ func (r *TypeRules) Validate(ctx context.Context, object, old meta.Typed) field.
 	return r.rules.Validate(ctx, nil, now, before, func(string) {})
 }
 
-// Err compiles the rules and returns what is wrong with them. What is not found so is said of each object.
+// Err compiles all rules and returns what is wrong with them. Errors that appear only when a rule
+// runs are reported for each object.
 func (r *TypeRules) Err() error {
 	if r == nil {
 		return nil
@@ -70,6 +78,7 @@ func (r *TypeRules) Err() error {
 	return r.rules.root.mistakes(nil).ToAggregate()
 }
 
+// mistakes returns the errors of all rules in the node and below it.
 func (n *node) mistakes(path *field.Path) (errs field.ErrorList) {
 	all, err := n.compiled()
 	if err != nil {
@@ -91,7 +100,8 @@ func (n *node) mistakes(path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// treeOf returns an object as JSON shows it, without what is null: in Go that is what is not there.
+// treeOf returns an object as a tree of its JSON, without nulls: a nil value in Go is a missing
+// one.
 func treeOf(object meta.Typed) (map[string]any, error) {
 	text, err := codec.AppendJSON(nil, object)
 	if err != nil {
@@ -105,6 +115,7 @@ func treeOf(object meta.Typed) (map[string]any, error) {
 	return tree.(map[string]any), nil
 }
 
+// dropNulls removes the members of objects that are null, at all depths.
 func dropNulls(tree any) {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -122,8 +133,9 @@ func dropNulls(tree any) {
 	}
 }
 
-// inlined returns the schema of a Go type as definitions have them, in which a schema contains what it is made of. over are the
-// models that it is in.
+// inlined returns the schema of a Go type in the form of a structural schema: with the schemas of
+// its fields in place of references to them. over are the models that enclose it, to end a
+// recursion.
 func inlined(s *schema.Schema, over []*schema.Schema) *schema.Schema {
 	t := s.Target()
 	out := *t
@@ -155,15 +167,16 @@ func inlined(s *schema.Schema, over []*schema.Schema) *schema.Schema {
 	return &out
 }
 
-// limitsOf are the limits of a place, with the rules of the model that stands there.
-func limitsOf(place, model *schema.Schema) *schema.Limits {
+// limitsOf returns the limits of a schema that refers to a model, together with the rules of the
+// model.
+func limitsOf(referrer, model *schema.Schema) *schema.Limits {
 	switch {
-	case model.Limits == nil || model == place:
-		return place.Limits
-	case place.Limits == nil:
+	case model.Limits == nil || model == referrer:
+		return referrer.Limits
+	case referrer.Limits == nil:
 		return model.Limits
 	}
-	both := *place.Limits
-	both.Rules = slices.Concat(model.Limits.Rules, place.Limits.Rules)
+	both := *referrer.Limits
+	both.Rules = slices.Concat(model.Limits.Rules, referrer.Limits.Rules)
 	return &both
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Whatever a field is in Go, rules see it as those of a definition would.
+// TestOfType: rules see a field of a Go type as they would see it in a custom resource.
 type Chart struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`

@@ -6,16 +6,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Head is how much rules look at of what every resource has.
+// Head says how much of apiVersion, kind and metadata the rules of a resource read. A caller that
+// validates a tree includes only that much in it.
 type Head uint8
 
 const (
-	NoHead    Head = iota // neither apiVersion, kind nor metadata
-	Names                 // those, and of metadata the names
-	WholeHead             // all: metadata is compared
+	NoHead    Head = iota // none of the three
+	Names                 // apiVersion, kind, and metadata.name and metadata.generateName
+	WholeHead             // all of metadata, because an expression compares it or the whole object
 )
 
-// Head returns how much of the head of an object is to be in its tree.
+// Head returns how much of apiVersion, kind and metadata a tree must contain to be validated by r.
 func (r *Rules) Head() Head {
 	if r.root.shape == nil {
 		for _, f := range r.root.fields {
@@ -26,17 +27,19 @@ func (r *Rules) Head() Head {
 		return NoHead
 	}
 	for i := range r.root.schema.Limits.Rules {
-		if rule := &r.root.schema.Limits.Rules[i]; seesWhole(rule, rule.Rule) || seesWhole(rule, rule.MessageExpression) {
+		if rule := &r.root.schema.Limits.Rules[i]; seesWhole(rule, rule.Rule) ||
+			seesWhole(rule, rule.MessageExpression) {
 			return WholeHead
 		}
 	}
 	return Names
 }
 
-// fieldUse is a variable and, if that is its field, what is used of it.
+// fieldUse matches the variable self or oldSelf and, if a field of it is selected, that field.
 var fieldUse = regexp.MustCompile(`\b(?:self|oldSelf)\b(?:\.(metadata\.(?:name|generateName)\b|\w+))?`)
 
-// seesWhole reports whether an expression about a resource may look at it as a whole, or at metadata. It is so in doubt.
+// seesWhole reports whether an expression about a resource may read the whole object or the whole
+// metadata. In doubt it returns true.
 func seesWhole(r *schema.Rule, expression string) bool {
 	if r.OptionalOldSelf != nil {
 		return true

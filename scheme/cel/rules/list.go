@@ -10,12 +10,18 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// listValue is a list. What makes two lists equal, and what their sum is, depends on the type of the list.
+// Lists as CEL values, of the three list types of schemas (x-kubernetes-list-type): atomic lists,
+// sets and maps. The type decides what == and + mean. The semantics, including their oddities, are
+// those of kube-apiserver.
+
+// listValue is an atomic list: equal element by element, and + appends.
 type listValue struct {
 	*shape
-	elements []any // trees, or after an addition what other values consist of
+	// Trees; after an addition also the Go values of other CEL values.
+	elements []any
 }
 
+// listValue returns the CEL value of a list of the shape.
 func (sh *shape) listValue(tree any) ref.Val {
 	elements, ok := tree.([]any)
 	switch {
@@ -81,7 +87,7 @@ func (l *listValue) Contains(v ref.Val) ref.Val {
 // Iterator implements traits.Iterable.
 func (l *listValue) Iterator() traits.Iterator { return &elements{listValue: l} }
 
-// elements goes over a list.
+// elements iterates over a list.
 type elements struct {
 	*listValue
 	next int
@@ -104,13 +110,14 @@ func (l *listValue) Equal(other ref.Val) ref.Val {
 	}
 	for i := range types.Int(len(l.elements)) {
 		if same := l.Get(i).Equal(with.Get(i)); same != types.True {
-			return same // or an error
+			return same // false, or an error
 		}
 	}
 	return types.True
 }
 
-// asLong returns another value as a list as long as l, or what comes of comparing them.
+// asLong returns other as a list if it has the length of l. Otherwise wrong is the result of
+// comparing the two: false or an error.
 func (l *listValue) asLong(other ref.Val) (with traits.Lister, wrong ref.Val) {
 	with, ok := other.(traits.Lister)
 	switch {
@@ -163,11 +170,11 @@ func (l *listValue) ConvertToNative(want reflect.Type) (any, error) {
 // ConvertToType implements ref.Val.
 func (l *listValue) ConvertToType(want ref.Type) ref.Val { return convert(l, want) }
 
-// setValue is a list whose order says nothing.
+// setValue is a list of type set: the order does not matter for ==, and + is the union.
 type setValue struct{ listValue }
 
-// set returns the elements, which are scalars: others cannot be in a set of the host language, and end the expression as an internal
-// error, as they do in Kubernetes.
+// set returns the elements as a set. Elements are scalars; another element cannot be the key of a
+// Go map and panics, which ends the expression with an internal error, as in Kubernetes.
 func (s *setValue) set() map[any]struct{} {
 	set := make(map[any]struct{}, len(s.elements))
 	for _, held := range s.elements {
@@ -191,7 +198,7 @@ func (s *setValue) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// Add implements traits.Adder: the union.
+// Add implements traits.Adder. It returns the union.
 func (s *setValue) Add(other ref.Val) ref.Val {
 	with, ok := other.(traits.Lister)
 	if !ok {
@@ -211,10 +218,10 @@ func (s *setValue) Add(other ref.Val) ref.Val {
 // ConvertToType implements ref.Val.
 func (s *setValue) ConvertToType(want ref.Type) ref.Val { return convert(s, want) }
 
-// mapValue is a list of which each element has a key.
+// mapValue is a list of type map: elements with equal keys correspond to each other.
 type mapValue struct{ listValue }
 
-// key identifies an element. It can be the key of a map in the host language, as the keys of elements are scalars.
+// key returns the value of the key fields of an element, in a form that can be the key of a Go map.
 func (m *mapValue) key(element any) any {
 	fields, ok := element.(map[string]any)
 	if !ok {
@@ -254,13 +261,14 @@ func (m *mapValue) Equal(other ref.Val) ref.Val {
 			return types.False
 		}
 		if same := m.item.value(ours).Equal(theirs); same != types.True {
-			return same // or an error
+			return same // false, or an error
 		}
 	}
 	return types.True
 }
 
-// Add implements traits.Adder: elements with known keys are replaced, others added at the end.
+// Add implements traits.Adder. An element of other replaces the element with the same key, or is
+// appended if there is none.
 func (m *mapValue) Add(other ref.Val) ref.Val {
 	with, ok := other.(traits.Lister)
 	if !ok {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// reserved are the words that the language does not take for the names of fields.
+// reserved are the words of CEL that cannot be field names in expressions.
 var reserved = []string{
-	"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null",
-	"package", "return", "true", "var", "void", "while",
+	"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+	"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while",
 }
 
-// escapes are what stands in an identifier for what it cannot have.
+// escapes maps what a CEL identifier cannot contain to its name: a.b is a__dot__b in expressions.
 var escapes = map[string]string{"__": "underscores", ".": "dot", "-": "dash", "/": "slash"}
 
-// escape returns the identifier by which expressions know a field, if there is one: of a name of letters, digits and _.-/ that does
-// not begin with a digit.
+// escape returns the identifier of a field in expressions. It reports false for a name without one:
+// it is empty, begins with a digit, or has other characters than letters, digits and _.-/.
 func escape(name string) (string, bool) {
 	if name == "" || '0' <= name[0] && name[0] <= '9' {
 		return "", false
@@ -23,7 +23,7 @@ func escape(name string) (string, bool) {
 	if slices.Contains(reserved, name) {
 		return "__" + name + "__", true
 	}
-	var b strings.Builder // unused as long as nothing is escaped
+	var b strings.Builder // unused unless something is escaped
 	done := 0
 	for i := 0; i < len(name); i++ {
 		c, n := name[i], 1
@@ -46,7 +46,8 @@ func escape(name string) (string, bool) {
 	return b.String() + name[done:], true
 }
 
-// Unescape returns the name that an identifier stands for. What is no escape for anything stands for nothing.
+// Unescape returns the field name that an identifier stands for. It reports false if the identifier
+// contains an escape that is none of ours.
 func Unescape(ident string) (string, bool) {
 	if !strings.Contains(ident, "__") {
 		return ident, true
@@ -60,7 +61,8 @@ func Unescape(ident string) (string, bool) {
 			b.WriteString(rest)
 			return b.String(), true
 		}
-		if end == 0 || !strings.HasPrefix(after[end:], "__") { // no escape begins here; one may at the next underscore
+		// Not an escape; one may begin at the next underscore.
+		if end == 0 || !strings.HasPrefix(after[end:], "__") {
 			b.WriteString(before + "_")
 			rest = rest[len(before)+1:]
 			continue
@@ -74,7 +76,8 @@ func Unescape(ident string) (string, bool) {
 	}
 }
 
-// unescaped returns what a word between underscores stands for. whole says that nothing else is in the identifier.
+// unescaped returns what the word between two pairs of underscores stands for. whole says that the
+// identifier consists of this one escape, as that of a reserved word does.
 func unescaped(word string, whole bool) (string, bool) {
 	for name, escape := range escapes {
 		if word == escape {

@@ -9,7 +9,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// objectValue is an object or map.
+// Objects and maps as CEL values, and values without a schema (preservedValue). An expression reads
+// the tree of the object directly; nothing is copied.
+
+// objectValue is an object with fields, or a map.
 type objectValue struct {
 	*shape
 	tree map[string]any
@@ -17,7 +20,7 @@ type objectValue struct {
 
 var _ traits.Mapper = (*objectValue)(nil)
 
-// below returns the shape of the field or entry called name, nil if the schema does not know it.
+// below returns the shape of the field or entry called name, nil if the schema has none.
 func (o *objectValue) below(name string) *shape {
 	if o.form == entries {
 		return o.item
@@ -25,7 +28,8 @@ func (o *objectValue) below(name string) *shape {
 	return o.fields[name]
 }
 
-// Find implements traits.Mapper. In an object, null is as good as absent.
+// Find implements traits.Mapper. A field that is null counts as absent; an entry of a map that is
+// null does not.
 func (o *objectValue) Find(key ref.Val) (ref.Val, bool) {
 	k, ok := key.(types.String)
 	if !ok {
@@ -65,10 +69,11 @@ func (o *objectValue) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// Size implements traits.Sizer. Fields that the schema does not know count.
+// Size implements traits.Sizer. It counts fields that the schema does not know, too.
 func (o *objectValue) Size() ref.Val { return types.Int(len(o.tree)) }
 
-// Iterator implements traits.Iterable.
+// Iterator implements traits.Iterable. It yields the identifiers of known fields, or the keys of a
+// map.
 func (o *objectValue) Iterator() traits.Iterator {
 	it := &keys{objectValue: o, names: make([]string, 0, len(o.tree))}
 	for name := range o.tree {
@@ -83,7 +88,7 @@ func (o *objectValue) Iterator() traits.Iterator {
 	return it
 }
 
-// keys goes over the keys of an object.
+// keys iterates over the keys of an object.
 type keys struct {
 	*objectValue
 	names []string
@@ -99,7 +104,7 @@ func (k *keys) Next() ref.Val {
 	return types.String(name)
 }
 
-// Equal implements ref.Val.
+// Equal implements ref.Val. Fields without a schema are compared as trees.
 func (o *objectValue) Equal(other ref.Val) ref.Val {
 	with, ok := other.(traits.Mapper)
 	if !ok {
@@ -126,7 +131,7 @@ func (o *objectValue) Equal(other ref.Val) ref.Val {
 		}
 		if found {
 			if same := v.Equal(theirs); same != types.True {
-				return same // or an error
+				return same // false, or an error
 			}
 		}
 	}
@@ -161,7 +166,7 @@ func convert(v ref.Val, want ref.Type) ref.Val {
 	return types.NewErr("type conversion error from '%s' to '%s'", v.Type(), want.TypeName())
 }
 
-// Equal implements ref.Val.
+// Equal implements ref.Val. It compares trees.
 func (p *preservedValue) Equal(other ref.Val) ref.Val {
 	return types.Bool(reflect.DeepEqual(p.tree, other.Value()))
 }
@@ -172,7 +177,9 @@ func (p *preservedValue) Type() ref.Type { return types.UnknownType }
 // Value implements ref.Val.
 func (p *preservedValue) Value() any { return p.tree }
 
-const notConverted = "type conversion to '%s' not supported for values preserved by x-kubernetes-preserve-unknown-fields"
+// notConverted is Kubernetes' error for a conversion of such a value.
+const notConverted = "type conversion to '%s' not supported " +
+	"for values preserved by x-kubernetes-preserve-unknown-fields"
 
 // ConvertToNative implements ref.Val.
 func (p *preservedValue) ConvertToNative(want reflect.Type) (any, error) {

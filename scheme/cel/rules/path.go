@@ -9,11 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// ErrNoField is the error of a path that leads to no field.
+// ErrNoField is the error for a field path that leads to no field of the schema.
 var ErrNoField = errors.New("does not refer to a valid field")
 
-// FieldPath reads a path of names, such as .spec['a.b'].c, which leads from values of a schema to the field that a rule is about.
-// Entries of maps count as fields.
+// FieldPath parses the fieldPath of a rule, such as .spec['a.b'].c, which leads from a value of
+// schema s to a field. Entries of maps count as fields. The error texts are Kubernetes'.
 func FieldPath(s *schema.Schema, path string) (at *field.Path, err error) {
 	for path != "" {
 		var name string
@@ -32,7 +32,8 @@ func FieldPath(s *schema.Schema, path string) (at *field.Path, err error) {
 		switch f := s.Properties[name]; {
 		case f != nil:
 			at, s = at.Child(name), f
-		case len(s.Properties) == 0 && s.AdditionalProperties != nil && (path == "" || isDescribed(s.AdditionalProperties)):
+		case len(s.Properties) == 0 && s.AdditionalProperties != nil &&
+			(path == "" || isDescribed(s.AdditionalProperties)):
 			at, s = at.Key(name), s.AdditionalProperties
 		default:
 			return nil, ErrNoField
@@ -41,8 +42,8 @@ func FieldPath(s *schema.Schema, path string) (at *field.Path, err error) {
 	return at, nil
 }
 
-// Name splits the name that a path begins with from what follows it. A name that begins with a quote goes on to the next one, and
-// takes the quotes for part of it.
+// Name splits path after the name that it begins with. A name that begins with a quote ends at the
+// next quote and includes both quotes.
 func Name(path string) (name, rest string, err error) {
 	if path == "" {
 		return "", "", errors.New("unexpected end of JSON path")
@@ -58,12 +59,12 @@ func Name(path string) (name, rest string, err error) {
 	case -1:
 		return path, "", nil
 	case 0:
-		end = 1 // the delimiter itself
+		end = 1 // the delimiter itself is the name
 	}
 	return path[:end], path[end:], nil
 }
 
-// quotedName splits a quoted name, and the bracket behind it, from what follows.
+// quotedName splits path after the quoted name that it begins with and the bracket after the name.
 func quotedName(path string) (name, rest string, err error) {
 	end := closingQuote(path)
 	if end < 0 {
@@ -76,7 +77,8 @@ func quotedName(path string) (name, rest string, err error) {
 	return name, path[end+2:], err
 }
 
-// closingQuote returns where the quote that text begins with is closed, -1 if it is not, or there is none.
+// closingQuote returns the index of the quote that closes the one at the beginning of text, -1 if
+// there is none.
 func closingQuote(text string) int {
 	if !strings.HasPrefix(text, "'") {
 		return -1

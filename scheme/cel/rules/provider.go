@@ -6,14 +6,14 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// provider knows the types of objects that expressions about one value come upon. It is asked while an expression is compiled, by one
-// goroutine at a time.
+// provider provides the types of objects that expressions about one value can reach. It is used
+// while an expression is compiled, by one goroutine at a time.
 type provider struct {
-	types.Provider // of all other types
+	types.Provider // provides all other types
 	objects        map[string]*shape
 }
 
-// name makes the type of an object known.
+// name declares the type of an object.
 func (p *provider) name(name string, object *shape) { p.objects[name] = object }
 
 // FindStructType implements types.Provider.
@@ -24,10 +24,12 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames implements types.Provider. Nobody can make objects.
+// FindStructFieldNames implements types.Provider. It returns none, so no expression can make
+// objects.
 func (p *provider) FindStructFieldNames(string) ([]string, bool) { return nil, false }
 
-// FindStructFieldType implements types.Provider. A reserved word is found as it is, too.
+// FindStructFieldType implements types.Provider. A reserved word is found with and without
+// underscores.
 func (p *provider) FindStructFieldType(name, ident string) (*types.FieldType, bool) {
 	object := p.objects[name]
 	if object == nil {

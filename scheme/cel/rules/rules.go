@@ -1,21 +1,40 @@
-// Package rules has values judged by the rules that stand in their schemas (x-kubernetes-validations): expressions about a value,
-// and about what it was before an update, that have to be true.
+// Package rules validates values by the rules in their schemas (x-kubernetes-validations): CEL
+// expressions about a value, and about its old value before an update, that must be true.
 //
-//   - Of finds the rules in a schema. Rules.Validate judges a value by them, after all else that the schema says.
-//   - OfType finds those in the tags of a Go type, which objects of the type are judged by as custom resources are.
-//   - In walks a schema as it is being defined. Scope.Check says which of its rules are wrong, or would cost too much.
+// Words:
+//   - A schema is a structural schema, so it is a tree, and every schema but the root is
+//     reached through its parent.
+//   - A shape is a schema as expressions see it (shape.go).
+//   - A node is a schema that has rules, or that contains one that has; Rules holds the tree of
+//     nodes.
+//   - A Scope is a schema in a definition that is being validated (scope.go).
 //
-// A value is shown to an expression by its schema: fields by names that the language takes, strings with a format as times, bytes
-// and durations, lists with keys as sets of elements. Nothing is copied for that.
+// Entry points:
+//   - Of finds the rules in a schema, and Rules.Validate runs them on a value, after all other
+//     validation of the schema.
+//   - OfType finds the rules in the tags of a Go type, by which kinds of Kubernetes are
+//     validated.
+//   - In walks a schema that is being defined. Scope.Check reports which of its rules are wrong
+//     or could cost too much.
 //
-// A rule is compiled when it is first needed and then kept, for all objects. A schema without rules costs nothing.
+// Laws:
+//   - Texts and order of errors are those of kube-apiserver, except that fields of an object
+//     are visited in the order of their names.
+//   - Values are not copied for expressions: an expression reads trees through shapes, which
+//     show strings with a format as times, bytes or durations and lists with keys as sets of
+//     elements.
+//   - A rule is compiled when it is first needed and kept. A schema without rules costs
+//     nothing.
+//   - A Budget bounds the work for one object (package cel), and package field bounds the
+//     number of errors.
 //
-// Words and order of errors are those of kube-apiserver, but for the order in which the fields of an object are visited, which is
-// that of their names here. All work about an object is bounded by a budget (package cel), and the number of errors by package field.
+// Rules and TypeRules are safe for concurrent use. A Scope belongs to one goroutine.
 //
-// Schemas are trees: those of clients. All but the schema at the top are reached by what holds them.
+// Not here: CEL itself (package cel), all other validation by a schema (package schema), which
+// schemas are allowed (registry/extensions).
 //
-// Read: rules.go, validate.go, compile.go; shape.go, then value.go, object.go and list.go; scope.go; gotype.go.
+// Read: rules.go, validate.go with former.go, compile.go; shape.go, then value.go, object.go and
+// list.go; scope.go; gotype.go.
 package rules
 
 import (
@@ -27,12 +46,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Rules are the rules in a schema. They may be used by many goroutines.
+// Rules are the rules in a schema and all schemas in it. They are safe for concurrent use.
 type Rules struct {
 	root *node
 }
 
-// Of returns the rules in a schema, nil if it has none. resource says that values have what every resource has.
+// Of returns the rules in a schema, nil if it has none. resource says that values are whole
+// resources, with apiVersion, kind and metadata.
 func Of(s *schema.Schema, resource bool) *Rules {
 	if !hasRules(s) {
 		return nil
@@ -44,20 +64,21 @@ func Of(s *schema.Schema, resource bool) *Rules {
 	return &Rules{root}
 }
 
-// A node is a schema that has rules, or that others stand in that do.
+// A node is a schema that has rules, or that contains schemas with rules.
 type node struct {
 	schema *schema.Schema
-	shape  *shape // nil if it has no rules itself
-	// oldSelf says that rules here or below may look at what a value was.
+	shape  *shape // nil if the schema itself has no rules
+	// oldSelf says that rules here or below may read old values.
 	oldSelf bool
 
 	fields []member
-	item   *node // of a list or map
+	item   *node // the node of the elements of a list or the entries of a map
 
-	once  sync.Once // of what follows
+	// The fields below are set once, when the rules are compiled.
+	once  sync.Once
 	rules []rule
 	err   error
-	// usesOld says that one of rules looks at what the value was.
+	// usesOld says that one of rules reads the old value.
 	usesOld bool
 }
 
@@ -67,7 +88,8 @@ type member struct {
 	node *node
 }
 
-// nodeOf returns the node of a schema with a shape, nil if there are no rules in what expressions see of it.
+// nodeOf returns the node of schema s with shape sh, nil if there are no rules in the part of s
+// that expressions can see.
 func nodeOf(s *schema.Schema, sh *shape) *node {
 	if s == nil || !hasRules(s) {
 		return nil
@@ -76,7 +98,9 @@ func nodeOf(s *schema.Schema, sh *shape) *node {
 	n := &node{schema: s}
 	if s.Limits != nil && len(s.Limits.Rules) > 0 {
 		n.shape = sh
-		n.oldSelf = slices.ContainsFunc(s.Limits.Rules, func(r schema.Rule) bool { return strings.Contains(r.Rule, oldSelfVar) })
+		n.oldSelf = slices.ContainsFunc(s.Limits.Rules, func(r schema.Rule) bool {
+			return strings.Contains(r.Rule, oldSelfVar)
+		})
 	}
 	for _, name := range jsontext.Keys(s.Properties) {
 		f := sh.fields[name]
@@ -103,7 +127,7 @@ func nodeOf(s *schema.Schema, sh *shape) *node {
 	return n
 }
 
-// hasRules reports whether there are rules in a schema.
+// hasRules reports whether there are rules in a schema or below it.
 func hasRules(s *schema.Schema) bool {
 	if s == nil {
 		return false
@@ -119,7 +143,7 @@ func hasRules(s *schema.Schema) bool {
 	return false
 }
 
-// compiled returns the rules of the node, compiled.
+// compiled returns the rules of the node itself and compiles them first if need be.
 func (n *node) compiled() ([]rule, error) {
 	if n.schema.Limits == nil || len(n.schema.Limits.Rules) == 0 {
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// judge judges an object, as an update of old unless that is empty, and returns what is wrong, and what is only warned of.
+// judge validates an object, as an update of old unless old is empty, and returns the errors and
+// the warnings.
 func judge(t testing.TB, schema, object, old string) (errs, warnings []string) {
 	t.Helper()
 	var before any
@@ -35,7 +36,7 @@ func decode(t testing.TB, text string) any {
 	return v
 }
 
-// ofSpec is a schema of a resource with a schema of spec.
+// ofSpec returns the schema of a resource whose spec has the given schema.
 func ofSpec(spec string) string { return `{"type":"object","properties":{"spec":` + spec + `}}` }
 
 func TestValidate(t *testing.T) {
@@ -93,8 +94,9 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestRatchet: what breaks a rule and did not change is no error. A rule on a change always counts, and so does what stands in a list
-// whose elements cannot be told apart, once that changes.
+// TestRatchet: a broken rule is no error if the value has not changed. A rule that reads the old
+// value always counts. So does a rule about an element of a list whose elements cannot be matched,
+// once the list changes.
 func TestRatchet(t *testing.T) {
 	schema := ofSpec(`{"type":"object","properties":{"a":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 5"}]},
 		"b":{"type":"integer","x-kubernetes-validations":[{"rule":"self > oldSelf"}]},
@@ -149,7 +151,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTotal: the error about all rules names the dearest.
+// TestTotal: the error about all rules names the costliest.
 func TestTotal(t *testing.T) {
 	s := parse(t, ofSpec(`{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"}}},
 		"x-kubernetes-validations":[{"rule":"self.l.all(x, self.l.all(y, x == y))"},{"rule":"true"}]}`))
@@ -164,7 +166,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// FuzzValidate has objects judged that no schema would let pass, by rules of all kinds: nothing panics.
+// FuzzValidate has objects judged that no schema would let pass, by rules of all kinds: nothing
+// panics.
 func FuzzValidate(f *testing.F) {
 	schema := ofSpec(`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
 		"items":{"type":"string"}},"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object",

@@ -6,12 +6,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// form is how a value is shown to expressions.
+// Shapes: schemas as expressions see them, with the types and the largest sizes of values. Rules
+// are compiled and estimated by shapes, and values are shown through them (value.go). The numbers
+// here decide the estimates, so they are Kubernetes'.
+
+// form is the kind of CEL value that shows a value.
 type form uint8
 
 const (
-	hidden    form = iota // not at all
-	preserved             // neither, but compared with others
+	hidden    form = iota // not visible to expressions
+	preserved             // not visible, but part of comparisons
 	intOrString
 	list
 	entries // a map
@@ -26,8 +30,8 @@ const (
 	integer
 )
 
-// Sizes of values in JSON, in bytes, by which the number and length of values is estimated that a schema does not bound: no
-// request is larger than maxRequest.
+// Sizes of values in JSON, in bytes. maxRequest is the size of the largest request; from it follows
+// how many values, and how long ones, an object can have where the schema sets no bound.
 const (
 	maxRequest  = 3 << 20
 	maxDuration = 32
@@ -39,20 +43,23 @@ const (
 type shape struct {
 	schema *schema.Schema
 	form   form
-	// exposed says that expressions can name the value. What is not is still compared with others.
+	// exposed says that expressions can name the value. A value that is not exposed is still part
+	// of comparisons.
 	exposed bool
-	// fields of an object by their names; nil if it has none by itself.
+	// fields are the fields of an object by name; nil if the schema has no properties.
 	fields map[string]*shape
-	// idents are the fields of an object by the identifiers in expressions, if they are exposed.
+	// idents are the exposed fields by their identifiers in expressions.
 	idents map[string]*shape
-	item   *shape // of a list or map
-	keys   []string
-	// most is how long the value can be: bytes or elements. least is its smallest size in JSON.
+	item   *shape // of the elements of a list or the entries of a map
+	// The key fields of a list of type map, by their identifiers.
+	keys []string
+	// most is the largest length of the value: bytes of a string, elements or entries. least is its
+	// smallest size in JSON.
 	most, least int64
 }
 
-// shapeOf returns the shape of a schema. head says that values are whole resources, which have apiVersion, kind and the names in
-// metadata whatever the schema says.
+// shapeOf returns the shape of a schema. head says that values are whole resources: they have
+// apiVersion, kind, and the names in metadata, whatever the schema says.
 func shapeOf(s *schema.Schema, head bool) *shape {
 	if head {
 		s = withHead(s)
@@ -82,6 +89,7 @@ func shapeOf(s *schema.Schema, head bool) *shape {
 	return sh
 }
 
+// list sets the shape of a list.
 func (sh *shape) list(s *schema.Schema) {
 	sh.form, sh.least = list, 2
 	if s.Items == nil {
@@ -95,8 +103,9 @@ func (sh *shape) list(s *schema.Schema) {
 		sh.most = max(*l.MaxItems, 0)
 	}
 	for _, key := range s.ListKeys {
-		// Kubernetes looks for the keys by their identifiers in objects, which do not have them so. Elements whose only key has to be
-		// escaped are one to it, and so they are here.
+		// Kubernetes looks for keys in the elements by identifier, not by name, and so does not
+		// find keys that must be escaped: all elements with only such a key are the same one there,
+		// and here.
 		if ident, ok := escape(key); ok {
 			key = ident
 		}
@@ -104,6 +113,7 @@ func (sh *shape) list(s *schema.Schema) {
 	}
 }
 
+// object sets the shape of an object or map.
 func (sh *shape) object(s *schema.Schema) {
 	sh.form, sh.least = object, 2
 	if more := s.AdditionalProperties; isDescribed(more) {
@@ -137,6 +147,7 @@ func (sh *shape) object(s *schema.Schema) {
 	}
 }
 
+// text sets the shape of a string, by its format.
 func (sh *shape) text(s *schema.Schema) {
 	sh.form, sh.least, sh.most = text, 2, maxLength(s)
 	switch s.Format {
@@ -154,8 +165,8 @@ func (sh *shape) text(s *schema.Schema) {
 	}
 }
 
-// maxLength is how many bytes a string has at most: four for each character that the schema allows, or as many as its longest
-// literal.
+// maxLength returns the largest length of a string in bytes: four per character that the schema
+// allows, or the length of the longest literal in enum.
 func maxLength(s *schema.Schema) (most int64) {
 	if l := s.Limits; l != nil && l.MaxLength != nil {
 		return 4 * max(*l.MaxLength, 0)
@@ -171,13 +182,13 @@ func maxLength(s *schema.Schema) (most int64) {
 	return most
 }
 
-// isDescribed reports whether a schema of entries says anything about them.
+// isDescribed reports whether the schema of entries says anything about them.
 func isDescribed(s *schema.Schema) bool {
 	return s != nil && (s.Type != "" || s.IntOrString || s.PreserveUnknown || s.Model != nil)
 }
 
-// withHead returns the schema of a resource with what every resource has. Where it does not describe all of that itself, what it
-// says of it does not count.
+// withHead returns the schema s with apiVersion, kind, and the names in metadata. If s describes
+// these three completely, it is returned itself; otherwise what it says about them is replaced.
 func withHead(s *schema.Schema) *schema.Schema {
 	s = s.Target()
 	if isA(s.Properties["kind"], schema.String) && isA(s.Properties["apiVersion"], schema.String) {
@@ -201,10 +212,11 @@ func withHead(s *schema.Schema) *schema.Schema {
 	return &out
 }
 
+// isA reports whether the schema s, which may be nil, has the given type.
 func isA(s *schema.Schema, typ string) bool { return s != nil && s.Type == typ }
 
-// typeOf returns the type of values of the shape. Objects have types with names: that of this one is name, and those of others are
-// made of the way to them. named is told of each.
+// typeOf returns the CEL type of values of the shape. An object gets a type called name, and
+// objects in it get names made of name and the path to them. named is called with each.
 func (sh *shape) typeOf(name string, named func(name string, object *shape)) *cel.Type {
 	switch sh.form {
 	case list:
@@ -235,7 +247,7 @@ func (sh *shape) typeOf(name string, named func(name string, object *shape)) *ce
 	return cel.DynType
 }
 
-// sizes tells what is known of the length of what expressions name, all of which begins with the value itself.
+// sizes implements cel.Sizes for expressions about values of the shape. path[0] is self or oldSelf.
 func (sh *shape) sizes(path []string) (most uint64, known bool) {
 	at := sh
 	for _, name := range path[1:] {
@@ -257,5 +269,6 @@ func (sh *shape) sizes(path []string) (most uint64, known bool) {
 	return uint64(at.most), true
 }
 
-// holders is how often values of the shape can be in one object at most.
+// holders returns how many values of the shape one object can have at most, by the size of a
+// request.
 func (sh *shape) holders() uint64 { return uint64(maxRequest / (sh.least + 1)) }

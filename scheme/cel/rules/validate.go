@@ -18,29 +18,37 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// maxMessage is how long a message may be that an expression makes, in bytes.
+// Running rules: a walk visits a value and its parts together with the nodes of their schemas, and
+// runs the rules of each node. Rules.Validate is called for custom resources after the validation
+// by their schema, TypeRules.Validate for kinds with rules in their tags.
+
+// maxMessage is the length in bytes of the longest message that a messageExpression may make.
 const maxMessage = 5 << 10
 
+// overBudget is Kubernetes' text for a value whose budget is spent.
 const overBudget = "failed due to running out of cost budget, no further validation rules will be run"
 
-// Validate judges a value that stands at path, by all rules in its schema or until the budget for an object is spent. old is the value
-// before an update, nil if there is none. What breaks a rule that does not ask what was before, and did not change, is no error: warn is
-// told of it. Without warn it is one. Once ctx has ended no more
-// is judged, and the last error is that of ctx.
+// Validate runs all rules on the value v at path, until the budget for an object is spent. old is
+// the value before an update, nil if there is none. If a broken rule does not read the old value
+// and the value has not changed, warn is called with its error instead of reporting it; if warn is
+// nil, the error is reported. When ctx ends, validation ends, and the last error is that of ctx.
 func (r *Rules) Validate(ctx context.Context, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
 	budget := cel.ObjectBudget
 	return r.ValidateWithin(ctx, &budget, path, v, old, warn)
 }
 
-// ValidateWithin is Validate of one of several values that share a budget.
-func (r *Rules) ValidateWithin(ctx context.Context, budget *cel.Budget, path *field.Path, v, old any, warn func(text string)) field.ErrorList {
+// ValidateWithin runs all rules on v as Validate does, for one of several values that share a
+// budget.
+func (r *Rules) ValidateWithin(
+	ctx context.Context, budget *cel.Budget, path *field.Path, v, old any, warn func(text string),
+) field.ErrorList {
 	if r == nil {
 		return nil
 	}
 	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil}
-	var at *place
+	var at *position
 	if w.ratchet {
-		at = &place{schema: r.root.schema, value: v, before: old, known: true, looked: true}
+		at = &position{schema: r.root.schema, value: v, before: old, known: true, looked: true}
 	}
 	w.value(r.root, path, v, old, at)
 	if err := w.meter.Err(); err != nil {
@@ -49,35 +57,36 @@ func (r *Rules) ValidateWithin(ctx context.Context, budget *cel.Budget, path *fi
 	return w.errs
 }
 
-// stepsPerValue is about what it takes to come to a value and its rules, in steps of a Meter.
+// stepsPerValue is roughly the time to visit a value and look at its rules, in steps of a Meter.
 const stepsPerValue = 200
 
-// walk is one object being judged.
+// walk is the state of the validation of one object.
 type walk struct {
 	ctx     context.Context
-	meter   *meter.Meter // ends with ctx
+	meter   *meter.Meter // ends when ctx does
 	budget  *cel.Budget
 	warn    func(string)
-	ratchet bool // what did not change is no error
+	ratchet bool // what has not changed is no error
 	errs    field.ErrorList
-	over    bool // no more rules are to be run
-	vars    variables
+	over    bool      // no more rules are run
+	vars    variables // those of the rule that is being run
 }
 
+// report adds an error.
 func (w *walk) report(err *field.Error) {
 	w.errs = append(w.errs, err)
 	w.over = w.over || w.errs.Full()
 }
 
-// stop reports an error after which no more rules are run.
+// stop adds an error after which no more rules are run.
 func (w *walk) stop(err *field.Error) {
 	w.report(err)
 	w.over = true
 }
 
-// value judges a value and those in it. old is what it was as oldSelf shows that, nil if that is not known; at finds out what it
-// was for the question whether it changed.
-func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
+// value validates a value and its parts. old is the value that oldSelf shows, nil if there is none.
+// at answers whether the value has changed.
+func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 	if v == nil || w.over || w.meter.Step(stepsPerValue) != nil {
 		return
 	}
@@ -109,8 +118,8 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *place) {
 	}
 }
 
-// rules judges a value by its own rules.
-func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
+// rules runs the rules of n itself on a value.
+func (w *walk) rules(n *node, path *field.Path, v, old any, at *position) {
 	all, err := n.compiled()
 	if err != nil {
 		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compiler initialization error: %v", err)))
@@ -149,8 +158,8 @@ func (w *walk) rules(n *node, path *field.Path, v, old any, at *place) {
 	}
 }
 
-// rule judges a value by one rule.
-func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
+// rule runs one rule on a value. A rule with an error is broken, and some errors end the walk.
+func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *position) {
 	result, err := r.program.Run(w.ctx, &w.vars, w.budget)
 	switch {
 	case err == nil:
@@ -159,11 +168,13 @@ func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
 		return
 	case errors.Is(err, cel.ErrCallLimit):
 		w.stop(field.Invalid(path, n.schema.Type, fmt.Sprintf(
-			"'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.text())))
+			"'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v",
+			err, r.text())))
 		return
 	case strings.HasPrefix(err.Error(), "no such overload"):
 		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf(
-			"'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.text())))
+			"'%v': call arguments did not match a supported operator, function or macro signature for rule: %v",
+			err, r.text())))
 		return
 	default:
 		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("%v evaluating rule: %v", err, r.text())))
@@ -183,7 +194,7 @@ func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *place) {
 	}
 }
 
-// broken says that a value breaks a rule.
+// broken returns the error for a value that breaks a rule, with the reason that the rule names.
 func (w *walk) broken(r *rule, n *node, path *field.Path, v any) *field.Error {
 	message, err := w.message(r)
 	if err != nil {
@@ -204,7 +215,8 @@ func (w *walk) broken(r *rule, n *node, path *field.Path, v any) *field.Error {
 	return field.Invalid(path, v, message)
 }
 
-// message returns what is said of a value that breaks a rule. The error is for a message that costs too much.
+// message returns the message for a broken rule. Its error says that messageExpression costs too
+// much.
 func (w *walk) message(r *rule) (string, error) {
 	usual := r.text()
 	if r.Message == "" {
@@ -218,8 +230,9 @@ func (w *walk) message(r *rule) (string, error) {
 	case errors.Is(err, cel.ErrBudget):
 		return "", errors.New("messageExpression evaluation " + overBudget)
 	case errors.Is(err, cel.ErrCallLimit):
-		return "", errors.New("no further validation rules will be run due to call cost exceeds limit for messageExpression: " +
-			strconv.Quote(r.MessageExpression))
+		return "", errors.New(
+			"no further validation rules will be run due to call cost exceeds limit for messageExpression: " +
+				strconv.Quote(r.MessageExpression))
 	case err != nil:
 		return usual, nil
 	}
@@ -231,7 +244,7 @@ func (w *walk) message(r *rule) (string, error) {
 	return made, nil
 }
 
-// variables are what a rule names.
+// variables are the variables of a rule. oldSelf is nil if there is no old value.
 type variables struct{ self, oldSelf ref.Val }
 
 var _ celgo.Activation = (*variables)(nil)

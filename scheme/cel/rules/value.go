@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// value returns a tree as an expression sees it. Nothing is converted before the expression looks at it. What is not of the type
-// that the schema says, which validation refuses before, is an error where it is used.
+// value returns the CEL value of a tree. Nothing is converted before an expression reads it. A tree
+// that does not have the type of the schema is an error value; validation by the schema has refused
+// it before, unless it was stored earlier.
 func (sh *shape) value(tree any) ref.Val {
 	if tree == nil {
 		if sh.schema.Nullable {
@@ -65,7 +66,7 @@ func (sh *shape) value(tree any) ref.Val {
 		"x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got %s", sh.schema.Type)
 }
 
-// textValue reads a string of a format.
+// textValue returns the CEL value of a string by its format.
 func (sh *shape) textValue(v string) ref.Val {
 	switch sh.form {
 	case duration:
@@ -87,7 +88,8 @@ func (sh *shape) textValue(v string) ref.Val {
 		}
 		return types.Timestamp{Time: t}
 	case bytes:
-		// Kubernetes reads them by another alphabet than it checks them by.
+		// Kubernetes validates byte strings as standard base64 but decodes them here as URL-safe
+		// base64.
 		data, err := base64.URLEncoding.DecodeString(v)
 		if err != nil {
 			return types.NewErr("Invalid byte formatted string %s: %v", v, err)
@@ -97,7 +99,8 @@ func (sh *shape) textValue(v string) ref.Val {
 	return types.String(v)
 }
 
-// parseDateTime reads a time, which is the epoch if it is empty, and may be without a zone.
+// parseDateTime parses a time. The empty string is the epoch, and the time zone may be missing,
+// which means UTC.
 func parseDateTime(v string) (t time.Time, err error) {
 	if v == "" {
 		return time.Unix(0, 0).UTC(), nil
@@ -108,6 +111,6 @@ func parseDateTime(v string) (t time.Time, err error) {
 	return t, err
 }
 
-// preservedValue is a value that the schema does not describe. Expressions do not see it, but it counts where they compare what it is
-// a part of.
+// preservedValue is a value without a schema (x-kubernetes-preserve-unknown-fields). Expressions
+// cannot read it, but it counts when they compare a value that contains it.
 type preservedValue struct{ tree any }
