@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// applied makes of the body of an apply what the registry is told.
+// applied makes the request.Apply of a server-side apply from its body and options.
 func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions) (*request.Apply, error) {
 	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
 	if err != nil {
@@ -40,10 +40,11 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 	}, nil
 }
 
-// readConfig reads what is applied: YAML, or the JSON that is the same in less time. repeated is what is wrong if keys repeat, which
-// is looked for if strict is set.
+// readConfig reads an applied configuration, which is YAML. JSON is a subset of YAML and is parsed
+// directly when that gives the same tree (codec.IsPlainYAML), because it is faster. If strict is
+// set, repeated tells about keys that occur twice.
 func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any, repeated string, err error) {
-	s := jsontext.NewScanner(body, true, m) // nobody changes the body
+	s := jsontext.NewScanner(body, true, m) // true: strings may share the body, which is never changed
 	s.Unique = strict
 	if s.Next() == '{' {
 		if tree, err := s.Document(); err == nil && codec.IsPlainYAML(body) {
@@ -74,7 +75,7 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 		sortOf(tree) + " into Go value of type map[string]interface {}")
 }
 
-// sortOf is what encoding/json calls a value.
+// sortOf returns the name that encoding/json uses for the type of a value, for its error message.
 func sortOf(tree any) string {
 	switch tree.(type) {
 	case string:

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// create stores the object in the body and answers with it as stored.
+// create stores the object in the body and answers with the stored object.
 func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error {
 	media, in, err := e.receiveObject(r, info)
 	if err != nil {
@@ -28,7 +28,7 @@ func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error
 	noteObject(info, obj)
 	req := e.write(r, info, opts)
 	if e.res.Custom {
-		req.Name = "" // a path that has one says nothing by it
+		req.Name = "" // kube-apiserver ignores a name in the path of a custom resource's create
 	}
 	req.DryRun, req.Invalid = len(opts.DryRun) > 0, refused
 	if opts.FieldManager != "" {

@@ -8,20 +8,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Deprecated says of a resource in a version that clients should turn away from it.
+// Deprecated marks a resource in a version that clients should stop using.
 type Deprecated struct {
-	Warning string // to the client, with each answer
-	Removed string // the release that no longer serves it; may be ""
+	Warning string // sent to the client with each response
+	Removed string // the release that no longer serves it, such as "1.32"; "" if that is not decided
 }
 
-// warned serves a verb of something deprecated: it warns the client, and tells Config.DeprecatedUse, before it goes on.
+// warned wraps the handler of a verb of a deprecated resource. It warns the client and calls
+// Config.DeprecatedUse before the handler runs.
 type warned struct {
 	warning string
 	used    func()
 	next    http.Handler
 }
 
-// newWarned returns next, a verb of e, with the warning if there is one.
+// newWarned wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns next.
 func newWarned(e *endpoint, next http.Handler) http.Handler {
 	d := e.res.Deprecated
 	if d == nil {

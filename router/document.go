@@ -13,13 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// document is an object of discovery, answered in the media type that the client accepts. It is made when somebody asks
-// for it first in a media type, and its bytes are kept; requests that come at once may each make it.
+// This file serves the plain discovery documents: /apis, /apis/{group}, and the resource lists at
+// /apis/{group}/{version} and /api/{version}. Discovery.Match returns the handlers.
+
+// document is one discovery object, answered in the media type that the client accepts. It is
+// encoded for the first request in each media type and the bytes are kept. Concurrent first
+// requests may each encode it.
 type document struct {
 	codecs *codec.Factory
 	make   func() meta.Typed
-	// unrouted documents are served beside kube-apiserver's routes, which would refuse methods and media types: so other methods are
-	// answered like GET.
+	// unrouted is set for documents that kube-apiserver serves outside of its go-restful routes,
+	// which check methods and media types. An unrouted document answers every method like GET.
 	unrouted bool
 	bodies   [len(contentTypes)]atomic.Pointer[[]byte]
 }
@@ -54,7 +58,8 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 
-// keep returns the bytes that place holds, made at the first call. Callers that come at once may each make them.
+// keep returns the bytes in place. If there are none, it calls make and stores the result.
+// Concurrent callers may each call make.
 func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
 	if kept := place.Load(); kept != nil {
 		return *kept, nil
@@ -66,7 +71,7 @@ func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, e
 	return made, err
 }
 
-// newGroupList is the document at /apis.
+// newGroupList returns the document at /apis.
 func newGroupList(p *picture) *document {
 	return &document{codecs: p.codecs, unrouted: true, make: func() meta.Typed {
 		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
@@ -78,7 +83,7 @@ func newGroupList(p *picture) *document {
 	}}
 }
 
-// newGroupDoc is the document at /apis/{group}.
+// newGroupDoc returns the document at /apis/{group}.
 func newGroupDoc(codecs *codec.Factory, g *group) *document {
 	return &document{codecs: codecs, unrouted: true, make: func() meta.Typed {
 		doc := apiGroup(g)
@@ -87,7 +92,7 @@ func newGroupDoc(codecs *codec.Factory, g *group) *document {
 	}}
 }
 
-// apiGroup describes a group. The first version is the preferred one.
+// apiGroup describes a group. Its first version is the preferred one.
 func apiGroup(g *group) meta.APIGroup {
 	doc := meta.APIGroup{Name: g.name}
 	for _, v := range g.versions {
@@ -97,7 +102,7 @@ func apiGroup(g *group) meta.APIGroup {
 	return doc
 }
 
-// newResourceList is the document at /apis/{group}/{version} and /api/{version}.
+// newResourceList returns the document at /apis/{group}/{version} or /api/{version}.
 func newResourceList(codecs *codec.Factory, v *version) *document {
 	return &document{codecs: codecs, make: func() meta.Typed {
 		doc := &meta.APIResourceList{GroupVersion: v.GroupVersion.String(), APIResources: []meta.APIResource{}}
@@ -114,7 +119,8 @@ func newResourceList(codecs *codec.Factory, v *version) *document {
 	}}
 }
 
-// apiResource describes a resource or subresource in a group version.
+// apiResource describes a resource or subresource in a group version. Group and version of the kind
+// are shown only if they differ from gv, such as for pods/eviction.
 func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 	doc := meta.APIResource{
 		Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
@@ -129,17 +135,19 @@ func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 	return doc
 }
 
-// StorageHash identifies the version that a kind is stored in, for clients that migrate storage.
+// StorageHash returns the storageVersionHash of a stored version. Clients that migrate storage
+// compare it: a new hash means that objects should be written again.
 func StorageHash(gvk meta.GroupVersionKind) string {
 	sum := sha256.Sum256([]byte(gvk.Group + "/" + gvk.Version + "/" + gvk.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-// root answers /apis and /api: the plain list, or everything at once for clients that accept that.
+// root answers /apis or /api: with the plain list, or with the aggregated document if the client
+// accepts that.
 type root struct {
 	p       *picture
-	legacy  bool          // /api
-	address func() string // see Discovery; of /api
+	legacy  bool          // it answers /api
+	address func() string // Discovery.Address; used for /api only
 }
 
 // ServeHTTP implements http.Handler.
@@ -163,7 +171,8 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apiVersions is the document at /api.
+// apiVersions returns the document at /api. It names an address of the server, which clients have
+// not used since Kubernetes 1.2.
 func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	doc := &meta.APIVersions{}
 	doc.Kind = "APIVersions"

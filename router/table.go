@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// writeTable answers with objects as the rows of a Table.
+// writeTable answers with a Table whose rows are objects.
 func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
 	table, err := e.table(r.Context(), r, objects, lm, media)
 	if err != nil {
@@ -22,7 +22,8 @@ func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects ite
 	return nil
 }
 
-// table prints objects. How much of each object a row carries is the client's choice: includeObject.
+// table makes the Table of objects. The client chooses by includeObject how much of each object its
+// row carries.
 func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
 	include, err := includeObject(r)
 	if err != nil {
@@ -56,14 +57,14 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 	return table, nil
 }
 
-// newTable makes a Table without rows.
+// newTable returns a Table without rows.
 func (e *endpoint) newTable(lm meta.ListMeta, media codec.Media) *meta.Table {
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
 	return table
 }
 
-// includeObject reads the parameter of that name.
+// includeObject reads the parameter includeObject.
 func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 	v := request.QueryOf(r).Get("includeObject")
 	switch p := meta.IncludeObjectPolicy(v); p {
