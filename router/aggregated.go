@@ -49,7 +49,8 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 		return
 	}
 	body := doc.body
-	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML || media.Type == codec.JSON && media.Pretty {
+	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML ||
+		media.Type == codec.JSON && media.Pretty {
 		if body, err = p.codecs.Transcode(nil, body, codec.Media{Type: media.Type, Pretty: media.Pretty}); err != nil {
 			out.fail(r, err)
 			return

@@ -12,7 +12,9 @@ import (
 )
 
 // applied makes the request.Apply of a server-side apply from its body and options.
-func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions) (*request.Apply, error) {
+func (e *endpoint) applied(
+	ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions,
+) (*request.Apply, error) {
 	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
 	if err != nil {
 		return nil, err
@@ -30,7 +32,8 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 			}
 			if !exists && m.UID != "" {
 				return meta.NewConflict(e.gr, info.Name, fmt.Errorf(
-					"uid mismatch: the provided object specified uid %s, and no existing object was found", meta.Excerpt(string(m.UID))))
+					"uid mismatch: the provided object specified uid %s, and no existing object was found",
+					meta.Excerpt(string(m.UID))))
 			}
 			if err := e.checkNamespace(m, info); err != nil {
 				return err
@@ -56,14 +59,18 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 		return nil, "", over
 	}
 	if err != nil {
-		return nil, "", meta.NewBadRequest("error decoding YAML: error converting YAML to JSON: " + meta.Excerpt(err.Error()))
+		return nil, "", meta.NewBadRequest(
+			"error decoding YAML: error converting YAML to JSON: " + meta.Excerpt(err.Error()),
+		)
 	}
 	tree, err := jsontext.Decode(data, m)
 	if over := m.Err(); over != nil {
 		return nil, "", over
 	}
 	if err != nil {
-		return nil, "", meta.NewBadRequest("error decoding YAML: error unmarshaling JSON: while decoding JSON: " + meta.Excerpt(err.Error()))
+		return nil, "", meta.NewBadRequest(
+			"error decoding YAML: error unmarshaling JSON: while decoding JSON: " + meta.Excerpt(err.Error()),
+		)
 	}
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -71,8 +78,9 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 	case nil:
 		return nil, repeated, nil
 	}
-	return nil, "", meta.NewBadRequest("error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
-		sortOf(tree) + " into Go value of type map[string]interface {}")
+	return nil, "", meta.NewBadRequest(
+		"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " + sortOf(tree) +
+			" into Go value of type map[string]interface {}")
 }
 
 // sortOf returns the name that encoding/json uses for the type of a value, for its error message.

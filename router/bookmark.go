@@ -39,7 +39,9 @@ func (wt *watcher) bookmarkTable(m meta.ObjectMeta, initialEnd bool) ([]byte, er
 	case meta.IncludeObject:
 		row.Object.Raw, err = wt.empty(m, codec.Media{})
 	case meta.IncludeMetadata:
-		row.Object.Raw, err = wt.empty(m, codec.Media{As: codec.AsPartial, Group: wt.media.Group, Version: wt.media.Version})
+		row.Object.Raw, err = wt.empty(
+			m, codec.Media{As: codec.AsPartial, Group: wt.media.Group, Version: wt.media.Version},
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -53,7 +55,9 @@ func (wt *watcher) bookmarkTable(m meta.ObjectMeta, initialEnd bool) ([]byte, er
 func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 	if media.As != "" {
 		part := &meta.PartialObjectMetadata{ObjectMeta: m}
-		part.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartial})
+		part.SetGroupVersionKind(
+			meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartial},
+		)
 		return loose(part, media.Type, wt.e.cfg.Codecs.Append)
 	}
 	k := wt.e.res.Type
@@ -67,7 +71,9 @@ func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 }
 
 // loose encodes an object that is not in the cache. JSON is without a final newline.
-func loose(obj meta.Typed, typ codec.Type, encode func([]byte, meta.Typed, codec.Media) ([]byte, error)) ([]byte, error) {
+func loose(
+	obj meta.Typed, typ codec.Type, encode func([]byte, meta.Typed, codec.Media) ([]byte, error),
+) ([]byte, error) {
 	if typ == codec.JSON {
 		return codec.AppendJSON(nil, obj)
 	}

@@ -57,7 +57,8 @@ func (e *endpoint) connectOptions(info *request.Info, path string) (meta.Typed, 
 	for _, f := range t.Fields {
 		member, ok := p.member(f)
 		if f.Name == "path" {
-			member, ok = jsontext.AppendString(nil, "/"+path, jsontext.Plain), path != "" || strings.HasSuffix(info.Path, "/")
+			member, ok = jsontext.AppendString(nil, "/"+path, jsontext.Plain), path != "" ||
+				strings.HasSuffix(info.Path, "/")
 		}
 		if !ok || f.Name == "kind" || f.Name == "apiVersion" {
 			continue

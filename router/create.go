@@ -16,7 +16,8 @@ func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error
 	}
 	opts := &meta.CreateOptions{}
 	if q := &info.Query; !q.Empty() {
-		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"), q.Get("fieldValidation")
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"),
+			q.Get("fieldValidation")
 		if err := invalid("CreateOptions", meta.ValidateCreateOptions(opts)); err != nil {
 			return err
 		}

@@ -24,14 +24,18 @@ const (
 // validation is the value of fieldValidation. If only the kind or apiVersion of the object is
 // wrong, readObject returns both the object and the error, because the write pipeline may have to
 // report another error first; see request.Write.Invalid.
-func (e *endpoint) readObject(ctx context.Context, info *request.Info, in received, validation string) (meta.Typed, error) {
+func (e *endpoint) readObject(
+	ctx context.Context, info *request.Info, in received, validation string,
+) (meta.Typed, error) {
 	typ, err := codec.BodyType(in.media)
 	if err != nil {
 		return nil, err
 	}
 	body := in.body
 	m := meter.For(ctx, len(body))
-	req := codec.DecodeRequest{Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m}
+	req := codec.DecodeRequest{
+		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,
+	}
 	decoded, err := e.res.Type.Decode(req)
 	if over := m.Err(); over != nil {
 		return nil, over
@@ -77,7 +81,8 @@ func (e *endpoint) wrongKind(decoded codec.Decoded, body []byte) error {
 	case !typed && got.GroupVersion() == e.gv && obj != nil:
 		return e.misnamed(decoded)
 	case got.GroupKind() == e.res.Kind.GroupKind() || !typed:
-		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		return meta.NewBadRequest(fmt.Sprintf(
+			"the API version in the data (%s) does not match the expected API version (%s)",
 			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}
 	return codec.BodyError(&scheme.ConversionError{From: got, To: hubOf(e.res.Kind)}, got, e.res.Kind.Kind, body)
@@ -116,7 +121,8 @@ func (e *endpoint) reportStrict(info *request.Info, strict []string, validation 
 func checkName(m *meta.ObjectMeta, info *request.Info) error {
 	switch {
 	case m.Name == "":
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
+		return meta.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided",
 			meta.Excerpt(info.Name)))
 	case m.Name != info.Name:
 		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",

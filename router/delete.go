@@ -108,7 +108,8 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 	}
 	want := meta.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, Default: want})
-	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want { // every group version has DeleteOptions, all alike
+	// Every group version has DeleteOptions, and they are all alike.
+	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want {
 		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, As: want})
 	}
 	if err == nil {

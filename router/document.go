@@ -96,7 +96,9 @@ func newGroupDoc(codecs *codec.Factory, g *group) *document {
 func apiGroup(g *group) meta.APIGroup {
 	doc := meta.APIGroup{Name: g.name}
 	for _, v := range g.versions {
-		doc.Versions = append(doc.Versions, meta.GroupVersionForDiscovery{GroupVersion: v.GroupVersion.String(), Version: v.Version})
+		doc.Versions = append(
+			doc.Versions, meta.GroupVersionForDiscovery{GroupVersion: v.GroupVersion.String(), Version: v.Version},
+		)
 	}
 	doc.PreferredVersion = doc.Versions[0]
 	return doc
@@ -186,6 +188,8 @@ func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && address == "" {
 		address = local.String()
 	}
-	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: cmp.Or(address, r.Host)}}
+	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{
+		{ClientCIDR: "0.0.0.0/0", ServerAddress: cmp.Or(address, r.Host)},
+	}
 	return doc
 }

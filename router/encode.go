@@ -42,7 +42,8 @@ func putIn(pool *sync.Pool, b *[]byte) {
 // encoded returns an object in the given form, JSON without a final newline. The bytes are shared
 // and must not be changed.
 func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
-	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields}
+	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version,
+		DropManagedFields: media.DropManagedFields}
 	id := e.formOf(wanted)
 	if data, form := enc.Stored(); form == id {
 		return data, nil
@@ -190,13 +191,15 @@ func versionOf(enc request.Encoded) string {
 
 // errNoList is the 406 for a client that asks for a list form of a single object.
 func (e *endpoint) errNoList(as string) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" + e.goName(e.res.Kind.Kind, "Unstructured") + ")")
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" +
+		e.goName(e.res.Kind.Kind, "Unstructured") + ")")
 }
 
 // errIsList is the 406 for a client that asks for the form of a single object when the answer is a
 // list.
 func (e *endpoint) errIsList(as string) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" + e.goName(e.listKind, "UnstructuredList") + ")")
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" +
+		e.goName(e.listKind, "UnstructuredList") + ")")
 }
 
 // goName returns the Go type that kube-apiserver names in its messages: *core.Secret, or

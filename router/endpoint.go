@@ -96,7 +96,8 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	}
 	h, ok := e.itemVerbs[verb]
 	switch {
-	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil: // kube-apiserver ignores the name in the path
+	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil:
+		// kube-apiserver ignores the name in the path.
 		return e.collectionVerbs[verb]
 	case gap == nil && len(e.itemVerbs) == 0: // a resource without objects, such as tokenreviews
 		return notFound

@@ -38,7 +38,9 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)
 	}
-	lm := meta.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining}
+	lm := meta.ListMeta{
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining,
+	}
 	switch {
 	case media.As == codec.AsTable:
 		return e.writeTable(out, r, http.StatusOK, list.Items, lm, media)
@@ -105,7 +107,10 @@ func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Me
 
 // appendList appends the list's JSON to *buf and calls flush whenever *buf has grown to flushAt.
 // made are the items of e.items.
-func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
+func (e *endpoint) appendList(
+	buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media,
+	flush func([]byte) ([]byte, error),
+) error {
 	kind, cut := e.listShown(media)
 	*buf = appendListHead((*buf)[:0], kind, lm, kind.Kind == e.listKind && e.res.Custom)
 	if list.Len == 0 && media.As == codec.AsPartialList {
@@ -197,7 +202,9 @@ const noItems = "items: []\n"
 
 // writeYAMLList writes a list as YAML, item by item. This works because the elements of a YAML list
 // are not indented, so each item is encoded as a list of one.
-func (e *endpoint) writeYAMLList(out answer, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeYAMLList(
+	out answer, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media,
+) error {
 	kind, cut := e.listShown(media)
 	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.Custom), "]}"...))
 	if err != nil {
@@ -231,7 +238,9 @@ func (e *endpoint) writeYAMLList(out answer, r *http.Request, list *request.List
 
 // writeProtoList writes a protobuf list. In protobuf the size of a message precedes it, so all
 // items are encoded before the first byte is written.
-func (e *endpoint) writeProtoList(out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeProtoList(
+	out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media,
+) error {
 	kind, _ := e.listShown(media)
 	messages, err := e.form(r.Context(), itemMedia(media)).made(list)
 	if err != nil {

@@ -58,7 +58,9 @@ const immutableIn = 365 * 24 * time.Hour
 // NewOpenAPI returns the endpoints for the groups in d and for further documents, extra.
 func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ...openapi.Document) *OpenAPI {
 	o := &OpenAPI{info: info, codecs: codecs, discovery: d}
-	for _, doc := range slices.Concat(extra, []openapi.Document{openapi.GroupDocument("apis"), openapi.GroupDocument("api")}) {
+	for _, doc := range slices.Concat(
+		extra, []openapi.Document{openapi.GroupDocument("apis"), openapi.GroupDocument("api")},
+	) {
 		o.fixed = append(o.fixed, &fixedSchema{doc: doc})
 	}
 	return o
@@ -83,7 +85,9 @@ func (o *OpenAPI) doc(d described, form schemaForm) *schemaDoc {
 }
 
 // get returns a form of the document in a slot, and calls Made if it was made by this call.
-func (o *OpenAPI) get(s *schemaSlot, form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) *schemaDoc {
+func (o *OpenAPI) get(
+	s *schemaSlot, form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte,
+) *schemaDoc {
 	doc, made := s.get(form, write, proto)
 	if made && o.Made != nil {
 		o.Made()
@@ -226,7 +230,8 @@ func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
 
 // methodOf maps a verb on one object to its HTTP method.
 var methodOf = map[string]string{
-	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch,
+	"delete": http.MethodDelete,
 }
 
 // largeDoc is a capacity, in bytes, that is enough for most documents of version 3.

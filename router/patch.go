@@ -120,9 +120,12 @@ func patchForm(contentType string, strategic bool) (string, error) {
 }
 
 // patcher makes the patcher of a request.
-func (e *endpoint) patcher(ctx context.Context, info *request.Info, form string, body []byte, opts *meta.PatchOptions) *patcher {
+func (e *endpoint) patcher(
+	ctx context.Context, info *request.Info, form string, body []byte, opts *meta.PatchOptions,
+) *patcher {
 	pt := &patcher{
-		e: e, info: info, form: form, body: body, validation: opts.FieldValidation, meter: meter.WithBudget(ctx, patch.MaxWork),
+		e: e, info: info, form: form, body: body, validation: opts.FieldValidation,
+		meter: meter.WithBudget(ctx, patch.MaxWork),
 	}
 	if version := kind.In(e.res.Type, e.res.Kind.Version); version.Type != nil {
 		pt.typ = version.Type()
@@ -133,7 +136,8 @@ func (e *endpoint) patcher(ctx context.Context, info *request.Info, form string,
 // errPatchType is the 415 of kube-apiserver's routes for a media type that they do not list.
 func errPatchType() error {
 	return &meta.StatusError{Status: meta.Status{
-		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: meta.StatusReasonUnsupportedMediaType,
+		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason:  meta.StatusReasonUnsupportedMediaType,
 		Message: "415: Unsupported Media Type", Details: &meta.StatusDetails{},
 	}}
 }
@@ -201,7 +205,9 @@ func (p *patcher) check() (err error) {
 // before those of the object.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
-	req := codec.DecodeRequest{Data: patched, Default: want, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter}
+	req := codec.DecodeRequest{
+		Data: patched, Default: want, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter,
+	}
 	if p.form == strategicPatch { // here kube-apiserver fills a struct and ignores the kind in the object
 		req.As = want
 	}
@@ -228,7 +234,8 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		return decoded, err
 	case p.e.res.Custom && p.typ == nil && decoded.GVK.Version == "":
 		return decoded, versionless(patched)
-	case decoded.GVK.GroupKind() != want.GroupKind() || decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
+	case decoded.GVK.GroupKind() != want.GroupKind() ||
+		decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
 		return decoded, &scheme.ConversionError{From: decoded.GVK, To: hubOf(want)}
 	}
 	return decoded, p.report(decoded.Strict)
@@ -321,7 +328,9 @@ func (p *patcher) invalid(doc, patched []byte, err error) error {
 			}
 		}
 	}
-	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
+	return meta.NewInvalid(
+		meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())},
+	)
 }
 
 // patchError returns the Status of an error of package patch. Other errors, such as the end of the

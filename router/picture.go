@@ -47,7 +47,8 @@ type version struct {
 	meta.GroupVersion
 	groupPriority, priority int               // the highest that one of its resources came with
 	resources               []resourceAndSubs // sorted by plural
-	remote                  *RemoteVersion    // an aggregated server serves it, and lists its resources; nil: served here
+	// remote is set if an aggregated server serves the version; it lists the resources.
+	remote *RemoteVersion
 
 	doc    *document                                 // the list of resources
 	part   [len(contentTypes)]atomic.Pointer[[]byte] // the version in aggregated documents

@@ -65,7 +65,9 @@ func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
 		}
 	case isPrefix:
 		next.prefixes = append(next.prefixes, prefixRoute{path, h})
-		sort.SliceStable(next.prefixes, func(i, j int) bool { return len(next.prefixes[i].prefix) > len(next.prefixes[j].prefix) })
+		sort.SliceStable(next.prefixes, func(i, j int) bool {
+			return len(next.prefixes[i].prefix) > len(next.prefixes[j].prefix)
+		})
 	case h == nil:
 		delete(next.exact, path)
 	default:

@@ -61,7 +61,9 @@ func (d *Discovery) SetRemote(versions []*RemoteVersion) {
 			remote = append(remote, d.remote[i])
 			continue
 		}
-		remote = append(remote, &version{GroupVersion: rv.GroupVersion, groupPriority: rv.GroupPriority, priority: rv.VersionPriority, remote: rv})
+		remote = append(remote, &version{
+			GroupVersion: rv.GroupVersion, groupPriority: rv.GroupPriority, priority: rv.VersionPriority, remote: rv,
+		})
 	}
 	if !slices.Equal(remote, d.remote) {
 		d.remote = remote

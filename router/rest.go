@@ -54,7 +54,9 @@ type Deleter interface {
 type CollectionDeleter interface {
 	// DeleteCollection deletes the objects that list selects and returns them. req says who
 	// deletes, and how.
-	DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error)
+	DeleteCollection(
+		ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions,
+	) (*request.List, error)
 }
 
 // Connecter serves connections to what an object stands for: exec, attach, portforward, proxy, log.

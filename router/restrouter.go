@@ -84,7 +84,8 @@ type resourcePlace struct {
 // newRouteChange begins a change of rr. The caller holds rr.mu.
 func newRouteChange(rr *RESTRouter) *routeChange {
 	now := *rr.routes.Load()
-	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{}, dropped: map[resourcePlace]*uses{}}
+	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{},
+		dropped: map[resourcePlace]*uses{}}
 	for gv, resources := range now {
 		c.next[gv] = resources
 	}
@@ -220,7 +221,8 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil && !e.res.Custom || e.res.Namespaced != info.InNamespace {
+	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil && !e.res.Custom ||
+		e.res.Namespaced != info.InNamespace {
 		return rr.matchNothing(info, m)
 	}
 	m.Handler = e.item(e.verbOf(r, info), e.gap(info))
@@ -231,7 +233,8 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 // message of its own.
 func (rr *RESTRouter) matchNothing(info *request.Info, m *mux.RouteMatch) bool {
 	r := rr.resource(info)
-	if r == nil || r.main == nil || !r.main.res.Custom || info.Subresource == "" || r.main.res.Namespaced != info.InNamespace {
+	if r == nil || r.main == nil || !r.main.res.Custom || info.Subresource == "" ||
+		r.main.res.Namespaced != info.InNamespace {
 		return false
 	}
 	m.Handler = r.main.noSubresource(info)

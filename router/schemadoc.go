@@ -39,7 +39,9 @@ type schemaSlot struct {
 
 // get returns a form of the document, and whether this call made it. write makes the JSON, and
 // proto converts the JSON to protobuf.
-func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) (_ *schemaDoc, made bool) {
+func (s *schemaSlot) get(
+	form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte,
+) (_ *schemaDoc, made bool) {
 	if doc := s.docs[form].Load(); doc != nil {
 		return doc, false
 	}

@@ -13,7 +13,9 @@ import (
 )
 
 // writeTable answers with a Table whose rows are objects.
-func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
+func (e *endpoint) writeTable(
+	out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
+) error {
 	table, err := e.table(r.Context(), r, objects, lm, media)
 	if err != nil {
 		return err
@@ -24,14 +26,18 @@ func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects ite
 
 // table makes the Table of objects. The client chooses by includeObject how much of each object its
 // row carries.
-func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
+func (e *endpoint) table(
+	ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
+) (*meta.Table, error) {
 	include, err := includeObject(r)
 	if err != nil {
 		return nil, err
 	}
 	table := e.newTable(lm, media)
 	whole := e.form(ctx, codec.Media{DropManagedFields: media.DropManagedFields})
-	partial := e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields})
+	partial := e.form(ctx, codec.Media{
+		As: codec.AsPartial, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields,
+	})
 	now, m := e.cfg.Now(), meter.New(ctx)
 	for enc := range objects {
 		data, _ := enc.Stored()
@@ -74,5 +80,7 @@ func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 		return p, nil
 	}
 	return "", meta.NewBadRequest("Unable to convert to Table as requested: " +
-		field.Invalid(field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty").Error())
+		field.Invalid(
+			field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty",
+		).Error())
 }

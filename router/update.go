@@ -16,7 +16,8 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 	}
 	opts := &meta.UpdateOptions{}
 	if q := &info.Query; !q.Empty() {
-		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"), q.Get("fieldValidation")
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"),
+			q.Get("fieldValidation")
 		if err := invalid("UpdateOptions", meta.ValidateUpdateOptions(opts)); err != nil {
 			return err
 		}
@@ -73,7 +74,9 @@ func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error 
 		m.Namespace = info.Namespace
 	}
 	if m.Namespace != info.Namespace {
-		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return meta.NewBadRequest(
+			"the namespace of the provided object does not match the namespace sent on the request",
+		)
 	}
 	return nil
 }

@@ -148,7 +148,8 @@ func (i *Info) parseQuery() {
 	// authorization has to see the name in the selector. A malformed selector names nothing here,
 	// and the handler of the list reports it. A selector longer than maxNaming is not searched,
 	// because the sender is not authenticated yet.
-	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming && strings.Contains(i.FieldSelector, "metadata.name") {
+	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming &&
+		strings.Contains(i.FieldSelector, "metadata.name") {
 		fields, _ := meta.ParseFields(i.FieldSelector)
 		if name, ok := fields.RequiresExact("metadata.name"); ok && isSegment(name) {
 			i.Name = name

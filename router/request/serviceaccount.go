@@ -9,7 +9,9 @@ import (
 // The user name of a service account is "system:serviceaccount:NAMESPACE:NAME".
 const (
 	serviceAccountPrefix = "system:serviceaccount:"
-	GroupServiceAccounts = "system:serviceaccounts" // all service accounts; followed by ":NAMESPACE", those of a namespace
+	// GroupServiceAccounts is the group of all service accounts. With ":NAMESPACE" behind it, it is
+	// the group of the service accounts in a namespace.
+	GroupServiceAccounts = "system:serviceaccounts"
 )
 
 // ExtraNodeName is the key in a user's extra under which a service account token names the node of
