@@ -12,11 +12,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Authorize asks whether the user may do what the request wants, and answers 403 if not, or 500 if that cannot be
-// found out. It knows nothing of what exists, so a stranger cannot tell an unknown resource from a forbidden one.
-// Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
-// that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
-// about by the Rights of the request's Info.
+// Authorize asks may whether the user may do what the request wants. It answers 403 if not, and 500
+// if that cannot be found out. It does not know which resources exist, so a client without rights
+// cannot tell an unknown resource from a forbidden one. A handler that finds out later that the
+// request needs another verb as well, such as an update that creates, asks by Info.Rights.
+// Order: last before the handler, after all filters that wait or change the request, so that it
+// decides about the request as it will be served. Cost: that of may, and no allocation.
 func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
 	j, metrics := &judge{may, log}, newAuthorizationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -36,13 +37,13 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 	}
 }
 
-// judge is what exchanges that are authorized share.
+// judge is what all exchanges need to authorize further verbs.
 type judge struct {
 	may request.Authorizer
 	log *zap.Logger
 }
 
-// May implements request.Rights. The error is a 500 if it cannot be found out.
+// May implements request.Rights. If no decision can be found, the error is a 500.
 func (x *exchange) May(ctx context.Context, verb string) error {
 	a := x.info.Attributes
 	a.Verb = verb
@@ -50,7 +51,7 @@ func (x *exchange) May(ctx context.Context, verb string) error {
 	return x.judged(&a, decision, reason, err)
 }
 
-// judged returns what the user is told of a decision; nil if it allows.
+// judged turns a decision into the error for the user; nil if the request is allowed.
 func (x *exchange) judged(a *request.Attributes, decision request.Decision, reason string, err error) error {
 	switch {
 	case decision == request.Allow:
@@ -63,12 +64,13 @@ func (x *exchange) judged(a *request.Attributes, decision request.Decision, reas
 	return request.Forbidden(a, reason)
 }
 
-// authorizationMetrics count and time authorizations, under the names that Kubernetes uses.
+// authorizationMetrics count and time authorizations under Kubernetes' names.
 type authorizationMetrics struct {
 	allowed, denied, failed attempt
-	unsaid                  attempt // nobody had an opinion
+	unsaid                  attempt // no authorizer had an opinion
 }
 
+// newAuthorizationMetrics registers the metrics with reg, which may be nil.
 func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
 	all := newAttempts(reg, []string{"result"},
 		"authorization_attempts_total", "Authorization of requests, by result.",
@@ -78,7 +80,7 @@ func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
 	}
 }
 
-// count counts a request that was judged.
+// count counts one authorization, which took the given time.
 func (m *authorizationMetrics) count(decision request.Decision, err error, took time.Duration) {
 	switch {
 	case decision == request.Allow:
@@ -92,5 +94,6 @@ func (m *authorizationMetrics) count(decision request.Decision, err error, took 
 	}
 }
 
-// noSniff is shared by all answers, full, so that adding to it makes a copy.
+// noSniff is the value of X-Content-Type-Options, shared by all responses. Its capacity is used up,
+// so that appending to it copies it.
 var noSniff = []string{"nosniff"}

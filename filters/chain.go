@@ -12,48 +12,50 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Filter makes a handler that does something before, after or instead of another. Handlers are functions here, as a call
-// through http.Handler would be one frame more of the stack for each filter.
+// Filter wraps a handler in another one that does something before, after or instead of it.
+// Handlers are functions here, because each call through the http.Handler interface would be one
+// more stack frame for each filter.
 type Filter func(http.HandlerFunc) http.HandlerFunc
 
-// ErrorWriter answers r with err, as a Status in the form that the client accepts. Any error will do; those of package
-// meta say what the client is told. It sends Retry-After if the error says so.
+// ErrorWriter answers r with err as a Status in a media type that the client accepts. Errors of
+// package meta carry their Status; any other error is a 500. It sends Retry-After if the Status
+// says so. router.WriteError is the implementation.
 type ErrorWriter func(w http.ResponseWriter, r *http.Request, err error)
 
-// Config is what a chain is made of. Fail, Authenticator and Authorizer are required.
+// Config is the configuration of a chain. Fail, Authenticator and Authorizer are required.
 type Config struct {
 	Fail          ErrorWriter
 	Authenticator request.Authenticator
 	Authorizer    request.Authorizer
 
-	Log      *zap.Logger           // nil: nothing is logged
-	Registry prometheus.Registerer // where filters show what they count; nil: nowhere
+	Log      *zap.Logger           // nil: no log
+	Registry prometheus.Registerer // for the metrics of filters; nil: not registered
 	Metrics  *Metrics              // nil: requests are not counted
-	Drain    *Drain                // nil: requests are not waited for
-	Gate     Gate                  // nil: InFlight with 400 reading and 200 writing requests at once
-	Tracer   trace.Tracer          // nil: nothing is traced
+	Drain    *Drain                // nil: a Drain that nobody closes
+	Gate     Gate                  // nil: InFlight with 400 reading and 200 writing requests
+	Tracer   trace.Tracer          // nil: no traces
 
-	RequestTimeout time.Duration              // 0: one minute
-	LongRunning    func(i *request.Info) bool // nil: LongRunning
-	Origins        []*regexp.Regexp           // of web pages that may call the API; none: no CORS
-	NoCompression  bool                       // large answers are sent as they are
-	Server         string                     // value of Server; "": not sent
+	RequestTimeout time.Duration              // of requests that are not long-running; 0: one minute
+	LongRunning    func(i *request.Info) bool // nil: the function LongRunning
+	Origins        []*regexp.Regexp           // origins of web pages that may call the API (CORS); none: no CORS
+	NoCompression  bool                       // never compress responses
+	Server         string                     // value of the Server header; "": not sent
 	Settings
 
-	refusals *refusals // nil: none are being written
+	refusals *refusals // counts the refusals being written; set by setDefaults
 }
 
 // Step is one filter of a chain.
 type Step struct {
 	Name string
-	// Why it stands where it stands. Each "before NAME" and "after NAME" must be true of the
-	// chain: a test looks.
+	// Why is the reason for the filter's place. "before NAME" and "after NAME" in it must be true
+	// of the chain; a test checks them.
 	Why    string
-	Filter Filter // nil: left out by the configuration
+	Filter Filter // nil: switched off by the configuration
 }
 
-// Steps returns the chain, from the outermost filter to the one around the handler. This is the one place where the
-// order is decided.
+// Steps returns the filters from the outermost to the one around the handler. The order is decided
+// here and nowhere else.
 func (c Config) Steps() []Step {
 	c.setDefaults()
 	fail := c.refusals.bound(c.Fail)
@@ -78,6 +80,7 @@ func (c Config) Steps() []Step {
 	}
 }
 
+// setDefaults replaces nil and zero fields by their defaults.
 func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
@@ -100,7 +103,7 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Chain puts the steps around h; the first one runs first.
+// Chain wraps h in the filters of steps. The first step runs first.
 func Chain(h http.Handler, steps ...Step) http.Handler {
 	next := h.ServeHTTP
 	for i := len(steps) - 1; i >= 0; i-- {

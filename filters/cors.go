@@ -8,12 +8,14 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// maxOrigin bounds the origins that are compared, in bytes: a scheme, a host name of 253 bytes and a port are shorter.
+// maxOrigin is the length in bytes of the longest Origin that is matched. A scheme, a host name of
+// 253 bytes and a port are shorter.
 const maxOrigin = 512
 
-// CORS lets web pages of the given origins call the API, and answers their preflight requests. Without an origin it is
-// no filter at all.
-// Order: before Authenticate, as browsers send preflights without credentials. Cost: a header lookup.
+// CORS lets web pages whose Origin matches one of origins call the API, and answers their preflight
+// requests. Without origins there is no such filter.
+// Order: before Authenticate, because browsers send preflights without credentials. Cost: a header
+// lookup.
 func CORS(origins []*regexp.Regexp) Filter {
 	if len(origins) == 0 {
 		return nil

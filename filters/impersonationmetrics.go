@@ -8,20 +8,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// impersonationMetrics count and time what Impersonate does, under the names that Kubernetes uses.
+// impersonationMetrics count and time impersonations under Kubernetes' names.
 type impersonationMetrics struct {
-	requests  byMode // with its headers
-	questions byMode // to the authorizer
+	requests  byMode // requests with Impersonate-* headers
+	questions byMode // calls of the authorizer
 }
 
-// byMode are attempts by mode of impersonation and by decision. What belongs to both is looked up when it first happens: modes that
-// nobody uses are not shown.
+// byMode are attempts by mode of impersonation and by decision. A combination is looked up when it
+// first happens, so that modes that nobody uses are not shown.
 type byMode struct {
 	attempts
-	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt] // the first mode is none; denied and allowed
+	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt] // by mode (0: no mode allowed it) and by denied, allowed
 }
 
-// took counts an attempt; m is nil if no mode allowed it.
+// took counts an attempt in mode m. m is nil if no mode allowed the impersonation.
 func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
 	place, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
 	if allowed {
@@ -37,6 +37,7 @@ func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
 	a.took(d)
 }
 
+// newImpersonationMetrics registers the metrics with reg, which may be nil.
 func newImpersonationMetrics(reg prometheus.Registerer) *impersonationMetrics {
 	m, labels := &impersonationMetrics{}, []string{"mode", "decision"}
 	m.requests.attempts = newAttempts(reg, labels,

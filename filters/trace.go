@@ -11,13 +11,14 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// groupMonitoring are those who look after the cluster.
+// groupMonitoring is the group of users who monitor the cluster.
 const groupMonitoring = "system:monitoring"
 
-// Trace makes a span of each request that is sampled, from its arrival to the end of its answer, named as by kube-apiserver. A request
-// that is part of a trace is so here, if its user is of system:masters or system:monitoring: others only have theirs linked to, so that
-// they do not decide what is sampled.
-// Order: after Authenticate. Cost: a span; there is no such filter if nothing is traced.
+// Trace makes a span of each sampled request, from its arrival to the end of its response, with
+// kube-apiserver's names. The trace context of a client is continued if its user is in
+// system:masters or system:monitoring. For all other users it is only linked, so that they cannot
+// decide what is sampled. If tracer is nil, there is no such filter.
+// Order: after Authenticate. Cost: a span.
 func Trace(tracer trace.Tracer) Filter {
 	if tracer == nil {
 		return nil
@@ -63,7 +64,8 @@ func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 	return span
 }
 
-// spanName is what requests of a sort are called.
+// spanName returns the name of spans for requests like this one: the method and the route, without
+// names.
 func spanName(i *request.Info, method string) string {
 	if !i.IsResource {
 		return method

@@ -12,7 +12,7 @@ const (
 	GroupUnauthenticated = "system:unauthenticated" // the group of AnonymousUser
 	GroupAuthenticated   = "system:authenticated"   // the group of every user with an identity
 	GroupNodes           = "system:nodes"           // kubelets
-	GroupMasters         = "system:masters"         // always authorized, never queued or refused a seat
+	GroupMasters         = "system:masters"         // always authorized, never refused a seat
 )
 
 // Authenticator finds the user of a request. Implementations are in filters/authn. An Authenticator
