@@ -44,7 +44,8 @@ func Compress(off bool) Filter {
 
 // compressible reports whether the response to r may be compressed.
 func compressible(x *exchange, r *http.Request) bool {
-	if !x.info.IsResource || r.Method != http.MethodGet || x.info.Verb != "get" && x.info.Verb != "list" || LongRunning(&x.info) {
+	if !x.info.IsResource || r.Method != http.MethodGet || x.info.Verb != "get" && x.info.Verb != "list" ||
+		LongRunning(&x.info) {
 		return false
 	}
 	return request.AcceptsGzip(r.Header)

@@ -23,7 +23,8 @@ func CORS(origins []*regexp.Regexp) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			origin := request.Header(r.Header, "Origin")
-			if origin != "" && len(origin) <= maxOrigin && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
+			if origin != "" && len(origin) <= maxOrigin &&
+				slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
 				h := w.Header()
 				h.Set("Access-Control-Allow-Origin", origin)
 				h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")

@@ -68,5 +68,7 @@ func timeoutOf(query *request.Query, limit time.Duration) (time.Duration, error)
 // timedOut is the error for a request whose time is up. It carries context.DeadlineExceeded, by
 // which router.WriteError recognizes this timeout.
 func timedOut() error {
-	return errors.Join(meta.NewTimeout("request did not complete within the allotted timeout", 0), context.DeadlineExceeded)
+	return errors.Join(
+		meta.NewTimeout("request did not complete within the allotted timeout", 0), context.DeadlineExceeded,
+	)
 }

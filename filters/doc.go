@@ -14,7 +14,8 @@
 // its ErrorWriter. Filters are safe for concurrent use and start no goroutine.
 //
 // Package server makes the Config and the chain. Packages authn and authz decide who a caller is
-// and what the caller may do; the filters here only ask them. Not here: routing (router), the order of a shutdown, and TLS (server).
+// and what the caller may do; the filters here only ask them. Not here: routing (router), the order
+// of a shutdown, and TLS (server).
 //
 // Read chain.go, begin.go, response.go and gate.go; then any filter.
 package filters

@@ -93,7 +93,9 @@ func (i *impersonator) impersonate(r *http.Request) error {
 // wantedUser returns the user that the headers name, or nil if they name none. Keys of extra are
 // lower-cased first and then unescaped, so an escaped letter keeps its case.
 func wantedUser(h http.Header) (*request.User, error) {
-	u := &request.User{Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup])}
+	u := &request.User{
+		Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup]),
+	}
 	asks := u.UID != "" || len(u.Groups) > 0
 	var extras []string
 	for name := range h {

@@ -18,7 +18,8 @@ type impersonationMetrics struct {
 // first happens, so that modes that nobody uses are not shown.
 type byMode struct {
 	attempts
-	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt] // by mode (0: no mode allowed it) and by denied, allowed
+	// known is indexed by the mode plus 1 (0: no mode allowed it), and by denied and allowed.
+	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt]
 }
 
 // took counts an attempt in mode m. m is nil if no mode allowed the impersonation.
@@ -42,9 +43,11 @@ func newImpersonationMetrics(reg prometheus.Registerer) *impersonationMetrics {
 	m, labels := &impersonationMetrics{}, []string{"mode", "decision"}
 	m.requests.attempts = newAttempts(reg, labels,
 		"apiserver_impersonation_attempts_total", "Requests to be served as somebody else, by how that was allowed.",
-		"apiserver_impersonation_attempts_duration_seconds", "Time to decide whether a request may be served as somebody else, in seconds.")
+		"apiserver_impersonation_attempts_duration_seconds",
+		"Time to decide whether a request may be served as somebody else, in seconds.")
 	m.questions.attempts = newAttempts(reg, labels,
 		"apiserver_impersonation_authorization_attempts_total", "Questions to the authorizer for impersonation.",
-		"apiserver_impersonation_authorization_attempts_duration_seconds", "Time of questions to the authorizer for impersonation, in seconds.")
+		"apiserver_impersonation_authorization_attempts_duration_seconds",
+		"Time of questions to the authorizer for impersonation, in seconds.")
 	return m
 }

@@ -37,7 +37,9 @@ import (
 type impersonator struct {
 	may     request.Authorizer
 	metrics *impersonationMetrics
-	last    [lastModes]atomic.Uint64 // by hash of the user name: the hash without its last 3 bits, and there a mode's index+1
+	// last remembers the mode in which a user impersonated last, at the user name's hash modulo
+	// lastModes: the hash, with its last 3 bits replaced by the mode's index plus 1.
+	last [lastModes]atomic.Uint64
 }
 
 // lastModes is the number of users whose last impersonation mode is remembered. It is a multiple of
@@ -70,8 +72,12 @@ type impersonationMode struct {
 var impersonationModes = [...]*impersonationMode{
 	{name: "associated-node", fits: isOwnNode, anyNode: true},
 	{name: "arbitrary-node", fits: func(wanted, _ *request.User) bool { return onlyNamed(wanted) && isNode(wanted) }},
-	{name: "serviceaccount", fits: func(wanted, _ *request.User) bool { return onlyNamed(wanted) && isServiceAccount(wanted) }},
-	{name: "user-info", fits: func(wanted, _ *request.User) bool { return !isNode(wanted) && !isServiceAccount(wanted) }},
+	{name: "serviceaccount", fits: func(wanted, _ *request.User) bool {
+		return onlyNamed(wanted) && isServiceAccount(wanted)
+	}},
+	{name: "user-info", fits: func(wanted, _ *request.User) bool {
+		return !isNode(wanted) && !isServiceAccount(wanted)
+	}},
 	{fits: func(_, _ *request.User) bool { return true }},
 }
 
@@ -110,7 +116,9 @@ func (m *impersonationMode) label() string {
 
 // judge decides whether info's user may be served as wanted. It returns the user to serve the
 // request as and the mode that allowed it, or the error for the client.
-func (i *impersonator) judge(ctx context.Context, wanted *request.User, info *request.Info) (*request.User, *impersonationMode, error) {
+func (i *impersonator) judge(
+	ctx context.Context, wanted *request.User, info *request.Info,
+) (*request.User, *impersonationMode, error) {
 	c := &claim{impersonator: i, ctx: ctx}
 	var refused error
 	try := func(m *impersonationMode) *request.User {
@@ -317,7 +325,8 @@ func checkExtra(key string, values []string) error {
 // of about.
 func (c *claim) about(resource, name string) *request.Attributes {
 	c.question = request.Attributes{
-		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1", Resource: resource, Name: name,
+		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1",
+		Resource: resource, Name: name,
 	}
 	return &c.question
 }

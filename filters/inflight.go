@@ -44,7 +44,8 @@ func NewInFlight(limits Limits, reg prometheus.Registerer) *InFlight {
 	f := &InFlight{limits: limits}
 	show := func(kind string, known, strangers *count) {
 		register(reg, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-			Help: "Requests being served, without long-running ones.", ConstLabels: prometheus.Labels{"request_kind": kind}},
+			Help:        "Requests being served, without long-running ones.",
+			ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(known.Load() + strangers.Load()) }))
 	}
 	show("readOnly", &f.known.reads, &f.strangers.reads)

@@ -55,7 +55,9 @@ func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request)
 		impersonator = zap.String("impersonator", x.info.Impersonator.Name)
 	}
 	line.Write(zap.String("method", r.Method), zap.String("path", r.URL.Path), zap.String("verb", x.info.Verb),
-		zap.String("resource", x.info.Resource), zap.Int("status", status), zap.Int64("bytes", x.info.Written), zap.Duration("latency", latency),
-		zap.String("user", user), impersonator, zap.String("agent", x.info.UserAgent), zap.String("source", r.RemoteAddr),
+		zap.String("resource", x.info.Resource), zap.Int("status", status), zap.Int64("bytes", x.info.Written),
+		zap.Duration("latency", latency),
+		zap.String("user", user), impersonator, zap.String("agent", x.info.UserAgent),
+		zap.String("source", r.RemoteAddr),
 		zap.String("audit-id", x.info.AuditID))
 }

@@ -25,9 +25,11 @@ const maxSeries = 20000
 
 // Bucket bounds in seconds, as in kube-apiserver, and in bytes.
 var (
-	durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
-	sliBuckets      = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
-	sizeBuckets     = prometheus.ExponentialBuckets(1000, 10, 7)
+	durationBuckets = []float64{
+		0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+	}
+	sliBuckets  = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+	sizeBuckets = prometheus.ExponentialBuckets(1000, 10, 7)
 )
 
 // Metrics counts and times requests for Prometheus, under Kubernetes' names and labels.
@@ -91,7 +93,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 	}
 	histogram := func(name, help string, buckets []float64, labels []string) *prometheus.HistogramVec {
-		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+		return register(
+			reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels),
+		)
 	}
 	m := &Metrics{
 		requests: counter("apiserver_request_total",
@@ -297,7 +301,9 @@ func (m *Metrics) count(s *series, code int) {
 	defer m.mu.Unlock()
 	c := s.of(code)
 	if c == nil && !s.gone {
-		c = m.requests.WithLabelValues(append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...)
+		c = m.requests.WithLabelValues(
+			append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...,
+		)
 		next := append(slices.Clip(*s.codes.Load()), codeCounter{code, c})
 		s.codes.Store(&next)
 	}
@@ -328,7 +334,9 @@ func (m *Metrics) abort(s *series) {
 
 // labelsOf returns the labels of a request as kube-apiserver chooses them.
 func labelsOf(i *request.Info, r *http.Request) labels {
-	l := labels{group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
+	l := labels{
+		group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r),
+	}
 	switch {
 	case i.Name != "" || i.Verb == "create":
 		l.scope = "resource"

@@ -27,7 +27,8 @@ func Recover(log *zap.Logger, fail ErrorWriter) Filter {
 					panic(reason)
 				}
 				x := of(r)
-				log.Error("request panicked", zap.String("panic", fmt.Sprint(reason)), zap.String("method", r.Method), zap.String("path", r.URL.Path),
+				log.Error("request panicked", zap.String("panic", fmt.Sprint(reason)), zap.String("method", r.Method),
+					zap.String("path", r.URL.Path),
 					zap.String("audit-id", x.info.AuditID), zap.ByteString("stack", debug.Stack()))
 				if x.response.begun {
 					panic(http.ErrAbortHandler)

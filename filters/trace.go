@@ -33,7 +33,8 @@ func Trace(tracer trace.Tracer) Filter {
 				if !returned && x.info.Status == 0 {
 					code = http.StatusInternalServerError
 				}
-				span.SetAttributes(attribute.Int("http.response.status_code", code), attribute.Int64("http.response.body.size", x.info.Written))
+				span.SetAttributes(attribute.Int("http.response.status_code", code),
+					attribute.Int64("http.response.body.size", x.info.Written))
 				if code >= http.StatusInternalServerError {
 					span.SetStatus(codes.Error, "")
 				}
@@ -51,7 +52,8 @@ func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(x.info.Received),
 		trace.WithAttributes(
-			attribute.String("http.request.method", r.Method), attribute.String("http.target", r.URL.RequestURI()), attribute.String("url.path", r.URL.Path),
+			attribute.String("http.request.method", r.Method), attribute.String("http.target", r.URL.RequestURI()),
+			attribute.String("url.path", r.URL.Path),
 			attribute.String("user_agent.original", x.info.UserAgent), attribute.String("audit-id", x.info.AuditID)),
 	}
 	if u := x.info.User; !isMaster(u) && (u == nil || !u.InGroup(groupMonitoring)) {
