@@ -29,7 +29,8 @@ func CORS(origins []*regexp.Regexp) Filter {
 				h.Set("Access-Control-Allow-Origin", origin)
 				h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")
 				h.Set("Access-Control-Allow-Headers",
-					"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since")
+					"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, "+
+						"X-Requested-With, If-Modified-Since")
 				h.Set("Access-Control-Expose-Headers", "Date")
 				h.Set("Access-Control-Allow-Credentials", "true")
 				if r.Method == http.MethodOptions {

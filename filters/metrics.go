@@ -103,7 +103,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
-			"Time from the arrival of a request to the end of its answer, without waiting for others' services, in seconds.", sliBuckets, names),
+			"Time from the arrival of a request to the end of its answer, "+
+				"without waiting for others' services, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
 			"Size of the answers to reading requests, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
