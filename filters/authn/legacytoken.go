@@ -15,15 +15,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// legacyToken is a token that stands in a secret. It is good as long as it stands there.
+// legacyToken is what is remembered of a token in a secret. Such a token has no expiration: it is
+// good while the secret contains it.
 type legacyToken struct {
 	secret                   Object
-	namespace, name, account string       // of the secret and its account
-	wrong                    error        // with what it says
-	marked                   atomic.Int64 // the day on which its use was last taken note of
+	namespace, name, account string       // of the secret and of its service account
+	wrong                    error        // what is wrong with the claims; nil if nothing is
+	marked                   atomic.Int64 // the day, in days since 1970, on which the use was last recorded
 }
 
-// legacy makes what is remembered of a token that stands in a secret.
+// legacy returns what is remembered of a token in a secret, from its claims.
 func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) *accountToken {
 	account := Ref{private.Account, private.UID}
 	return &accountToken{
@@ -36,7 +37,7 @@ func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) *acc
 	}
 }
 
-// checkLegacy returns what is wrong with what a token says, nil if nothing is.
+// checkLegacy returns what is wrong with the claims of a legacy token, nil if nothing is.
 func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	for _, c := range []struct{ name, value string }{
 		{"sub", public.Subject}, {"namespace", private.Namespace}, {"secretName", private.Secret},
@@ -53,7 +54,7 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	return nil
 }
 
-// holdLegacy returns why a token that stands in a secret does not hold now.
+// holdLegacy returns why a legacy token is not valid at this moment, nil if it is.
 func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token string) error {
 	l := t.legacy
 	if l.wrong != nil || s.cfg.Trusting {
@@ -95,13 +96,15 @@ func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token
 	return nil
 }
 
-// Labels of secrets with tokens: since when one is invalid, and the day on which it was last used.
+// Labels of secrets with tokens: since which day the token is invalid, and on which day it was last
+// used (KEP-2799).
 const (
 	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 	LastUsedLabel     = "kubernetes.io/legacy-token-last-used"
 )
 
-// mark has the day noted on which a secret is used, once. Servers whose clocks differ about midnight do not take turns.
+// mark records the day on which a legacy token is used, once a day. A label with tomorrow's date is
+// left alone, so that two servers whose clocks differ around midnight do not overwrite each other.
 func (s *ServiceAccounts) mark(ctx context.Context, l *legacyToken, secret *ObjectState) {
 	now := s.cfg.now().UTC()
 	day := now.Unix() / (24 * 60 * 60)
