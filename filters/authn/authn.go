@@ -72,7 +72,9 @@ const CredentialID = "authentication.kubernetes.io/credential-id"
 // Anonymous wraps a so that a request without credentials has the user system:anonymous. If paths
 // are given, only requests for exactly these paths do. a may be nil.
 func Anonymous(a request.Authenticator, paths ...string) request.Authenticator {
-	return &anonymous{a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, paths}
+	return &anonymous{
+		a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, paths,
+	}
 }
 
 type anonymous struct {
@@ -98,7 +100,8 @@ func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 // credentials are for system:anonymous or for the group system:unauthenticated, because such a user
 // stays anonymous. Authenticators call it when they make a User, not for each request.
 func WithAuthenticated(name string, groups []string) []string {
-	if name == request.AnonymousUser || slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
+	if name == request.AnonymousUser || slices.Contains(groups, request.GroupAuthenticated) ||
+		slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}
 	return append(slices.Clip(groups), request.GroupAuthenticated)

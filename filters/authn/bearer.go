@@ -37,7 +37,9 @@ func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 
 // knownBy returns the user of the token that r carries. A token that tokens does not know is an
 // error: a client that shows a token must not become anonymous.
-func knownBy(r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string) (*request.User, error) {
+func knownBy(
+	r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string,
+) (*request.User, error) {
 	user, _, err := tokens.AuthenticateToken(r.Context(), token, audiences)
 	if user == nil && err == nil {
 		err = errBadToken
@@ -75,7 +77,9 @@ func TokenUnion(all ...request.TokenAuthenticator) request.TokenAuthenticator {
 type tokenUnion []request.TokenAuthenticator
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (u tokenUnion) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (u tokenUnion) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	var failed error
 	for _, a := range u {
 		user, accepted, err := a.AuthenticateToken(ctx, token, audiences)
@@ -123,7 +127,9 @@ type fixedAudiences struct {
 
 // AuthenticateToken implements request.TokenAuthenticator. If the token is asked about for other
 // audiences, a is not asked at all.
-func (f *fixedAudiences) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (f *fixedAudiences) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	accepted := meant(audiences, f.audiences)
 	if len(audiences) > 0 && accepted == nil {
 		return nil, nil, nil

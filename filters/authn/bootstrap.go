@@ -63,7 +63,8 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 		return nil, nil, err
 	}
 	if s.DeletionTimestamp != nil || s.Type != corev1.SecretTypeBootstrapToken ||
-		subtle.ConstantTimeCompare(s.Data["token-secret"], alias.Bytes(private)) != 1 || string(s.Data["token-id"]) != id ||
+		subtle.ConstantTimeCompare(s.Data["token-secret"], alias.Bytes(private)) != 1 ||
+		string(s.Data["token-id"]) != id ||
 		string(s.Data["usage-bootstrap-authentication"]) != "true" || expired(string(s.Data["expiration"]), b.now()) {
 		return nil, nil, nil
 	}

@@ -58,7 +58,9 @@ type identified struct {
 }
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (c *cached) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (c *cached) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	began := time.Now()
 	key := digestOf(token, audiences)
 	if a, ok := c.found.find(key); ok {

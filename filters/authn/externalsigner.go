@@ -69,10 +69,14 @@ const (
 
 // OpenExternalSigner connects to the plugin at a path, or at an abstract name that begins with "@",
 // and fetches its keys. longest is the longest lifetime of a token that the plugin allows.
-func OpenExternalSigner(ctx context.Context, path string, hooks SignerHooks) (s *ExternalSigner, longest time.Duration, err error) {
+func OpenExternalSigner(
+	ctx context.Context, path string, hooks SignerHooks,
+) (s *ExternalSigner, longest time.Duration, err error) {
 	s = &ExternalSigner{hooks: hooks}
 	if s.socket, err = callout.DialSocket(path, hooks.Called); err != nil {
-		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while dialing grpc socket at %q: %w", path, err)
+		return nil, 0, fmt.Errorf(
+			"while setting up external-jwt-signer: while dialing grpc socket at %q: %w", path, err,
+		)
 	}
 	bound, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -203,7 +207,10 @@ func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 		return nil, err
 	}
 	const longest = 1 << 31 // seconds; larger hints would overflow a Duration
-	next := &externalKeys{hidden: map[string]bool{}, written: *written, until: time.Now().Add(time.Duration(min(refresh, longest)) * time.Second)}
+	next := &externalKeys{
+		hidden: map[string]bool{}, written: *written,
+		until: time.Now().Add(time.Duration(min(refresh, longest)) * time.Second),
+	}
 	next.keys = &TokenKeys{}
 	for _, k := range keys {
 		if err := next.keys.add(k.id, k.key, k.hidden); err != nil {

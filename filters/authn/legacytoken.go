@@ -29,10 +29,13 @@ func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) *acc
 	account := Ref{private.Account, private.UID}
 	return &accountToken{
 		user: accountUser(private.Namespace, account), audiences: public.Audience, subject: public.Subject,
-		account: bound{Object: s.cfg.Objects.Object("serviceaccounts", private.Namespace, private.Account), ref: account},
+		account: bound{
+			Object: s.cfg.Objects.Object("serviceaccounts", private.Namespace, private.Account), ref: account,
+		},
 		legacy: &legacyToken{
 			secret:    s.cfg.Objects.Object("secrets", private.Namespace, private.Secret),
-			namespace: private.Namespace, name: private.Secret, account: private.Account, wrong: checkLegacy(public, private),
+			namespace: private.Namespace, name: private.Secret, account: private.Account,
+			wrong: checkLegacy(public, private),
 		},
 	}
 }
@@ -48,7 +51,8 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 		}
 	}
 	if public.Subject != accountName(private.Namespace, private.Account) ||
-		len(names.DNSLabelName(private.Namespace, false)) > 0 || len(names.DNSSubdomainName(private.Account, false)) > 0 {
+		len(names.DNSLabelName(private.Namespace, false)) > 0 ||
+		len(names.DNSSubdomainName(private.Account, false)) > 0 {
 		return errors.New("sub claim is invalid")
 	}
 	return nil

@@ -132,7 +132,9 @@ var (
 )
 
 // settle calls find, and hands the answer to those who wait, even if find panics.
-func (r *remembered[V]) settle(ctx context.Context, key digest, own *asking[V], find func(ctx context.Context) answer[V]) (V, error) {
+func (r *remembered[V]) settle(
+	ctx context.Context, key digest, own *asking[V], find func(ctx context.Context) answer[V],
+) (V, error) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.mu.asking, key)

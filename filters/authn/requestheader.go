@@ -29,7 +29,8 @@ type Headers struct {
 // StandardHeaders are the headers that all servers use by default. StripHeaders removes them from
 // every request, even if no front proxy is configured.
 var StandardHeaders = Headers{
-	Names: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"}, Groups: []string{"X-Remote-Group"}, ExtraPrefixes: []string{"X-Remote-Extra-"},
+	Names: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"}, Groups: []string{"X-Remote-Group"},
+	ExtraPrefixes: []string{"X-Remote-Extra-"},
 }
 
 // Validate returns an error if a name is empty, or if UIDs lacks the standard header.
@@ -41,7 +42,8 @@ func (h *Headers) Validate() error {
 			}
 		}
 	}
-	if len(h.UIDs) > 0 && !slices.ContainsFunc(h.UIDs, func(name string) bool { return strings.EqualFold(name, StandardHeaders.UIDs[0]) }) {
+	if len(h.UIDs) > 0 && !slices.ContainsFunc(h.UIDs,
+		func(name string) bool { return strings.EqualFold(name, StandardHeaders.UIDs[0]) }) {
 		return fmt.Errorf("the headers for uids are without %s, which other servers send", StandardHeaders.UIDs[0])
 	}
 	return nil

@@ -132,7 +132,9 @@ func NewServiceAccounts(cfg ServiceAccountConfig) *ServiceAccounts {
 
 // AuthenticateToken implements request.TokenAuthenticator. A token of an unknown issuer is left to
 // other authenticators, without an error.
-func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (s *ServiceAccounts) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	if strings.Count(token, ".") != 2 {
 		return nil, nil, nil
 	}
@@ -213,14 +215,18 @@ func (s *ServiceAccounts) hold(ctx context.Context, t *accountToken, token strin
 		case err != nil:
 			return errInvalidated
 		case state.UID != b.ref.UID:
-			return fmt.Errorf("%s UID (%s) does not match service account %s ref claim (%s)", b.kind, state.UID, b.kind, b.ref.UID)
+			return fmt.Errorf(
+				"%s UID (%s) does not match service account %s ref claim (%s)", b.kind, state.UID, b.kind, b.ref.UID,
+			)
 		case state.deletedBefore(now.Add(-leeway)):
 			return errInvalidated
 		}
 	}
 	if !t.warnAfter.IsZero() {
 		if now.After(t.warnAfter) {
-			text := fmt.Sprintf("subject: %s, seconds after warning threshold: %d", t.subject, now.Unix()-t.warnAfter.Unix())
+			text := fmt.Sprintf(
+				"subject: %s, seconds after warning threshold: %d", t.subject, now.Unix()-t.warnAfter.Unix(),
+			)
 			s.note(ctx, UsedStale, "authentication.k8s.io/stale-token", text)
 		} else {
 			s.note(ctx, UsedExtended, "", "")
@@ -354,7 +360,9 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 		t.warnAfter = k.WarnAfter.Time()
 	}
 	if k.Secret != nil {
-		t.bound = append(t.bound, bound{s.cfg.Objects.Object("secrets", k.Namespace, k.Secret.Name), "secret", *k.Secret})
+		t.bound = append(
+			t.bound, bound{s.cfg.Objects.Object("secrets", k.Namespace, k.Secret.Name), "secret", *k.Secret},
+		)
 	}
 	extra := map[string][]string{}
 	if k.Pod != nil {

@@ -61,7 +61,9 @@ func readUsers(r io.Reader, what string, add func(secret string, owner request.U
 		}
 		if len(fields) < 3 {
 			line, _ := lines.FieldPos(0)
-			return fmt.Errorf("line %d: must have at least 3 columns (%s, user name, user uid), found %d", line, what, len(fields))
+			return fmt.Errorf(
+				"line %d: must have at least 3 columns (%s, user name, user uid), found %d", line, what, len(fields),
+			)
 		}
 		if fields[0] == "" {
 			continue

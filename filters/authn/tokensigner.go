@@ -130,13 +130,15 @@ func (s *TokenSigner) Sign(ctx context.Context, t *BoundToken) (token, credentia
 	id := uuid.NewString()
 	token, err = s.signClaims(ctx, private, jwt.Claims{
 		Issuer: s.issuer, Subject: accountName(t.Namespace, t.Account.Name), Audience: t.Audiences, ID: id,
-		IssuedAt: jwt.NewNumericDate(t.Issued), NotBefore: jwt.NewNumericDate(t.Issued), Expiry: jwt.NewNumericDate(t.Issued.Add(t.Lasts)),
+		IssuedAt: jwt.NewNumericDate(t.Issued), NotBefore: jwt.NewNumericDate(t.Issued),
+		Expiry: jwt.NewNumericDate(t.Issued.Add(t.Lasts)),
 	})
 	return token, credentialPrefix + id, err
 }
 
 // SignLegacy returns a legacy token, to be stored in a secret. It has no expiration.
 func (s *TokenSigner) SignLegacy(ctx context.Context, namespace string, account Ref, secret string) (string, error) {
-	return s.signClaims(ctx, legacyClaims{Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace},
-		jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)})
+	return s.signClaims(ctx, legacyClaims{
+		Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace,
+	}, jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)})
 }

@@ -28,7 +28,8 @@ type Caller interface {
 // for the given ones.
 func NewWebhook(hook Caller, version string, audiences []string) (request.TokenAuthenticator, error) {
 	if version != ReviewV1 && version != ReviewV1beta1 {
-		return nil, fmt.Errorf("unsupported authentication webhook version %q, supported versions are %q, %q", version, ReviewV1, ReviewV1beta1)
+		return nil, fmt.Errorf("unsupported authentication webhook version %q, supported versions are %q, %q",
+			version, ReviewV1, ReviewV1beta1)
 	}
 	return &webhook{hook, "authentication.k8s.io/" + version, audiences}, nil
 }
@@ -68,13 +69,18 @@ type tokenReviewStatus struct {
 const tokenReviewKind = "TokenReview"
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
-	ask := tokenReview{APIVersion: w.version, Kind: tokenReviewKind, Spec: tokenReviewSpec{Token: token, Audiences: audiences}}
+func (w *webhook) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
+	ask := tokenReview{
+		APIVersion: w.version, Kind: tokenReviewKind, Spec: tokenReviewSpec{Token: token, Audiences: audiences},
+	}
 	var answer tokenReview
 	if err := w.hook.Call(ctx, &ask, &answer); err != nil {
 		return nil, nil, fmt.Errorf("token webhook: %w", err)
 	}
-	if answer.Kind != "" && answer.Kind != tokenReviewKind || answer.APIVersion != "" && answer.APIVersion != w.version {
+	if answer.Kind != "" && answer.Kind != tokenReviewKind ||
+		answer.APIVersion != "" && answer.APIVersion != w.version {
 		return nil, nil, errors.New("token webhook: the answer is no TokenReview of version " + w.version)
 	}
 	var accepted []string

@@ -158,7 +158,9 @@ func (a *X509) verify(shown []*x509.Certificate, roots *x509.CertPool, now time.
 // the others.
 func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
 	if len(shown) > maxChain {
-		return fmt.Errorf("verifying a certificate failed: it comes with %d others, more than %d", len(shown)-1, maxChain-1)
+		return fmt.Errorf(
+			"verifying a certificate failed: it comes with %d others, more than %d", len(shown)-1, maxChain-1,
+		)
 	}
 	leaf, intermediates := shown[0], x509.NewCertPool()
 	for _, c := range shown[1:] {
@@ -178,7 +180,8 @@ func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) erro
 		serial = leaf.SerialNumber.String()
 	}
 	// err is not wrapped, because it would keep the certificate in memory.
-	return fmt.Errorf("verifying certificate SN=%s of %q failed: %s", serial, meta.Excerpt(leaf.Subject.CommonName), meta.Excerpt(err.Error()))
+	return fmt.Errorf("verifying certificate SN=%s of %q failed: %s", serial, meta.Excerpt(leaf.Subject.CommonName),
+		meta.Excerpt(err.Error()))
 }
 
 // maxSerial is the length in bits of the longest serial number that is shown (RFC 5280, section
