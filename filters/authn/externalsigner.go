@@ -82,7 +82,8 @@ func OpenExternalSigner(
 	defer cancel()
 	if err := s.fetch(bound); err != nil {
 		s.Close()
-		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while initially filling key cache: while performing initial cache fill: %w", err)
+		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while initially filling key cache: "+
+			"while performing initial cache fill: %w", err)
 	}
 	if longest, err = s.metadata(ctx); err != nil {
 		s.Close()
