@@ -104,7 +104,9 @@ func readPolicy(text []byte) (policy, error) {
 // fromV0 returns the v1beta1 form of a policy without a version. There an empty field means
 // everything, except that a policy with a namespace or a resource allows no paths.
 func (p policy) fromV0() policy {
-	now := policy{User: p.User, Group: p.Group, Readonly: p.Readonly, APIGroup: "*", Resource: p.Resource, Namespace: p.Namespace}
+	now := policy{
+		User: p.User, Group: p.Group, Readonly: p.Readonly, APIGroup: "*", Resource: p.Resource, Namespace: p.Namespace,
+	}
 	if p.User == "*" || p.Group == "*" || p.User == "" && p.Group == "" {
 		now.User, now.Group = "", request.GroupAuthenticated
 	}
@@ -139,7 +141,8 @@ func (p *policy) concerns(u *request.User) bool {
 	if u == nil || p.User == "" && p.Group == "" {
 		return false
 	}
-	return (p.User == "" || p.User == "*" || p.User == u.Name) && (p.Group == "" || p.Group == "*" || u.InGroup(p.Group))
+	return (p.User == "" || p.User == "*" || p.User == u.Name) &&
+		(p.Group == "" || p.Group == "*" || u.InGroup(p.Group))
 }
 
 // covers reports whether the policy is for the resource or path of a.
@@ -155,7 +158,9 @@ func (p *policy) covers(a *request.Attributes) bool {
 func covers(pattern, value string) bool { return pattern == "*" || pattern == value }
 
 // RulesFor implements request.RuleResolver. Resource rules come first, then rules for paths.
-func (list Policies) RulesFor(_ context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (list Policies) RulesFor(
+	_ context.Context, user *request.User, namespace string,
+) ([]rbacv1.PolicyRule, bool, error) {
 	var resources, paths []rbacv1.PolicyRule
 	for i := range list {
 		p := &list[i]
@@ -167,7 +172,9 @@ func (list Policies) RulesFor(_ context.Context, user *request.User, namespace s
 			verbs = []string{"get", "list", "watch"}
 		}
 		if p.Resource != "" {
-			resources = append(resources, rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{p.APIGroup}, Resources: []string{p.Resource}})
+			resources = append(resources, rbacv1.PolicyRule{
+				Verbs: verbs, APIGroups: []string{p.APIGroup}, Resources: []string{p.Resource},
+			})
 		}
 		if p.NonResourcePath != "" {
 			paths = append(paths, rbacv1.PolicyRule{Verbs: verbs, NonResourceURLs: []string{p.NonResourcePath}})

@@ -73,7 +73,9 @@ const (
 const configKind = "AuthorizationConfiguration"
 
 // configVersions are the apiVersions that are accepted; the fields are the same in all.
-var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"}
+var configVersions = []string{
+	"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1",
+}
 
 // ParseConfiguration reads a configuration in YAML or JSON and sets its defaults. Unknown and
 // repeated fields are errors; values are checked by Validate.
@@ -203,7 +205,9 @@ func (c *AuthorizationConfiguration) validate(path *field.Path, modes []string) 
 		case p.Type == TypeWebhook:
 			errs = append(errs, p.Webhook.validate(at)...)
 		case p.Webhook != nil:
-			errs = append(errs, field.Invalid(at.Child("webhook"), "non-null", "may only be specified when type=Webhook"))
+			errs = append(
+				errs, field.Invalid(at.Child("webhook"), "non-null", "may only be specified when type=Webhook"),
+			)
 		}
 	}
 	return errs

@@ -46,7 +46,9 @@ func (w *WebhookConfiguration) validate(at *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child(ttl.name), ttl.value.String(), "must be > 0s"))
 		}
 	}
-	errs = append(errs, oneOf(at.Child("subjectAccessReviewVersion"), w.SubjectAccessReview, ReviewV1, ReviewV1beta1)...)
+	errs = append(
+		errs, oneOf(at.Child("subjectAccessReviewVersion"), w.SubjectAccessReview, ReviewV1, ReviewV1beta1)...,
+	)
 	version := at.Child("matchConditionSubjectAccessReviewVersion")
 	if w.MatchConditionReview != "" {
 		errs = append(errs, oneOf(version, w.MatchConditionReview, ReviewV1)...)
@@ -95,7 +97,9 @@ func (c *WebhookConnectionInfo) validate(at *field.Path) field.ErrorList {
 		return nil
 	case ConnectByKubeConfig:
 	default:
-		return field.ErrorList{field.NotSupported(at.Child("type"), *c, []string{connectInCluster, ConnectByKubeConfig})}
+		return field.ErrorList{
+			field.NotSupported(at.Child("type"), *c, []string{connectInCluster, ConnectByKubeConfig}),
+		}
 	}
 	if c.KubeConfigFile == nil || *c.KubeConfigFile == "" {
 		return field.ErrorList{field.Required(file, "")}

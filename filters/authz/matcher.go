@@ -131,7 +131,9 @@ func (s *reviewSpec) value() map[string]any {
 			"namespace": r.Namespace, "verb": r.Verb, "group": r.Group, "version": r.Version,
 			"resource": r.Resource, "subresource": r.Subresource, "name": r.Name,
 		}
-		for name, selector := range map[string]*reviewSelector{"fieldSelector": r.FieldSelector, "labelSelector": r.LabelSelector} {
+		for name, selector := range map[string]*reviewSelector{
+			"fieldSelector": r.FieldSelector, "labelSelector": r.LabelSelector,
+		} {
 			if selector != nil {
 				resource[name] = selector.value()
 			}
@@ -153,7 +155,8 @@ func (s *reviewSelector) value() map[string]any {
 // conditionEnv is the CEL environment of conditions: the base library and the variable request.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	base := cel.Base()
-	return base.Extend(celgo.CustomTypeProvider(reviewTypes.Over(base.Types())), celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
+	return base.Extend(celgo.CustomTypeProvider(reviewTypes.Over(base.Types())),
+		celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
 })
 
 // reviewTypePrefix begins the CEL names of the review's types.
@@ -170,10 +173,13 @@ var reviewTypes = func() cel.Structs {
 	}
 	list := types.NewListType(types.StringType)
 	object := func(name string) *types.Type { return types.NewObjectType(reviewTypePrefix + name) }
-	spec, resource := texts("user", "uid"), texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
+	spec, resource := texts("user", "uid"),
+		texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
 	spec["groups"], spec["extra"] = list, types.NewMapType(types.StringType, list)
-	spec["resourceAttributes"], spec["nonResourceAttributes"] = object("ResourceAttributes"), object("NonResourceAttributes")
-	resource["fieldSelector"], resource["labelSelector"] = object("FieldSelectorAttributes"), object("LabelSelectorAttributes")
+	spec["resourceAttributes"], spec["nonResourceAttributes"] = object("ResourceAttributes"),
+		object("NonResourceAttributes")
+	resource["fieldSelector"], resource["labelSelector"] = object("FieldSelectorAttributes"),
+		object("LabelSelectorAttributes")
 	selector, requirement := texts("rawSelector"), texts("key", "operator")
 	selector["requirements"], requirement["values"] = types.NewListType(object("SelectorRequirement")), list
 	return cel.Structs{

@@ -83,7 +83,8 @@ func at(s sort, namespace, name string) vertex { return unique.Make(thing{s, nam
 // NewNodeGraph returns an empty NodeGraph.
 func NewNodeGraph() *NodeGraph {
 	return &NodeGraph{
-		nodes: map[string]*node{}, owners: map[vertex]owner{}, volumes: map[vertex]volume{}, bound: map[vertex][]vertex{},
+		nodes: map[string]*node{}, owners: map[vertex]owner{}, volumes: map[vertex]volume{},
+		bound: map[vertex][]vertex{},
 	}
 }
 

@@ -56,7 +56,8 @@ type Webhook struct {
 // NewWebhook returns a Webhook. It does not call the webhook, only compiles the conditions.
 func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if cfg.Version != ReviewV1 && cfg.Version != ReviewV1beta1 {
-		return nil, fmt.Errorf("unsupported webhook authorizer version %q, supported versions are %q, %q", cfg.Version, ReviewV1, ReviewV1beta1)
+		return nil, fmt.Errorf("unsupported webhook authorizer version %q, supported versions are %q, %q",
+			cfg.Version, ReviewV1, ReviewV1beta1)
 	}
 	match, err := newMatcher(cfg.Conditions)
 	if err != nil {
@@ -139,7 +140,8 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 
 // sentBy returns the length of what the sender chose.
 func sentBy(a *request.Attributes) int {
-	return len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) + len(a.Name) + len(a.Path)
+	return len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) +
+		len(a.Name) + len(a.Path)
 }
 
 // RulesFor implements request.RuleResolver. It has no rules and says so by an error, because there

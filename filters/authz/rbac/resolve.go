@@ -11,7 +11,9 @@ import (
 
 // RulesFor implements request.RuleResolver. The rules are in the order in which decisions look at
 // them. The error names the roles that do not exist.
-func (a *Authorizer) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+func (a *Authorizer) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) ([]rbacv1.PolicyRule, bool, error) {
 	x, err := a.index(ctx)
 	if err != nil {
 		return nil, false, err

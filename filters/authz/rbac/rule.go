@@ -12,7 +12,8 @@ import (
 const all = "*"
 
 // verbs are the common verbs. Each has a bit, so most decisions compare bits instead of strings.
-var verbs = [...]string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "post", "put", "head", "options",
+var verbs = [...]string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "post",
+	"put", "head", "options",
 	"bind", "escalate", "impersonate", "use"}
 
 // bitOf returns the bit of a verb, 0 if it is not a common one.
@@ -74,7 +75,8 @@ type question struct {
 // allows reports whether the rule allows the request.
 func (r *rule) allows(q *question) bool {
 	switch {
-	case q.verb != 0 && r.verbs&q.verb == 0, q.verb == 0 && !slices.Contains(r.others, q.Verb) && !slices.Contains(r.others, all):
+	case q.verb != 0 && r.verbs&q.verb == 0,
+		q.verb == 0 && !slices.Contains(r.others, q.Verb) && !slices.Contains(r.others, all):
 		return false
 	case !q.IsResource:
 		return r.hasPath(q.Path)
