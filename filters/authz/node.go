@@ -222,7 +222,8 @@ func (n *Node) slice(node string, a *request.Attributes) (bool, string) {
 		}
 		return false, "can only list/watch/deletecollection resourceslices with nodeName field selector"
 	}
-	return false, "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+	return false, "only the following verbs are allowed for a ResourceSlice: " +
+		"get, watch, list, create, update, patch, delete, deletecollection"
 }
 
 // ownNode decides about the Node object by its name alone, because a kubelet asks for its Node
