@@ -38,20 +38,28 @@ type AuthorizerConfiguration struct {
 // WebhookConfiguration is the configuration of a webhook. A TTL is the time for which an answer is
 // remembered.
 type WebhookConfiguration struct {
-	AuthorizedTTL             meta.Duration           `json:"authorizedTTL"`
-	CacheAuthorizedRequests   *bool                   `json:"cacheAuthorizedRequests,omitempty"`
-	UnauthorizedTTL           meta.Duration           `json:"unauthorizedTTL"`
-	CacheUnauthorizedRequests *bool                   `json:"cacheUnauthorizedRequests,omitempty"`
-	Timeout                   meta.Duration           `json:"timeout"`
-	SubjectAccessReview       string                  `json:"subjectAccessReviewVersion"`
-	MatchConditionReview      string                  `json:"matchConditionSubjectAccessReviewVersion"`
-	FailurePolicy             string                  `json:"failurePolicy"`
-	ConnectionInfo            WebhookConnectionInfo   `json:"connectionInfo"`
-	MatchConditions           []WebhookMatchCondition `json:"matchConditions"`
+	// AuthorizedTTL is for answers that allow; default 5 minutes. The bool switches remembering off.
+	AuthorizedTTL           meta.Duration `json:"authorizedTTL"`
+	CacheAuthorizedRequests *bool         `json:"cacheAuthorizedRequests,omitempty"`
+	// UnauthorizedTTL is for all other answers; default 30 seconds.
+	UnauthorizedTTL           meta.Duration `json:"unauthorizedTTL"`
+	CacheUnauthorizedRequests *bool         `json:"cacheUnauthorizedRequests,omitempty"`
+	// Timeout is for one call of the webhook: more than 0 and at most 30 seconds.
+	Timeout meta.Duration `json:"timeout"`
+	// SubjectAccessReview is the version of the reviews that are sent, MatchConditionReview the
+	// version that MatchConditions see.
+	SubjectAccessReview  string `json:"subjectAccessReviewVersion"`
+	MatchConditionReview string `json:"matchConditionSubjectAccessReviewVersion"`
+	// FailurePolicy is the decision if the webhook fails: FailurePolicyNoOpinion or
+	// FailurePolicyDeny.
+	FailurePolicy   string                  `json:"failurePolicy"`
+	ConnectionInfo  WebhookConnectionInfo   `json:"connectionInfo"`
+	MatchConditions []WebhookMatchCondition `json:"matchConditions"`
 }
 
 // WebhookConnectionInfo says how to reach a webhook.
 type WebhookConnectionInfo struct {
+	// Type is ConnectByKubeConfig, or InClusterConfig for the cluster's own server.
 	Type           string  `json:"type"`
 	KubeConfigFile *string `json:"kubeConfigFile"`
 }
