@@ -38,7 +38,8 @@ type AuthorizerConfiguration struct {
 // WebhookConfiguration is the configuration of a webhook. A TTL is the time for which an answer is
 // remembered.
 type WebhookConfiguration struct {
-	// AuthorizedTTL is for answers that allow; default 5 minutes. The bool switches remembering off.
+	// AuthorizedTTL is for answers that allow; default 5 minutes. The bool switches remembering
+	// off.
 	AuthorizedTTL           meta.Duration `json:"authorizedTTL"`
 	CacheAuthorizedRequests *bool         `json:"cacheAuthorizedRequests,omitempty"`
 	// UnauthorizedTTL is for all other answers; default 30 seconds.

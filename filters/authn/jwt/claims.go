@@ -81,7 +81,9 @@ func (e *expression) string(ctx context.Context, what string, value ref.Val, bud
 	}
 	s, ok := v.(types.String)
 	if !ok {
-		return "", fmt.Errorf("oidc: error evaluating %s claim expression: %s claim expression must return a string", what, what)
+		return "", fmt.Errorf(
+			"oidc: error evaluating %s claim expression: %s claim expression must return a string", what, what,
+		)
 	}
 	return string(s), nil
 }
@@ -185,7 +187,9 @@ func (m *mapping) uidOf(ctx context.Context, c claims, shown ref.Val, budget *ce
 }
 
 // extraOf returns the user's extra: the results of expressions, and the token's id.
-func (m *mapping) extraOf(ctx context.Context, c claims, shown ref.Val, budget *cel.Budget) (all map[string][]string, err error) {
+func (m *mapping) extraOf(
+	ctx context.Context, c claims, shown ref.Val, budget *cel.Budget,
+) (all map[string][]string, err error) {
 	add := func(key string, values ...string) {
 		if all == nil {
 			all = map[string][]string{}

@@ -121,7 +121,8 @@ func Read(data []byte) (*Config, error) {
 		return nil, err
 	}
 	if gvk.Kind != configKind || gvk.Group != configGroup || !slices.Contains(configVersions, gvk.Version) {
-		return nil, fmt.Errorf("no kind %q is registered for version %q: want %s of %s", gvk.Kind, gvk.GroupVersion(), configKind, configGroup)
+		return nil, fmt.Errorf("no kind %q is registered for version %q: want %s of %s", gvk.Kind, gvk.GroupVersion(),
+			configKind, configGroup)
 	}
 	c := new(Config)
 	strict, err := codec.DecodeStrict(text, c)

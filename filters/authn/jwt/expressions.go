@@ -72,7 +72,8 @@ func (x *compiler) expression(about, text string, condition bool, path *field.Pa
 		return nil
 	}
 	e := &expression{
-		text: text, about: about, email: checked.Selects(aboutClaims, "email"), verified: checked.Selects(aboutClaims, "email_verified"),
+		text: text, about: about, email: checked.Selects(aboutClaims, "email"),
+		verified: checked.Selects(aboutClaims, "email_verified"),
 	}
 	if e.program, err = checked.Program(); err != nil {
 		x.fail(field.InternalError(path, err))
@@ -88,7 +89,9 @@ var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := cel.Base().Extend(celgo.CustomTypeProvider(userTypes{cel.Base().Types()}), celgo.Variable(aboutUser, celgo.ObjectType(userType)))
+	user, err := cel.Base().Extend(
+		celgo.CustomTypeProvider(userTypes{cel.Base().Types()}), celgo.Variable(aboutUser, celgo.ObjectType(userType)),
+	)
 	return map[string]*cel.Env{aboutClaims: claims, aboutUser: user}, err
 })
 

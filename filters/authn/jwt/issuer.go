@@ -108,7 +108,9 @@ func (a *Authenticators) Found(ctx context.Context) error {
 
 // AuthenticateToken implements request.TokenAuthenticator. It ignores the audiences asked for: the
 // Config says which audiences tokens must have.
-func (a *Authenticators) AuthenticateToken(ctx context.Context, token string, _ []string) (*request.User, []string, error) {
+func (a *Authenticators) AuthenticateToken(
+	ctx context.Context, token string, _ []string,
+) (*request.User, []string, error) {
 	it := a.issuers[claimedIssuer(token)]
 	if it == nil {
 		return nil, nil, nil

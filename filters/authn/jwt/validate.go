@@ -59,7 +59,8 @@ func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorL
 		for i, c := range a.Conditions {
 			conditions[i] = shown(c)
 		}
-		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), conditions, "enabled should be set to true when conditions are defined"))
+		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), conditions,
+			"enabled should be set to true when conditions are defined"))
 	}
 	return all, errs
 }
@@ -107,7 +108,8 @@ func (x *compiler) source(s *Source, disallowed []string, path *field.Path) {
 	switch s.EgressSelectorType {
 	case "", "controlplane", "cluster":
 	default:
-		x.fail(field.Invalid(path.Child("egressSelectorType"), s.EgressSelectorType, "egress selector must be either controlplane or cluster"))
+		x.fail(field.Invalid(path.Child("egressSelectorType"), s.EgressSelectorType,
+			"egress selector must be either controlplane or cluster"))
 	}
 }
 
@@ -154,9 +156,13 @@ func (x *compiler) audiences(s *Source, path *field.Path) {
 	switch {
 	case s.AudienceMatchPolicy == matchAny:
 	case len(s.Audiences) > 1:
-		x.fail(field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be MatchAny for multiple audiences"))
+		x.fail(
+			field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be MatchAny for multiple audiences"),
+		)
 	case s.AudienceMatchPolicy != "":
-		x.fail(field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be empty or MatchAny for single audience"))
+		x.fail(field.Invalid(
+			policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be empty or MatchAny for single audience",
+		))
 	}
 }
 
@@ -196,7 +202,9 @@ func (x *compiler) claimRules(rules []ClaimRule, path *field.Path) {
 			claims[r.Claim] = true
 		default:
 			if r.RequiredValue != "" {
-				x.fail(field.Invalid(at.Child("requiredValue"), r.RequiredValue, "may not be specified when expression is set"))
+				x.fail(field.Invalid(
+					at.Child("requiredValue"), r.RequiredValue, "may not be specified when expression is set",
+				))
 			}
 			if expressions[r.Expression] {
 				x.fail(field.Duplicate(at.Child("expression"), r.Expression))
@@ -246,7 +254,8 @@ func (x *compiler) prefixed(m *PrefixedMapping, required bool, path *field.Path)
 		}
 		return x.expression(aboutClaims, m.Expression, false, path.Child("expression"))
 	case m.Claim != "" && m.Prefix == nil:
-		x.fail(field.Required(path.Child("prefix"), "prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
+		x.fail(field.Required(path.Child("prefix"),
+			"prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ type record struct {
 // newRecord returns a record of a CEL type.
 func newRecord(kind string, fields map[string]func() any) *record {
 	return &record{
-		types.NewObjectType(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType), fields, make(map[string]ref.Val, len(fields)),
+		types.NewObjectType(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType),
+		fields, make(map[string]ref.Val, len(fields)),
 	}
 }
 

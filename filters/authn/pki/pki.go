@@ -98,7 +98,9 @@ func create(by *Pair, template *x509.Certificate) (*Pair, error) {
 // ForServer returns the template of a server's certificate for the given hosts: DNS names and IP
 // addresses.
 func ForServer(name string, hosts ...string) *x509.Certificate {
-	c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	c := &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			c.IPAddresses = append(c.IPAddresses, ip)
@@ -113,7 +115,8 @@ func ForServer(name string, hosts ...string) *x509.Certificate {
 // reads it.
 func ForClient(user string, groups ...string) *x509.Certificate {
 	return &x509.Certificate{
-		Subject: pkix.Name{CommonName: user, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 }
 
