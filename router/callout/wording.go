@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Wording is the error as kube-apiserver words the failure of a call, for answers whose text clients know.
+// Wording returns the error in the words of kube-apiserver, for responses whose text clients know.
 func (e *Error) Wording() string {
 	switch {
 	case e.Kind == Refused:
@@ -16,7 +16,7 @@ func (e *Error) Wording() string {
 	return fmt.Sprintf("Post %q: %v", e.Address, e.Err)
 }
 
-// refusals is what is said of an answer with an HTTP status that is no success.
+// refusals returns client-go's message for a response with a status other than 2xx.
 func refusals(status int) string {
 	switch status {
 	case http.StatusBadRequest:
