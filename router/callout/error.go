@@ -45,7 +45,8 @@ type Error struct {
 // Error returns the name, address, kind and cause of the failure.
 func (e *Error) Error() string {
 	if e.Kind == Refused {
-		return fmt.Sprintf("callout %q to %s: %s: HTTP status %d %s", e.Name, e.Address, e.Kind.Error(), e.Status, http.StatusText(e.Status))
+		return fmt.Sprintf("callout %q to %s: %s: HTTP status %d %s", e.Name, e.Address, e.Kind.Error(), e.Status,
+			http.StatusText(e.Status))
 	}
 	return fmt.Sprintf("callout %q to %s: %s: %v", e.Name, e.Address, e.Kind.Error(), e.Err)
 }

@@ -27,7 +27,8 @@ func tellFlaws(resp *http.Response, err error, tell func(Flaw)) {
 	switch {
 	case tell == nil:
 	case err != nil:
-		if errors.As(err, new(x509.HostnameError)) && strings.Contains(err.Error(), "relies on legacy Common Name field") {
+		if errors.As(err, new(x509.HostnameError)) &&
+			strings.Contains(err.Error(), "relies on legacy Common Name field") {
 			tell(NoNames)
 		}
 		_, why, _ := strings.Cut(err.Error(), "cannot verify signature: insecure algorithm")
@@ -52,5 +53,6 @@ func isNames(e pkix.Extension) bool { return e.Id.Equal(asn1.ObjectIdentifier{2,
 // isOverSHA1 reports whether a certificate is signed with SHA-1 by another certificate. A
 // self-signed one is trusted for itself, and its signature does not matter.
 func isOverSHA1(c *x509.Certificate) bool {
-	return (c.SignatureAlgorithm == x509.SHA1WithRSA || c.SignatureAlgorithm == x509.ECDSAWithSHA1) && c.Issuer.String() != c.Subject.String()
+	return (c.SignatureAlgorithm == x509.SHA1WithRSA || c.SignatureAlgorithm == x509.ECDSAWithSHA1) &&
+		c.Issuer.String() != c.Subject.String()
 }

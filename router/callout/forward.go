@@ -44,7 +44,8 @@ func NewForwarder(to Target) (*Forwarder, error) {
 	upgrades.Protocols.SetHTTP1(true)
 	f := &Forwarder{usual: usual, upgrades: upgrades, flawed: to.Flawed}
 	if err == nil {
-		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext), f.links.counting(upgrades.DialContext)
+		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext),
+			f.links.counting(upgrades.DialContext)
 	}
 	return f, err
 }
@@ -210,12 +211,13 @@ func (t *Target) transport() (*http.Transport, error) {
 	}
 	dialer := &net.Dialer{Timeout: connectTime}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    connectTime,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter},
-		DisableCompression:     true, // limits count the bytes received, and a client gets the encoding that it asked for
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     tlsConfig,
+		TLSHandshakeTimeout: connectTime,
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter},
+		// Limits count the bytes received, and a client gets the encoding that it asked for.
+		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTime,

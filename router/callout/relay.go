@@ -81,7 +81,8 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	if out.Body != nil && out.Body != http.NoBody {
 		http1 := in.ProtoMajor < 2
 		r.body = &lentBody{
-			ReadCloser: out.Body, conn: http.NewResponseController(w), http1: http1, shared: !http1 || r.Lasts, over: make(chan struct{}),
+			ReadCloser: out.Body, conn: http.NewResponseController(w), http1: http1,
+			shared: !http1 || r.Lasts, over: make(chan struct{}),
 		}
 		out.Body = r.body
 		defer r.body.end()

@@ -119,7 +119,9 @@ func (t *Target) tls() (*tls.Config, error) {
 		}
 	}
 	if t.Certificate != nil {
-		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate() }
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return t.Certificate()
+		}
 	}
 	return cfg, nil
 }
