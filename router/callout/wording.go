@@ -36,7 +36,8 @@ func refusals(status int) string {
 	case http.StatusServiceUnavailable:
 		return "the server is currently unable to handle the request"
 	case http.StatusGatewayTimeout:
-		return "the server was unable to return a response in the time allotted, but may still be processing the request"
+		return "the server was unable to return a response in the time allotted, " +
+			"but may still be processing the request"
 	}
 	if status >= http.StatusInternalServerError {
 		return `an error on the server ("unknown") has prevented the request from succeeding`

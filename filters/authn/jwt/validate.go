@@ -236,8 +236,9 @@ func (x *compiler) mappings(m *Mappings, path *field.Path) {
 	x.extra(m.Extra, path.Child("extra"))
 	if x.email && !x.verified {
 		x.fail(field.Invalid(path.Child("username", "expression"), m.Username.Expression,
-			"claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or "+
-				"claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
+			"claims.email_verified must be used in claimMappings.username.expression or "+
+				"claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when "+
+				"claims.email is used in claimMappings.username.expression"))
 	}
 }
 
