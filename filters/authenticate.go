@@ -22,12 +22,12 @@ func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap
 	metrics := newAuthenticationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			began := time.Since(x.info.Received)
 			user, err := who.Authenticate(r)
 			metrics.count(user, err, time.Since(x.info.Received)-began)
 			if err != nil || user == nil {
-				logStranger(log, r, err)
+				logUnauthenticated(log, r, err)
 				fail(w, r, meta.NewUnauthorized("Unauthorized"))
 				return
 			}
@@ -38,11 +38,13 @@ func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap
 	}
 }
 
-// logStranger logs why a request could not be authenticated. Like the rare cases of other filters
-// it is a function of its own, so that the filter itself has a small stack frame.
-func logStranger(log *zap.Logger, r *http.Request, err error) {
+// logUnauthenticated logs why a request could not be authenticated. Like the rare cases of other
+// filters it is a function of its own, so that the filter itself has a small stack frame.
+func logUnauthenticated(log *zap.Logger, r *http.Request, err error) {
 	if line := log.Check(zap.DebugLevel, "request not authenticated"); line != nil {
-		line.Write(zap.Error(err), zap.String("source", r.RemoteAddr), zap.String("audit-id", of(r).info.AuditID))
+		line.Write(
+			zap.Error(err), zap.String("source", r.RemoteAddr), zap.String("audit-id", exchangeOf(r).info.AuditID),
+		)
 	}
 }
 
@@ -51,9 +53,9 @@ func logStranger(log *zap.Logger, r *http.Request, err error) {
 type authenticationMetrics struct {
 	named       []prometheus.Counter // requests of the users in namedUsers, by index
 	mail, other prometheus.Counter   // requests of users with an "@" in their names, and of all others
-	known       attempt              // the user was found
-	unknown     attempt              // no authenticator knew the credentials
-	mistaken    attempt              // the credentials were refused or could not be checked
+	found       attempt              // the user was found
+	notFound    attempt              // no authenticator knew the credentials
+	failed      attempt              // the credentials were refused or could not be checked
 }
 
 // newAuthenticationMetrics registers the metrics with reg, which may be nil.
@@ -65,7 +67,7 @@ func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics 
 		"authentication_duration_seconds", "Time that the authentication of a request takes, in seconds.")
 	m := &authenticationMetrics{
 		mail: users.WithLabelValues("email_id"), other: users.WithLabelValues("other"),
-		known: all.of("success"), unknown: all.of("failure"), mistaken: all.of("error"),
+		found: all.with("success"), notFound: all.with("failure"), failed: all.with("error"),
 	}
 	for _, name := range namedUsers {
 		m.named = append(m.named, users.WithLabelValues(name))
@@ -77,12 +79,12 @@ func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics 
 func (m *authenticationMetrics) count(user *request.User, err error, took time.Duration) {
 	switch {
 	case err != nil:
-		m.mistaken.took(took)
+		m.failed.took(took)
 	case user == nil:
-		m.unknown.took(took)
+		m.notFound.took(took)
 	default:
-		m.of(user.Name).Inc()
-		m.known.took(took)
+		m.counterOf(user.Name).Inc()
+		m.found.took(took)
 	}
 }
 
@@ -90,8 +92,8 @@ func (m *authenticationMetrics) count(user *request.User, err error, took time.D
 // together, because user names are many and private. The names are those of kube-apiserver.
 var namedUsers = []string{"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 
-// of returns the counter for users with this name.
-func (m *authenticationMetrics) of(name string) prometheus.Counter {
+// counterOf returns the counter for users with this name.
+func (m *authenticationMetrics) counterOf(name string) prometheus.Counter {
 	if i := slices.Index(namedUsers, name); i >= 0 {
 		return m.named[i]
 	}

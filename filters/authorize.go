@@ -19,16 +19,16 @@ import (
 // Order: last before the handler, after all filters that wait or change the request, so that it
 // decides about the request as it will be served. Cost: that of may, and no allocation.
 func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
-	j, metrics := &judge{may, log}, newAuthorizationMetrics(reg)
+	j, metrics := &rightsAuthorizer{may, log}, newAuthorizationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
-			x.judge, x.info.Rights = j, x
+			x := exchangeOf(r)
+			x.rights, x.info.Rights = j, x
 			began := time.Since(x.info.Received)
 			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
 			metrics.count(decision, err, time.Since(x.info.Received)-began)
 			x.info.Judged(decision, reason, err)
-			if err := x.judged(&x.info.Attributes, decision, reason, err); err != nil {
+			if err := x.refusalOf(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)
 				return
 			}
@@ -37,8 +37,8 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 	}
 }
 
-// judge is what all exchanges need to authorize further verbs.
-type judge struct {
+// rightsAuthorizer is what all exchanges need to authorize further verbs.
+type rightsAuthorizer struct {
 	may request.Authorizer
 	log *zap.Logger
 }
@@ -47,17 +47,17 @@ type judge struct {
 func (x *exchange) May(ctx context.Context, verb string) error {
 	a := x.info.Attributes
 	a.Verb = verb
-	decision, reason, err := x.judge.may.Authorize(ctx, &a)
-	return x.judged(&a, decision, reason, err)
+	decision, reason, err := x.rights.may.Authorize(ctx, &a)
+	return x.refusalOf(&a, decision, reason, err)
 }
 
-// judged turns a decision into the error for the user; nil if the request is allowed.
-func (x *exchange) judged(a *request.Attributes, decision request.Decision, reason string, err error) error {
+// refusalOf turns a decision into the error for the user; nil if the request is allowed.
+func (x *exchange) refusalOf(a *request.Attributes, decision request.Decision, reason string, err error) error {
 	switch {
 	case decision == request.Allow:
 		return nil
 	case err != nil:
-		x.judge.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+		x.rights.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 		return meta.NewInternalError(err)
 	}
 	x.response.Header()["X-Content-Type-Options"] = noSniff
@@ -67,7 +67,7 @@ func (x *exchange) judged(a *request.Attributes, decision request.Decision, reas
 // authorizationMetrics count and time authorizations under Kubernetes' names.
 type authorizationMetrics struct {
 	allowed, denied, failed attempt
-	unsaid                  attempt // no authorizer had an opinion
+	noOpinion               attempt // no authorizer had an opinion
 }
 
 // newAuthorizationMetrics registers the metrics with reg, which may be nil.
@@ -76,7 +76,8 @@ func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
 		"authorization_attempts_total", "Authorization of requests, by result.",
 		"authorization_duration_seconds", "Time that the authorization of a request takes, in seconds.")
 	return &authorizationMetrics{
-		allowed: all.of("allowed"), denied: all.of("denied"), failed: all.of("error"), unsaid: all.of("no-opinion"),
+		allowed: all.with("allowed"), denied: all.with("denied"), failed: all.with("error"),
+		noOpinion: all.with("no-opinion"),
 	}
 }
 
@@ -90,7 +91,7 @@ func (m *authorizationMetrics) count(decision request.Decision, err error, took 
 	case decision == request.Deny:
 		m.denied.took(took)
 	default:
-		m.unsaid.took(took)
+		m.noOpinion.took(took)
 	}
 }
 

@@ -21,8 +21,8 @@ type exchange struct {
 	response   response
 	body       body
 	compressor compressor
-	judge      *judge              // nil until authorized
-	running    *series             // the long-running request is counted in it as being served; nil if it is short
+	rights     *rightsAuthorizer   // nil until authorized
+	longSeries *series             // the long-running request is counted in it as being served; nil if it is short
 	latency    time.Duration       // set by took
 	auditID    [1]string           // the value of the Audit-ID header
 	id         [meta.UUIDSize]byte // the generated audit id, if the client sent none
@@ -40,8 +40,8 @@ func (x *exchange) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// of returns the exchange that Begin made for r.
-func of(r *http.Request) *exchange {
+// exchangeOf returns the exchange that Begin made for r.
+func exchangeOf(r *http.Request) *exchange {
 	ctx := r.Context()
 	if x, ok := ctx.(*exchange); ok {
 		return x
@@ -106,9 +106,9 @@ const (
 // copied and adjusted, costs several times as much as growing it here.
 func grow(method string) {
 	if method == http.MethodGet {
-		growToRead(false)
+		growForRead(false)
 	} else {
-		growToWrite(false)
+		growForWrite(false)
 	}
 }
 
@@ -119,27 +119,27 @@ func grow(method string) {
 
 //go:noinline
 //go:noinline
-func growToRead(touch bool) {
+func growForRead(touch bool) {
 	if touch {
 		var room [readStack]byte
-		use(room[:])
+		keepFrame(room[:])
 	}
 }
 
 // growToWrite has a frame of writeStack bytes.
 
 //go:noinline
-func growToWrite(touch bool) {
+func growForWrite(touch bool) {
 	if touch {
 		var room [writeStack]byte
-		use(room[:])
+		keepFrame(room[:])
 	}
 }
 
 // use keeps the compiler from removing the frame's array.
 
 //go:noinline
-func use([]byte) {}
+func keepFrame([]byte) {}
 
 // newID makes a random UUID. math/rand/v2's generator is seeded by the operating system and its
 // output cannot be predicted.

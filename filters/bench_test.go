@@ -112,7 +112,7 @@ func BenchmarkChain(b *testing.B) {
 func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Request, *exchange) {
 	var seen *http.Request
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }), steps...).ServeHTTP(w, r)
-	x := of(seen)
+	x := exchangeOf(seen)
 	// Begin has ended the old context with its request.
 	fresh := &exchange{info: x.info}
 	fresh.Start(context.Background(), &fresh.info)

@@ -32,15 +32,15 @@ type body struct {
 	io.ReadCloser
 	conn readDeadline // nil if there is no body or no connection; a *lifted after lift
 
-	mu      sync.Mutex // held during reads; guards the fields below, except http1
-	rest    int64      // bytes announced and not yet read; negative if the length is unknown
-	begun   bool       // a read has been tried
-	done    bool       // the body has ended, or a read has failed
-	whole   bool       // the body has been read to its end
-	hurried bool       // there is a short read deadline of ours, removed at the end of the body
-	settled bool       // settle has been called
-	expects bool       // the client waits for 100-continue before it sends the body
-	http1   bool
+	mu       sync.Mutex // held during reads; guards the fields below, except http1
+	rest     int64      // bytes announced and not yet read; negative if the length is unknown
+	begun    bool       // a read has been tried
+	done     bool       // the body has ended, or a read has failed
+	complete bool       // the body has been read to its end
+	limited  bool       // there is a short read deadline of ours, removed at the end of the body
+	settled  bool       // settle has been called
+	expects  bool       // the client waits for 100-continue before it sends the body
+	http1    bool
 }
 
 // readDeadline is implemented by the ResponseWriters of net/http. A writer without it (in tests, in
@@ -73,8 +73,8 @@ func (b *body) read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.rest -= int64(n)
 	if err != nil && !b.done {
-		b.done, b.whole = true, err == io.EOF
-		if b.hurried && b.whole {
+		b.done, b.complete = true, err == io.EOF
+		if b.limited && b.complete {
 			b.limit(time.Time{})
 		}
 	}
@@ -88,9 +88,9 @@ func (b *body) limit(t time.Time) {
 	}
 }
 
-// hurry allows the body only the time of a stranger.
-func (b *body) hurry() {
-	b.hurried = true
+// limitStranger allows the body only the time of a stranger.
+func (b *body) limitStranger() {
+	b.limited = true
 	b.limit(time.Now().Add(strangerTime))
 }
 
@@ -145,7 +145,7 @@ func (b *body) leave(w *response, panicked bool) {
 	case b.conn == nil || !b.http1 || w.hijacked || b.settled && !panicked:
 	case panicked:
 		b.limit(time.Now())
-	case w.begun: // the handler had lifted the deadline, so begin did not settle
+	case w.begun: // the handler had lifted the deadline, so response.begin did not settle
 		b.limit(time.Now().Add(restTime))
 	default:
 		b.settle()
@@ -166,23 +166,23 @@ func (b *body) settle() {
 	}
 	defer b.mu.Unlock()
 	if b.done {
-		if late && b.whole {
+		if late && b.complete {
 			b.limit(time.Time{})
 		}
 		return
 	}
-	b.hurried = true // read removes the deadline at the end of the body
+	b.limited = true // read removes the deadline at the end of the body
 	b.limit(time.Now().Add(restTime))
 	if b.expects && !b.begun || b.rest > maxRest { // reading would ask for the body (100-continue), or be in vain
 		return
 	}
-	buf := rests.Get().(*[]byte)
-	defer rests.Put(buf)
+	buf := restBuffers.Get().(*[]byte)
+	defer restBuffers.Put(buf)
 	for read := 0; !b.done && read < maxRest; {
 		n, _ := b.read(*buf)
 		read += n
 	}
 }
 
-// rests are buffers for discarding.
-var rests = sync.Pool{New: func() any { b := make([]byte, 8<<10); return &b }}
+// restBuffers are buffers for discarding.
+var restBuffers = sync.Pool{New: func() any { b := make([]byte, 8<<10); return &b }}

@@ -28,7 +28,7 @@ func Compress(off bool) Filter {
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if !compressible(x, r) {
 				next(w, r)
 				return
@@ -67,7 +67,7 @@ var (
 		return w
 	}}
 	// The capacity of these buffers never grows beyond compressFrom, so all of them may be kept.
-	holds = sync.Pool{New: func() any { b := make([]byte, 0, compressFrom); return &b }}
+	holdBuffers = sync.Pool{New: func() any { b := make([]byte, 0, compressFrom); return &b }}
 )
 
 // WriteHeader implements http.ResponseWriter. It holds the status back until the decision;
@@ -124,7 +124,7 @@ func (c *compressor) hold(p []byte) bool {
 		return false
 	}
 	if c.held == nil {
-		c.held = holds.Get().(*[]byte)
+		c.held = holdBuffers.Get().(*[]byte)
 	}
 	*c.held = append(*c.held, p...)
 	return true
@@ -147,7 +147,7 @@ func (c *compressor) decide(zip bool) {
 	if c.held != nil {
 		_, _ = c.send(*c.held)
 		*c.held = (*c.held)[:0]
-		holds.Put(c.held)
+		holdBuffers.Put(c.held)
 		c.held = nil
 	}
 }

@@ -44,9 +44,9 @@ func newAttempts(reg prometheus.Registerer, labels []string, total, totalHelp, s
 	}
 }
 
-// of returns the attempt for the given label values. The lookup costs more than counting, so
+// with returns the attempt for the given label values. The lookup costs more than counting, so
 // callers keep the result.
-func (a *attempts) of(values ...string) attempt {
+func (a *attempts) with(values ...string) attempt {
 	return attempt{a.total.WithLabelValues(values...), a.seconds.WithLabelValues(values...)}
 }
 

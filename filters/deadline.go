@@ -25,7 +25,7 @@ const bodyGrace = time.Second
 func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			timeout := limit
 			if !long(&x.info) {
 				var err error

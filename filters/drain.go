@@ -105,7 +105,7 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 			d.all.Add(1)
 			defer d.leave()
 			switch state := d.state.Load(); {
-			case state == letting, state == refusing && observes(r.URL.Path):
+			case state == letting, state == refusing && isObservation(r.URL.Path):
 				next(w, r)
 			case state == refusing:
 				w.Header().Set("Retry-After", "5")
@@ -122,9 +122,9 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 
 const shuttingDown = "The apiserver is shutting down, please try again later."
 
-// observes reports whether path is one by which operators observe the server: health checks and
-// metrics.
-func observes(path string) bool {
+// isObservation reports whether path is one by which operators observe the server: health checks
+// and metrics.
+func isObservation(path string) bool {
 	for _, prefix := range []string{"/readyz", "/livez", "/healthz", "/metrics"} {
 		if strings.HasPrefix(path, prefix) {
 			return true

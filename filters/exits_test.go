@@ -107,7 +107,7 @@ var _ = addExits([]exit{
 		h: func(w http.ResponseWriter, _ *http.Request) { flushed(w); panic("x") }},
 	{step: "recover", name: "panics, no place to refuse",
 		config: func(c *Config) { noRefusal(c); c.Authorizer = authz.AlwaysAllow() }, request: exitWatch,
-		h: func(_ http.ResponseWriter, r *http.Request) { of(r).leave(); panic("x") }},
+		h: func(_ http.ResponseWriter, r *http.Request) { exchangeOf(r).leaveSeats(); panic("x") }},
 	{step: "handler", name: "no answer, no deadline",
 		token: "alice-token", request: exitWatch, h: func(w http.ResponseWriter, _ *http.Request) { lift(w) }, code: 200},
 	{step: "handler", name: "aborts without a deadline", token: "alice-token", request: exitWatch,

@@ -46,9 +46,9 @@ const (
 func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if isStranger(x.info.User) {
-				x.body.hurry()
+				x.body.limitStranger()
 			}
 			phase := Short
 			if long(&x.info) {
@@ -56,7 +56,7 @@ func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter
 			}
 			if seat, ok := askSeat(gate, phase, fail, w, r); ok {
 				x.seat = seat
-				defer x.leave()
+				defer x.leaveSeats()
 				next(w, r)
 			}
 		}
@@ -76,10 +76,10 @@ func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
 				phase = Lasting
 			}
 			if seat, ok := askSeat(gate, phase, fail, w, r); ok {
-				x := of(r)
-				x.leave()
+				x := exchangeOf(r)
+				x.leaveSeats()
 				x.seat = seat
-				defer x.leave()
+				defer x.leaveSeats()
 				next(w, r)
 			}
 		}
@@ -88,7 +88,7 @@ func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
 
 // askSeat asks gate for a seat for r. If there is none, it refuses r and ok is false.
 func askSeat(gate Gate, phase Phase, fail ErrorWriter, w http.ResponseWriter, r *http.Request) (seat Seat, ok bool) {
-	x := of(r)
+	x := exchangeOf(r)
 	seat, err := gate.Seat(r.Context(), &x.info, phase)
 	if err != nil {
 		x.response.terminated = byServer
@@ -97,36 +97,36 @@ func askSeat(gate Gate, phase Phase, fail ErrorWriter, w http.ResponseWriter, r 
 	return seat, err == nil
 }
 
-// pair holds both seats of a long-running request until its response begins.
-type pair struct{ beginning, lasting Seat }
+// seatPair holds both seats of a long-running request until its response begins.
+type seatPair struct{ beginning, lasting Seat }
 
 // Leave implements Seat.
-func (p *pair) Leave() {
+func (p *seatPair) Leave() {
 	p.beginning.Leave()
 	if p.lasting != nil {
 		p.lasting.Leave()
 	}
 }
 
-// last adds the seat that a long-running request holds until it ends to the one that it holds until
-// its response begins.
-func (x *exchange) last(seat Seat) {
+// holdLasting adds the seat that a long-running request holds until it ends to the one that it
+// holds until its response begins.
+func (x *exchange) holdLasting(seat Seat) {
 	if x.seat != nil {
-		seat = &pair{x.seat, seat}
+		seat = &seatPair{x.seat, seat}
 	}
 	x.seat = seat
 }
 
-// begun is called when the response begins. It gives back the seat for Beginning.
-func (x *exchange) begun() {
-	if p, ok := x.seat.(*pair); ok {
+// answerBegun is called when the response begins. It gives back the seat for Beginning.
+func (x *exchange) answerBegun() {
+	if p, ok := x.seat.(*seatPair); ok {
 		p.beginning.Leave()
 		x.seat = p.lasting
 	}
 }
 
-// leave gives back all seats of x.
-func (x *exchange) leave() {
+// leaveSeats gives back all seats of x.
+func (x *exchange) leaveSeats() {
 	if x.seat != nil {
 		x.seat.Leave()
 		x.seat = nil

@@ -79,9 +79,9 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	if wanted == nil || err != nil {
 		return err
 	}
-	x := of(r)
+	x := exchangeOf(r)
 	began := time.Now()
-	user, mode, err := i.judge(r.Context(), wanted, &x.info)
+	user, mode, err := i.decide(r.Context(), wanted, &x.info)
 	i.metrics.requests.took(mode, err == nil, time.Since(began))
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 var _ = addExits([]exit{
 	{step: "impersonate", name: "may not", token: "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}, code: 403},
 	{step: "impersonate", name: "may not, no place to refuse",
-		config: func(c *Config) { c.refusals = new(refusals); c.refusals.known.Store(maxRefusals) },
+		config: func(c *Config) { c.refusals = new(refusals); c.refusals.users.Store(maxRefusals) },
 		token:  "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}},
 })
 
@@ -59,7 +59,7 @@ func impersonated(may request.Authorizer, f *Filter, by *request.User, target st
 		f = &own
 	}
 	steps := []Step{{Filter: Begin()}, {Filter: Info(fail)}, {Filter: func(next http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { of(r).info.User = by; next(w, r) }
+		return func(w http.ResponseWriter, r *http.Request) { exchangeOf(r).info.User = by; next(w, r) }
 	}}, {Filter: *f}}
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
@@ -179,11 +179,14 @@ func TestImpersonateHeadersGo(t *testing.T) {
 		r.Header[name] = []string{"jane"} // as it stands: not everything is canonicalized on the way
 	}
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if len(r.Header) != 2 || of(r).info.User.Name != "jane" {
-			t.Errorf("the handler sees %v of %v", r.Header, of(r).info.User)
+		if len(r.Header) != 2 || exchangeOf(r).info.User.Name != "jane" {
+			t.Errorf("the handler sees %v of %v", r.Header, exchangeOf(r).info.User)
 		}
 	}), Step{Filter: Begin()}, Step{Filter: Info(fail)}, Step{Filter: func(next http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { of(r).info.User = &request.User{Name: "bob"}; next(w, r) }
+		return func(w http.ResponseWriter, r *http.Request) {
+			exchangeOf(r).info.User = &request.User{Name: "bob"}
+			next(w, r)
+		}
 	}}, Step{Filter: own}).ServeHTTP(httptest.NewRecorder(), r)
 }
 

@@ -18,8 +18,8 @@ type impersonationMetrics struct {
 // first happens, so that modes that nobody uses are not shown.
 type byMode struct {
 	attempts
-	// known is indexed by the mode plus 1 (0: no mode allowed it), and by denied and allowed.
-	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt]
+	// attemptOf is indexed by the mode plus 1 (0: no mode allowed it), and by denied and allowed.
+	attemptOf [1 + len(impersonationModes)][2]atomic.Pointer[attempt]
 }
 
 // took counts an attempt in mode m. m is nil if no mode allowed the impersonation.
@@ -28,10 +28,10 @@ func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
 	if allowed {
 		decision, label = 1, "allowed"
 	}
-	known := &b.known[place][decision]
+	known := &b.attemptOf[place][decision]
 	a := known.Load()
 	if a == nil {
-		looked := b.of(m.label(), label)
+		looked := b.with(m.label(), label)
 		a = &looked
 		known.Store(a)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // This file decides about impersonation, as KEP-5284 (constrained impersonation) defines it.
-// Impersonate calls judge for each request with Impersonate-* headers.
+// Impersonate calls decide for each request with Impersonate-* headers.
 
 // impersonator decides who may be served as whom. There are five modes, which are tried in turn.
 // The first mode that allows the impersonation decides, and the first refusal is what the client is
@@ -114,12 +114,12 @@ func (m *impersonationMode) label() string {
 	return m.name
 }
 
-// judge decides whether info's user may be served as wanted. It returns the user to serve the
+// decide decides whether info's user may be served as wanted. It returns the user to serve the
 // request as and the mode that allowed it, or the error for the client.
-func (i *impersonator) judge(
+func (i *impersonator) decide(
 	ctx context.Context, wanted *request.User, info *request.Info,
 ) (*request.User, *impersonationMode, error) {
-	c := &claim{impersonator: i, ctx: ctx}
+	c := &impersonationCheck{impersonator: i, ctx: ctx}
 	var refused error
 	try := func(m *impersonationMode) *request.User {
 		if !m.fits(wanted, info.User) {
@@ -127,7 +127,7 @@ func (i *impersonator) judge(
 		}
 		user, err := c.check(m, wanted, info)
 		if refused == nil {
-			refused, c.told = err, err != nil
+			refused, c.clientTold = err, err != nil
 		}
 		return user
 	}
@@ -170,19 +170,21 @@ func hashOf(name string) uint64 {
 	return hash
 }
 
-// claim is one decision: it asks for everything that a user has to be allowed, in one mode after
-// the other.
-type claim struct {
+// impersonationCheck is one decision: it asks for everything that a user has to be allowed, in one
+// mode after the other.
+type impersonationCheck struct {
 	*impersonator
-	ctx      context.Context
-	told     bool // the error for the client is known; later refusals need no text
-	mode     *impersonationMode
-	by       *request.User
-	question request.Attributes // the question being asked; reused for the next one
+	ctx        context.Context
+	clientTold bool // the error for the client is known; later refusals need no text
+	mode       *impersonationMode
+	by         *request.User
+	question   request.Attributes // the question being asked; reused for the next one
 }
 
 // check asks for everything that mode m demands, and returns the user to serve the request as.
-func (c *claim) check(m *impersonationMode, wanted *request.User, info *request.Info) (*request.User, error) {
+func (c *impersonationCheck) check(
+	m *impersonationMode, wanted *request.User, info *request.Info,
+) (*request.User, error) {
 	c.mode, c.by = m, info.User
 	if m.anyNode {
 		c.by = withoutNode(info.User)
@@ -223,7 +225,7 @@ func (c *claim) check(m *impersonationMode, wanted *request.User, info *request.
 
 // name asks for the user by name. It returns the user's groups, including those that follow from
 // the name.
-func (c *claim) name(user *request.User) ([]string, error) {
+func (c *impersonationCheck) name(user *request.User) ([]string, error) {
 	groups := user.Groups
 	a := c.identity("users", user.Name)
 	if node, ok := request.NodeOf(user.Name); ok && c.mode.name != "" {
@@ -244,7 +246,7 @@ func (c *claim) name(user *request.User) ([]string, error) {
 
 // groups asks for each group, or for all at once. Constrained modes never allow system:masters or
 // an empty group.
-func (c *claim) groups(groups []string) error {
+func (c *impersonationCheck) groups(groups []string) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -273,7 +275,7 @@ func (c *claim) groups(groups []string) error {
 }
 
 // extra asks for each value of extra, or for all at once.
-func (c *claim) extra(extra map[string][]string) error {
+func (c *impersonationCheck) extra(extra map[string][]string) error {
 	if len(extra) == 0 {
 		return nil
 	}
@@ -323,7 +325,7 @@ func checkExtra(key string, values []string) error {
 
 // about returns the question whether the sender may be something. It is valid until the next call
 // of about.
-func (c *claim) about(resource, name string) *request.Attributes {
+func (c *impersonationCheck) about(resource, name string) *request.Attributes {
 	c.question = request.Attributes{
 		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1",
 		Resource: resource, Name: name,
@@ -333,7 +335,7 @@ func (c *claim) about(resource, name string) *request.Attributes {
 
 // identity is about for users and groups. In the classic mode, which is older than the group
 // authentication.k8s.io, they are in the group "".
-func (c *claim) identity(resource, name string) *request.Attributes {
+func (c *impersonationCheck) identity(resource, name string) *request.Attributes {
 	a := c.about(resource, name)
 	if c.mode.name == "" {
 		a.Group = ""
@@ -343,15 +345,15 @@ func (c *claim) identity(resource, name string) *request.Attributes {
 
 // ask returns nil if a is allowed, otherwise the error for the client. An authorizer's own error is
 // a refusal, too.
-func (c *claim) ask(a *request.Attributes) error {
+func (c *impersonationCheck) ask(a *request.Attributes) error {
 	began := time.Now()
 	decision, reason, err := c.may.Authorize(c.ctx, a)
 	c.metrics.questions.took(c.mode, decision == request.Allow, time.Since(began))
 	switch {
 	case decision == request.Allow:
 		return nil
-	case c.told:
-		return errTold
+	case c.clientTold:
+		return errClientTold
 	}
 	if err != nil {
 		var status *meta.StatusError
@@ -366,8 +368,8 @@ func (c *claim) ask(a *request.Attributes) error {
 	return request.Forbidden(a, reason)
 }
 
-// errTold stands for an error that the client is not told.
-var errTold = errors.New("another mode has been refused before")
+// errClientTold stands for an error that the client is not told.
+var errClientTold = errors.New("another mode has been refused before")
 
 // onlyNamed reports whether a user consists of nothing but a name.
 func onlyNamed(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0 }

@@ -20,7 +20,7 @@ import (
 // that an operator can see what is wrong.
 type InFlight struct {
 	limits           Limits
-	known, strangers counts
+	users, strangers counts
 }
 
 // Limits are the numbers of requests that InFlight lets run at once. Zero means no limit.
@@ -48,8 +48,8 @@ func NewInFlight(limits Limits, reg prometheus.Registerer) *InFlight {
 			ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(known.Load() + strangers.Load()) }))
 	}
-	show("readOnly", &f.known.reads, &f.strangers.reads)
-	show("mutating", &f.known.writes, &f.strangers.writes)
+	show("readOnly", &f.users.reads, &f.strangers.reads)
+	show("mutating", &f.users.writes, &f.strangers.writes)
 	return f
 }
 
@@ -61,17 +61,17 @@ func (f *InFlight) Seat(_ context.Context, info *request.Info, phase Phase) (Sea
 	if phase == Beginning || phase == Short && isHealth(info) {
 		return nil, nil
 	}
-	running, limit := f.of(info, phase)
-	if running.Add(1) > limit && limit > 0 && !isMaster(info.User) {
+	running, limit := f.countOf(info, phase)
+	if running.Add(1) > limit && limit > 0 && !isInMasters(info.User) {
 		running.Add(-1)
 		return nil, meta.NewTooManyRequests("Too many requests, please try again later.", 1)
 	}
 	return running, nil
 }
 
-// of returns the count for info's request in a phase, and its limit.
-func (f *InFlight) of(info *request.Info, phase Phase) (running *count, limit int64) {
-	users, stranger := &f.known, isStranger(info.User)
+// countOf returns the count for info's request in a phase, and its limit.
+func (f *InFlight) countOf(info *request.Info, phase Phase) (running *count, limit int64) {
+	users, stranger := &f.users, isStranger(info.User)
 	if stranger {
 		users = &f.strangers
 	}
@@ -92,8 +92,8 @@ func (f *InFlight) of(info *request.Info, phase Phase) (running *count, limit in
 // isStranger reports whether u is not authenticated: anonymous, or not known yet (nil).
 func isStranger(u *request.User) bool { return u == nil || u.InGroup(request.GroupUnauthenticated) }
 
-// isMaster reports whether u is a member of system:masters.
-func isMaster(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }
+// isInMasters reports whether u is a member of system:masters.
+func isInMasters(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }
 
 // isHealth reports whether the request is a health check.
 func isHealth(info *request.Info) bool {

@@ -109,7 +109,7 @@ func TestApart(t *testing.T) {
 // running returns how many reading and writing requests run.
 func running(c Config) (reads, writes int64) {
 	f := c.Gate.(*InFlight)
-	return f.known.reads.Load() + f.strangers.reads.Load(), f.known.writes.Load() + f.strangers.writes.Load()
+	return f.users.reads.Load() + f.strangers.reads.Load(), f.users.writes.Load() + f.strangers.writes.Load()
 }
 
 func longPath(r *http.Request) bool { return r.URL.Path == "/long" }

@@ -13,7 +13,7 @@ import (
 func Info(fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if err := request.Parse(r, &of(r).info); err != nil {
+			if err := request.Parse(r, &exchangeOf(r).info); err != nil {
 				fail(w, r, err)
 				return
 			}

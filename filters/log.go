@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// slow is the latency from which on a request is logged at level info.
-const slow = time.Second
+// slowLatency is the latency from which on a request is logged at level info.
+const slowLatency = time.Second
 
 // Log writes a line for each request: at level warn if the status is 500 or more, unless the client
 // has left, which causes such errors; at level info if the request was slow; otherwise at level
@@ -32,14 +32,14 @@ func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 
 // logRequest writes the line of a request that has been served.
 func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request) {
-	x := of(r)
+	x := exchangeOf(r)
 	latency := x.took()
 	status := x.response.status()
 	level := zapcore.DebugLevel
 	switch {
 	case status >= http.StatusInternalServerError && !errors.Is(x.Err(), context.Canceled):
 		level = zapcore.WarnLevel
-	case latency > slow && !long(&x.info):
+	case latency > slowLatency && !long(&x.info):
 		level = zapcore.InfoLevel
 	}
 	line := log.Check(level, "request")

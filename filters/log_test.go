@@ -21,9 +21,9 @@ func TestLogSlow(t *testing.T) {
 		takes        time.Duration
 		want         zapcore.Level
 	}{
-		{"quick", "/api/v1/pods", slow / 2, zapcore.DebugLevel},
-		{"slow", "/api/v1/pods", 2 * slow, zapcore.InfoLevel},
-		{"watch", "/api/v1/pods?watch=1", 2 * slow, zapcore.DebugLevel},
+		{"quick", "/api/v1/pods", slowLatency / 2, zapcore.DebugLevel},
+		{"slow", "/api/v1/pods", 2 * slowLatency, zapcore.InfoLevel},
+		{"watch", "/api/v1/pods?watch=1", 2 * slowLatency, zapcore.DebugLevel},
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
 			core, lines := observer.New(zapcore.DebugLevel)

@@ -40,7 +40,7 @@ func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) 
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			x.response.authorized = true
 			if !long(&x.info) {
 				next(w, r)
@@ -48,8 +48,8 @@ func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) 
 			}
 			x.SetDeadline(time.Time{})
 			if seat, ok := askSeat(gate, Lasting, fail, w, r); ok {
-				x.last(seat)
-				defer x.leave()
+				x.holdLasting(seat)
+				defer x.leaveSeats()
 				lasting(w, r)
 			}
 		}
@@ -64,15 +64,15 @@ func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 			d.Stays()
 		}
 		defer d.long.Add(-1)
-		defer context.AfterFunc(d.open, d.ending(of(r).End))()
+		defer context.AfterFunc(d.open, d.endWithSpread(exchangeOf(r).End))()
 		next(w, r)
 	}
 }
 
-// ending returns the function that ends a request when d closes: end itself, or, with a Spread, a
-// function that calls end after a random part of it. By then the request may have ended already,
-// which does no harm.
-func (d *Drain) ending(end func()) func() {
+// endWithSpread returns the function that ends a request when d closes: end itself, or, with a
+// Spread, a function that calls end after a random part of it. By then the request may have ended
+// already, which does no harm.
+func (d *Drain) endWithSpread(end func()) func() {
 	if d.Spread <= 0 {
 		return end
 	}

@@ -56,11 +56,11 @@ type Metrics struct {
 
 	terminations *prometheus.CounterVec
 
-	known atomic.Pointer[map[labels]*series] // replaced, never changed
-	mu    struct {
+	shared atomic.Pointer[map[labels]*series] // replaced, never changed
+	mu     struct {
 		sync.Mutex
-		fresh map[labels]*series // series that are not yet in known
-		asked int                // lookups in fresh since known was replaced
+		fresh map[labels]*series // series that are not yet in shared
+		asked int                // lookups in fresh since shared was replaced
 	}
 }
 
@@ -112,7 +112,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		aborts:       counter("apiserver_request_aborts_total", "Requests whose connection the server cut.", names[:6]),
 		terminations: register(reg, newTerminations()),
 	}
-	m.known.Store(&map[labels]*series{})
+	m.shared.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
 	return m
 }
@@ -125,7 +125,7 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if long(&x.info) {
 				m.begin(x, r)
 			}
@@ -140,8 +140,8 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 // begin counts a long-running request as being served. It is a function of its own, so that the
 // filter has a small stack frame.
 func (m *Metrics) begin(x *exchange, r *http.Request) {
-	x.running = m.series(labelsOf(&x.info, r), false)
-	x.running.long.Inc()
+	x.longSeries = m.series(labelsOf(&x.info, r), false)
+	x.longSeries.long.Inc()
 }
 
 // observe counts a request that has been served. A long-running request is counted in the series in
@@ -155,7 +155,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 			code = http.StatusInternalServerError
 		}
 	}
-	s, learn := x.running, x.response.authorized && code < http.StatusBadRequest
+	s, learn := x.longSeries, x.response.authorized && code < http.StatusBadRequest
 	if s != nil {
 		s.long.Dec()
 	}
@@ -165,7 +165,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if aborted {
 		m.abort(s)
 	}
-	if t := x.response.terminated; t != nobody {
+	if t := x.response.terminated; t != notTerminated {
 		m.terminate(s, t, code)
 	}
 	seconds := x.took().Seconds()
@@ -180,7 +180,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 // series returns the series of l. If l is new and learn is false, or l cannot be kept, it returns
 // the series of l without the resource.
 func (m *Metrics) series(l labels, learn bool) *series {
-	known := *m.known.Load()
+	known := *m.shared.Load()
 	if s := known[l]; s != nil {
 		return s
 	}
@@ -194,7 +194,7 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	if s := m.freshLocked(l); s != nil {
 		return s
 	}
-	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
+	if !learn || len(*m.shared.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
 		l = nameless
 		if s := m.freshLocked(l); s != nil {
 			return s
@@ -216,15 +216,15 @@ func (m *Metrics) exists(l labels) bool {
 func (m *Metrics) Forget(gr meta.GroupResource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := make(map[labels]*series, len(*m.known.Load()))
-	for l, s := range *m.known.Load() {
+	next := make(map[labels]*series, len(*m.shared.Load()))
+	for l, s := range *m.shared.Load() {
 		if l.group == gr.Group && l.resource == gr.Resource {
 			m.delete(l, s)
 		} else {
 			next[l] = s
 		}
 	}
-	m.known.Store(&next)
+	m.shared.Store(&next)
 	for l, s := range m.mu.fresh {
 		if l.group == gr.Group && l.resource == gr.Resource {
 			m.delete(l, s)
@@ -249,11 +249,11 @@ func (m *Metrics) delete(l labels, s *series) {
 	m.aborts.DeleteLabelValues(values[:6]...)
 }
 
-// freshLocked looks for l among all series. When as many lookups have ended in fresh as known has
-// series, it merges fresh into a new known: so the copying costs no more than the lookups did. The
-// caller holds mu.
+// freshLocked looks for l among all series. When as many lookups have ended in fresh as shared has
+// series, it merges fresh into a new shared map: so the copying costs no more than the lookups did.
+// The caller holds mu.
 func (m *Metrics) freshLocked(l labels) *series {
-	known := *m.known.Load()
+	known := *m.shared.Load()
 	if s := known[l]; s != nil {
 		return s
 	}
@@ -264,7 +264,7 @@ func (m *Metrics) freshLocked(l labels) *series {
 	if m.mu.asked++; m.mu.asked > len(known) {
 		next := maps.Clone(known)
 		maps.Copy(next, m.mu.fresh)
-		m.known.Store(&next)
+		m.shared.Store(&next)
 		clear(m.mu.fresh)
 		m.mu.asked = 0
 	}
@@ -294,13 +294,13 @@ func (m *Metrics) count(s *series, code int) {
 	if http.StatusText(code) == "" {
 		code -= code % 100
 	}
-	if c := s.of(code); c != nil {
+	if c := s.counterOf(code); c != nil {
 		c.Inc()
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := s.of(code)
+	c := s.counterOf(code)
 	if c == nil && !s.gone {
 		c = m.requests.WithLabelValues(
 			append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...,
@@ -313,8 +313,8 @@ func (m *Metrics) count(s *series, code int) {
 	}
 }
 
-// of returns the counter of a code, nil if there is none yet.
-func (s *series) of(code int) prometheus.Counter {
+// counterOf returns the counter of a code, nil if there is none yet.
+func (s *series) counterOf(code int) prometheus.Counter {
 	known := *s.codes.Load()
 	for i := range known {
 		if known[i].code == code {

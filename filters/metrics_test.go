@@ -320,7 +320,7 @@ func TestSeriesConcurrent(t *testing.T) {
 			t.Errorf("requests for %s: want %q among %q", name, want, got)
 		}
 	}
-	if got := len(*m.known.Load()); got < len(resources)-1 {
+	if got := len(*m.shared.Load()); got < len(resources)-1 {
 		t.Errorf("known: got %d, want about %d", got, len(resources))
 	}
 }

@@ -26,7 +26,7 @@ func Recover(log *zap.Logger, fail ErrorWriter) Filter {
 				if reason == http.ErrAbortHandler {
 					panic(reason)
 				}
-				x := of(r)
+				x := exchangeOf(r)
 				log.Error("request panicked", zap.String("panic", fmt.Sprint(reason)), zap.String("method", r.Method),
 					zap.String("path", r.URL.Path),
 					zap.String("audit-id", x.info.AuditID), zap.ByteString("stack", debug.Stack()))

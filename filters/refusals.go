@@ -17,7 +17,7 @@ const (
 
 // refusals count the refusals that are being written, because clients who do not read them must not
 // cost unbounded memory.
-type refusals struct{ known, strangers atomic.Int64 }
+type refusals struct{ users, strangers atomic.Int64 }
 
 // bound returns fail with a bound on concurrent refusals. A request that is refused before it has a
 // seat is counted while its response is written. Beyond the bound there is no response: the
@@ -29,16 +29,16 @@ type refusals struct{ known, strangers atomic.Int64 }
 // flush costs as much as the rest of a refusal.
 func (f *refusals) bound(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		x := of(r)
+		x := exchangeOf(r)
 		stranger, crowded := isStranger(x.info.User), runtime.NumGoroutine() > manyGoroutines
 		x.response.hurried = crowded || r.ProtoMajor < 2
 		if x.seat == nil {
-			running := &f.known
+			running := &f.users
 			if stranger {
 				running = &f.strangers
 			}
 			defer running.Add(-1)
-			if running.Add(1) > maxRefusals && !isMaster(x.info.User) {
+			if running.Add(1) > maxRefusals && !isInMasters(x.info.User) {
 				x.info.Status = http.StatusTooManyRequests
 				panic(http.ErrAbortHandler)
 			}

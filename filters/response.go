@@ -48,7 +48,7 @@ func (w *response) SetReadDeadline(t time.Time) error {
 // response.
 func (w *response) begin() {
 	w.begun = true
-	w.x.begun()
+	w.x.answerBegun()
 	if w.streams {
 		return
 	}
@@ -113,7 +113,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
-		w.x.begun()
+		w.x.answerBegun()
 		if w.x.info.Status == 0 {
 			w.x.info.Status = http.StatusSwitchingProtocols
 		}

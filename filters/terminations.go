@@ -11,7 +11,7 @@ import (
 type terminator uint8
 
 const (
-	nobody terminator = iota
+	notTerminated terminator = iota
 	byServer
 	byAggregator
 )
@@ -25,7 +25,7 @@ func (t terminator) component() string {
 }
 
 // Terminated marks r as answered by the aggregator because the server behind it cannot be reached.
-func Terminated(r *http.Request) { of(r).response.terminated = byAggregator }
+func Terminated(r *http.Request) { exchangeOf(r).response.terminated = byAggregator }
 
 // newTerminations returns the counter of requests that were answered instead of served.
 func newTerminations() *prometheus.CounterVec {

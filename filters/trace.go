@@ -25,8 +25,8 @@ func Trace(tracer trace.Tracer) Filter {
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
-			span := begin(tracer, x, r)
+			x := exchangeOf(r)
+			span := beginSpan(tracer, x, r)
 			returned := false
 			defer func() {
 				code := x.response.status()
@@ -46,8 +46,8 @@ func Trace(tracer trace.Tracer) Filter {
 	}
 }
 
-// begin begins the span of a request.
-func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
+// beginSpan begins the span of a request.
+func beginSpan(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(x.info.Received),
@@ -56,7 +56,7 @@ func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 			attribute.String("url.path", r.URL.Path),
 			attribute.String("user_agent.original", x.info.UserAgent), attribute.String("audit-id", x.info.AuditID)),
 	}
-	if u := x.info.User; !isMaster(u) && (u == nil || !u.InGroup(groupMonitoring)) {
+	if u := x.info.User; !isInMasters(u) && (u == nil || !u.InGroup(groupMonitoring)) {
 		options = append(options, trace.WithNewRoot())
 		if parent := trace.SpanContextFromContext(ctx); parent.IsValid() {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: parent}))

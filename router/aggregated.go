@@ -45,7 +45,7 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 	h.Set("ETag", doc.etag)
 	h.Set("Cache-Control", "public")
 	if r.Header.Get("If-None-Match") == doc.etag {
-		out.bare(http.StatusNotModified)
+		out.statusOnly(http.StatusNotModified)
 		return
 	}
 	body := doc.body
@@ -125,7 +125,7 @@ func joinJSON(groups []*group) ([]byte, error) {
 
 // headJSON returns the JSON of a group up to the opening bracket of its versions.
 func (g *group) headJSON() ([]byte, error) {
-	return keep(&g.head[codec.JSON], func() ([]byte, error) {
+	return keptBytes(&g.head[codec.JSON], func() ([]byte, error) {
 		b, err := codec.AppendJSON(nil, g.aggregated(nil))
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (g *group) headJSON() ([]byte, error) {
 
 // partJSON returns the JSON of a version as an element of its group's "versions".
 func (v *version) partJSON() ([]byte, error) {
-	return keep(&v.part[codec.JSON], func() ([]byte, error) { return codec.AppendJSON(nil, v.aggregated()) })
+	return keptBytes(&v.part[codec.JSON], func() ([]byte, error) { return codec.AppendJSON(nil, v.aggregated()) })
 }
 
 // joinProto is joinJSON for protobuf. A protobuf message is the concatenation of its fields, and
@@ -170,13 +170,13 @@ func joinProto(groups []*group) ([]byte, error) {
 
 // headProto returns the message of a group without its versions.
 func (g *group) headProto() ([]byte, error) {
-	return keep(&g.head[codec.Protobuf], func() ([]byte, error) { return message(g.aggregated(nil)) })
+	return keptBytes(&g.head[codec.Protobuf], func() ([]byte, error) { return message(g.aggregated(nil)) })
 }
 
 // partProto returns the encoded field "versions" of a group that holds v alone. It is computed as
 // the difference between a group with v and the same group without versions.
 func (v *version) partProto() ([]byte, error) {
-	return keep(&v.part[codec.Protobuf], func() ([]byte, error) {
+	return keptBytes(&v.part[codec.Protobuf], func() ([]byte, error) {
 		var nameless group
 		without, err := message(nameless.aggregated(nil))
 		if err != nil {

@@ -52,13 +52,13 @@ func (a answer) WriteHeader(code int) {
 // shows the answer that was given, whether or not the client was still there to read it.
 func (a answer) Write(part []byte) (int, error) {
 	if a.record != nil {
-		note(a.record, part)
+		noteBody(a.record, part)
 	}
 	return a.w.Write(part)
 }
 
-// note adds a part of the body to the record: all bytes count, the first Keep bytes are kept.
-func note(record *request.Record, part []byte) {
+// noteBody adds a part of the body to the record: all bytes count, the first Keep bytes are kept.
+func noteBody(record *request.Record, part []byte) {
 	out := &record.Answer
 	out.Size += int64(len(part))
 	if room := record.Keep - len(out.Body); room > 0 && !out.Stream {
@@ -85,7 +85,7 @@ func (a answer) whole(code int, contentType []string, pieces ...[]byte) {
 	for _, piece := range pieces {
 		n += len(piece)
 	}
-	a.w.Header()["Content-Length"] = contentLength(n)
+	a.w.Header()["Content-Length"] = contentLengthOf(n)
 	a.begin(code, contentType)
 	for _, piece := range pieces {
 		_, _ = a.Write(piece) // an error means that the client has gone
@@ -93,8 +93,8 @@ func (a answer) whole(code int, contentType []string, pieces ...[]byte) {
 	a.end()
 }
 
-// bare answers with a status and no body. The caller has set the headers.
-func (a answer) bare(code int) {
+// statusOnly answers with a status and no body. The caller has set the headers.
+func (a answer) statusOnly(code int) {
 	a.WriteHeader(code)
 	a.end()
 }
@@ -154,9 +154,9 @@ func (a answer) handOn(h http.Handler, r *http.Request, info *request.Info) {
 	a.end()
 }
 
-// contentLength returns the value of the Content-Length header; slice, string and digits share one
-// allocation.
-func contentLength(n int) []string {
+// contentLengthOf returns the value of the Content-Length header; slice, string and digits share
+// one allocation.
+func contentLengthOf(n int) []string {
 	v := new(struct {
 		value  [1]string
 		digits [20]byte

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// applied makes the request.Apply of a server-side apply from its body and options.
-func (e *endpoint) applied(
+// readApply makes the request.Apply of a server-side apply from its body and options.
+func (e *endpoint) readApply(
 	ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions,
 ) (*request.Apply, error) {
 	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
@@ -79,12 +79,14 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 		return nil, repeated, nil
 	}
 	return nil, "", meta.NewBadRequest(
-		"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " + sortOf(tree) +
+		"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+			jsonTypeOf(tree) +
 			" into Go value of type map[string]interface {}")
 }
 
-// sortOf returns the name that encoding/json uses for the type of a value, for its error message.
-func sortOf(tree any) string {
+// jsonTypeOf returns the name that encoding/json uses for the type of a value, for its error
+// message.
+func jsonTypeOf(tree any) string {
 	switch tree.(type) {
 	case string:
 		return "string"

@@ -58,7 +58,7 @@ func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 		part.SetGroupVersionKind(
 			meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartial},
 		)
-		return loose(part, media.Type, wt.e.cfg.Codecs.Append)
+		return encodeUncached(part, media.Type, wt.e.cfg.Codecs.Append)
 	}
 	k := wt.e.res.Type
 	// Decoding {} gives an empty object of the served version, without any conversion.
@@ -67,11 +67,11 @@ func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 		return nil, err
 	}
 	*metaOf(empty.Object) = m
-	return loose(empty.Object, media.Type, k.Append)
+	return encodeUncached(empty.Object, media.Type, k.Append)
 }
 
-// loose encodes an object that is not in the cache. JSON is without a final newline.
-func loose(
+// encodeUncached encodes an object that is not in the cache. JSON is without a final newline.
+func encodeUncached(
 	obj meta.Typed, typ codec.Type, encode func([]byte, meta.Typed, codec.Media) ([]byte, error),
 ) ([]byte, error) {
 	if typ == codec.JSON {

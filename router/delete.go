@@ -22,7 +22,7 @@ func (e *endpoint) delete(out answer, r *http.Request, info *request.Info) error
 	if err != nil {
 		return err
 	}
-	res, err := e.res.Deleter.Delete(r.Context(), e.deletion(r, info, opts), opts)
+	res, err := e.res.Deleter.Delete(r.Context(), e.deletionOf(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
@@ -55,15 +55,15 @@ func (e *endpoint) deleteCollection(out answer, r *http.Request, info *request.I
 		return invalid("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath(meta.IgnoreReadErrors), true,
 			"is not allowed with DELETECOLLECTION, try again after removing the option")})
 	}
-	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletion(r, info, opts), opts)
+	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletionOf(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
 	return e.writeList(out, r, list, media)
 }
 
-// deletion returns the Write of a deletion.
-func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
+// deletionOf returns the Write of a deletion.
+func (e *endpoint) deletionOf(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
 	req := e.write(r, info, opts)
 	req.DryRun = len(opts.DryRun) > 0
 	return req

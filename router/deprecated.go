@@ -14,21 +14,22 @@ type Deprecated struct {
 	Removed string // the release that no longer serves it, such as "1.32"; "" if that is not decided
 }
 
-// warned wraps the handler of a verb of a deprecated resource. It warns the client and calls
-// Config.DeprecatedUse before the handler runs.
-type warned struct {
+// deprecatedHandler wraps the handler of a verb of a deprecated resource. It warns the client and
+// calls Config.DeprecatedUse before the handler runs.
+type deprecatedHandler struct {
 	warning string
 	used    func()
 	next    http.Handler
 }
 
-// newWarned wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns next.
-func newWarned(e *endpoint, next http.Handler) http.Handler {
+// warnDeprecated wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns
+// next.
+func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 	d := e.res.Deprecated
 	if d == nil {
 		return next
 	}
-	h := &warned{warning: d.Warning, used: func() {}, next: next}
+	h := &deprecatedHandler{warning: d.Warning, used: func() {}, next: next}
 	if used := e.cfg.DeprecatedUse; used != nil {
 		_, subresource, _ := strings.Cut(e.res.Name, "/")
 		gvr := meta.GroupVersionResource{Group: e.gr.Group, Version: e.gv.Version, Resource: e.gr.Resource}
@@ -38,7 +39,7 @@ func newWarned(e *endpoint, next http.Handler) http.Handler {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *warned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *deprecatedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request.From(r.Context()).Warn(h.warning)
 	h.used()
 	h.next.ServeHTTP(w, r)

@@ -114,7 +114,7 @@ func (d *Discovery) Paths() []string {
 	for _, g := range p.listed {
 		paths = append(paths, "/apis/"+g.name)
 	}
-	for v := range p.all {
+	for v := range p.versions {
 		paths = append(paths, "/"+v.path())
 	}
 	return paths

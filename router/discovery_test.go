@@ -355,7 +355,7 @@ func TestDiscoveryKeeps(t *testing.T) {
 	before := read()
 	d.Install(things("b.io", "v3", 10, 0))
 	after := d.now.Load()
-	for v := range before.all {
+	for v := range before.versions {
 		now := after.find(v.Group, v.Version)
 		if now != v || now.doc.bodies[0].Load() == nil || now.part[0].Load() == nil || now.part[codec.Protobuf].Load() == nil {
 			t.Errorf("%s: its documents are lost", v.GroupVersion)
@@ -385,7 +385,7 @@ func TestAggregatedParts(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
 		list.SetGroupVersionKind(listKind)
-		for _, g := range p.inOrder() {
+		for _, g := range p.groupsInOrder() {
 			if (g.name == "") != legacy {
 				continue
 			}

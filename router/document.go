@@ -48,7 +48,7 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out.object(http.StatusOK, d.codecs, d.make(), media)
 		return
 	}
-	body, err := keep(&d.bodies[media.Type], func() ([]byte, error) {
+	body, err := keptBytes(&d.bodies[media.Type], func() ([]byte, error) {
 		return d.codecs.Append(nil, d.make(), codec.Media{Type: media.Type})
 	})
 	if err != nil {
@@ -58,9 +58,9 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 
-// keep returns the bytes in place. If there are none, it calls make and stores the result.
+// keptBytes returns the bytes in place. If there are none, it calls make and stores the result.
 // Concurrent callers may each call make.
-func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
+func keptBytes(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
 	if kept := place.Load(); kept != nil {
 		return *kept, nil
 	}

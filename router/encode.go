@@ -107,8 +107,8 @@ func (e *endpoint) form(ctx context.Context, media codec.Media) *form {
 	return &form{e: e, ctx: ctx, media: media, id: e.formOf(media)}
 }
 
-// of returns the bytes of enc in the form, as encoded does.
-func (f *form) of(enc request.Encoded) ([]byte, error) {
+// encoded returns the bytes of enc in the form, as endpoint.encoded does.
+func (f *form) encoded(enc request.Encoded) ([]byte, error) {
 	if data, form := enc.Stored(); form == f.id {
 		return data, nil
 	}
@@ -126,10 +126,10 @@ func (f *form) encode() ([]byte, error) {
 	return f.e.encode(f.ctx, f.cur, f.media)
 }
 
-// made returns the forms of those objects of a list that are not stored in the form, at their
+// encodeList returns the forms of those objects of a list that are not stored in the form, at their
 // indexes; nil if all are stored in it. It fails with the error of the first object that cannot be
 // encoded, because a list is complete or an error, and with the error of ctx when that ends.
-func (f *form) made(list *request.List) ([][]byte, error) {
+func (f *form) encodeList(list *request.List) ([][]byte, error) {
 	var out [][]byte
 	var m *meter.Meter
 	i := 0
@@ -142,7 +142,7 @@ func (f *form) made(list *request.List) ([][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			if out[i], err = f.of(enc); err != nil {
+			if out[i], err = f.encoded(enc); err != nil {
 				return nil, err
 			}
 		}
@@ -154,7 +154,7 @@ func (f *form) made(list *request.List) ([][]byte, error) {
 // writeEncoded answers with one object.
 func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc request.Encoded, media codec.Media) error {
 	if media.As == codec.AsTable {
-		return e.writeTable(out, r, code, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
+		return e.writeTable(out, r, code, single(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
 	}
 	if media.As == codec.AsPartialList {
 		return e.errNoList(media.As)
@@ -176,8 +176,8 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 // newline ends JSON that is not indented.
 var newline = []byte{'\n'}
 
-// one yields a single object.
-func one(enc request.Encoded) func(yield func(request.Encoded) bool) {
+// single yields a single object.
+func single(enc request.Encoded) func(yield func(request.Encoded) bool) {
 	return func(yield func(request.Encoded) bool) { yield(enc) }
 }
 

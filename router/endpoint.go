@@ -76,9 +76,9 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	return e
 }
 
-// gap returns the error for the part that the path of an object leaves empty, name or namespace;
-// nil if none is empty.
-func (e *endpoint) gap(info *request.Info) func() error {
+// missingPart returns the error for the part that the path of an object leaves empty, name or
+// namespace; nil if none is empty.
+func (e *endpoint) missingPart(info *request.Info) func() error {
 	switch {
 	case info.Parts[1] == "":
 		return errNoName
@@ -128,9 +128,9 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	case e.res.Namespaced && info.Namespace == "" && !info.InNamespace && e.collectionVerbs["list"] == nil:
 		return notFound
 	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
-		return e.nameless(verb)
+		return e.refuseNameless(verb)
 	case !ok && verb == "watch" && e.collectionVerbs["list"] != nil:
-		return newWarned(e, handlerFunc(e.unwatched))
+		return warnDeprecated(e, handlerFunc(e.unwatched))
 	case !ok:
 		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":
@@ -152,13 +152,13 @@ func (e *endpoint) refuse(why func() error) http.Handler {
 	if !e.res.Custom {
 		return refusal(why)
 	}
-	return newWarned(e, refusal(why))
+	return warnDeprecated(e, refusal(why))
 }
 
-// nameless refuses a verb for objects that is sent to the collection of a custom resource. The
-// media type of a patch is checked before the missing name.
-func (e *endpoint) nameless(verb string) http.Handler {
-	return newWarned(e, handlerFunc(func(_ answer, r *http.Request, _ *request.Info) error {
+// refuseNameless refuses a verb for objects that is sent to the collection of a custom resource.
+// The media type of a patch is checked before the missing name.
+func (e *endpoint) refuseNameless(verb string) http.Handler {
+	return warnDeprecated(e, handlerFunc(func(_ answer, r *http.Request, _ *request.Info) error {
 		if verb == "patch" {
 			if _, err := patchForm(r.Header.Get("Content-Type"), false); err != nil {
 				return err

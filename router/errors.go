@@ -47,7 +47,7 @@ func (a answer) fail(r *http.Request, err error) {
 	}
 	if broken, ok := err.(*request.PathError); ok {
 		text := fmt.Sprintf("Internal Server Error: %q: %v", meta.Excerpt(r.RequestURI), broken)
-		a.text(http.StatusInternalServerError, forText.Replace(text))
+		a.text(http.StatusInternalServerError, htmlEscaper.Replace(text))
 		return
 	}
 	status := meta.StatusOf(err)
@@ -95,8 +95,8 @@ func (a answer) timeout() {
 // plainText is the Content-Type of responses that are not objects.
 var plainText = []string{"text/plain; charset=utf-8"}
 
-// forText escapes HTML in text that repeats what a client sent.
-var forText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+// htmlEscaper escapes HTML in text that repeats what a client sent.
+var htmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // errNoName and errNoNamespace are the errors for paths with an empty name or namespace.
 func errNoName() error      { return meta.NewBadRequest("name must be provided") }

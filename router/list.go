@@ -94,19 +94,19 @@ func finish(out answer, err error) error {
 	return nil
 }
 
-// items returns the JSON of the objects that are not stored in the wanted form; see form.made.
-// list.Form saves looking at each object when all are stored in it.
+// items returns the JSON of the objects that are not stored in the wanted form; see
+// form.encodeList. list.Form saves looking at each object when all are stored in it.
 func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) ([][]byte, error) {
 	media = itemMedia(media)
 	media.Type = codec.JSON
 	if list.Form != nil && e.formOf(media) == e.plain && list.Form() == e.plain {
 		return nil, nil
 	}
-	return e.form(ctx, media).made(list)
+	return e.form(ctx, media).encodeList(list)
 }
 
 // appendList appends the list's JSON to *buf and calls flush whenever *buf has grown to flushAt.
-// made are the items of e.items.
+// made is the result of e.items.
 func (e *endpoint) appendList(
 	buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media,
 	flush func([]byte) ([]byte, error),
@@ -242,7 +242,7 @@ func (e *endpoint) writeProtoList(
 	out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media,
 ) error {
 	kind, _ := e.listShown(media)
-	messages, err := e.form(r.Context(), itemMedia(media)).made(list)
+	messages, err := e.form(r.Context(), itemMedia(media)).encodeList(list)
 	if err != nil {
 		return err
 	}

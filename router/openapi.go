@@ -95,9 +95,9 @@ func (o *OpenAPI) get(
 	return doc
 }
 
-// find returns what the document at a path of version 3 describes, or nil if no document there is
-// served here.
-func (o *OpenAPI) find(p *picture, path string) described {
+// described returns what the document at a path of version 3 describes, or nil if no document there
+// is served here.
+func (o *OpenAPI) described(p *picture, path string) described {
 	for _, f := range o.fixed {
 		if f.path() == path && f.exists(p) {
 			return f
@@ -124,15 +124,15 @@ func (o *OpenAPI) find(p *picture, path string) described {
 	return nil
 }
 
-// everything returns all that has a document here, and the remote versions for which counts is
+// allDescribed returns all that has a document here, and the remote versions for which counts is
 // true.
-func (o *OpenAPI) everything(p *picture, counts func(*RemoteVersion) bool) (all []described) {
+func (o *OpenAPI) allDescribed(p *picture, counts func(*RemoteVersion) bool) (all []described) {
 	for _, f := range o.fixed {
 		if f.exists(p) {
 			all = append(all, f)
 		}
 	}
-	for v := range p.all {
+	for v := range p.versions {
 		if v.remote == nil {
 			all = append(all, v)
 		}
@@ -234,15 +234,15 @@ var methodOf = map[string]string{
 	"delete": http.MethodDelete,
 }
 
-// largeDoc is a capacity, in bytes, that is enough for most documents of version 3.
-const largeDoc = 1 << 20
+// docCapacity is a capacity, in bytes, that is enough for most documents of version 3.
+const docCapacity = 1 << 20
 
 // index returns the index of version 3. It makes the documents whose hashes are missing.
 func (o *OpenAPI) index(p *picture) *schemaDoc {
 	return o.get(&p.schemas.index, jsonForm, func([]byte) []byte {
 		var entries []openapi.Entry
-		room := make([]byte, 0, largeDoc)
-		for _, d := range o.everything(p, (*RemoteVersion).madeV3) {
+		room := make([]byte, 0, docCapacity)
+		for _, d := range o.allDescribed(p, (*RemoteVersion).madeV3) {
 			e := openapi.Entry{Path: d.path()}
 			e.Hash, room = d.slot().hash(room, func(dst []byte) []byte { return o.write(dst, d) })
 			entries = append(entries, e)
@@ -258,7 +258,7 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 	return o.get(&p.schemas.v2, form, func([]byte) []byte {
 		var docs []openapi.Document
-		for _, d := range o.everything(p, (*RemoteVersion).hasV2) {
+		for _, d := range o.allDescribed(p, (*RemoteVersion).hasV2) {
 			docs = append(docs, d.describe(o))
 		}
 		return openapi.V2JSON(o.info, docs)
@@ -270,16 +270,16 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 	out := answerTo(w, r)
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
 	if !ok { // kube-apiserver sends no body either
-		out.bare(http.StatusNotAcceptable)
+		out.statusOnly(http.StatusNotAcceptable)
 		return
 	}
 	out.Header()["Vary"] = varySchema
-	o.v2(o.present(r.Context(), false), form).serve(out, r, contentType)
+	o.v2(o.picture(r.Context(), false), form).serve(out, r, contentType)
 }
 
-// present returns the picture after aggregated servers have been asked for their documents: those
+// picture returns the picture after aggregated servers have been asked for their documents: those
 // without version 3 if noV3 is set, otherwise all.
-func (o *OpenAPI) present(ctx context.Context, noV3 bool) *picture {
+func (o *OpenAPI) picture(ctx context.Context, noV3 bool) *picture {
 	p := o.discovery.now.Load()
 	if o.AskRemote != nil && slices.ContainsFunc(p.remote, func(v *version) bool { return v.remote.NoV3 || !noV3 }) {
 		o.AskRemote(ctx, noV3)
@@ -293,25 +293,25 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	out := answerTo(w, r)
 	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
 	if !inside {
-		o.index(o.present(r.Context(), true)).serve(out, r, "text/plain; charset=utf-8")
+		o.index(o.picture(r.Context(), true)).serve(out, r, "text/plain; charset=utf-8")
 		return
 	}
 	p := o.discovery.now.Load()
-	found := o.find(p, path)
+	found := o.described(p, path)
 	if found == nil {
 		if rv := p.schemaOf(path); rv != nil {
 			rv.Handler.ServeHTTP(w, r)
 			return
 		}
-		found = o.find(o.present(r.Context(), true), path)
+		found = o.described(o.picture(r.Context(), true), path)
 	}
 	if found == nil { // kube-apiserver sends no body either
-		out.bare(http.StatusNotFound)
+		out.statusOnly(http.StatusNotFound)
 		return
 	}
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
 	if !ok {
-		out.bare(http.StatusNotAcceptable)
+		out.statusOnly(http.StatusNotAcceptable)
 		return
 	}
 	doc := o.doc(found, form)
@@ -319,7 +319,7 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		if hash != doc.etag { // the client has an old index
 			out.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
 			out.Header().Set("Content-Type", contentType)
-			out.bare(http.StatusMovedPermanently)
+			out.statusOnly(http.StatusMovedPermanently)
 			return
 		}
 		out.Header().Set("Cache-Control", "public, immutable")

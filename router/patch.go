@@ -44,7 +44,7 @@ type patcher struct {
 	meter      *meter.Meter
 	write      *request.Write // change sets its Invalid
 	checked    bool           // the patch itself has passed field validation
-	slips      []string       // unknown and repeated fields in the patch itself
+	problems   []string       // unknown and repeated fields in the patch itself
 }
 
 // patch changes an object by a patch in its served version. An apply creates the object if it does
@@ -79,7 +79,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	}
 	if form == applyPatch {
 		req.ForceCreate = true
-		if req.Apply, err = e.applied(r.Context(), info, in.body, opts); err != nil {
+		if req.Apply, err = e.readApply(r.Context(), info, in.body, opts); err != nil {
 			return err
 		}
 	} else {
@@ -192,16 +192,16 @@ func (p *patcher) merge(doc []byte) ([]byte, error) {
 func (p *patcher) check() (err error) {
 	switch p.form {
 	case jsonPatch:
-		p.slips, err = patch.CheckJSON(p.body, p.meter)
+		p.problems, err = patch.CheckJSON(p.body, p.meter)
 	case mergePatch:
-		p.slips, err = patch.CheckMerge(p.body, p.meter)
+		p.problems, err = patch.CheckMerge(p.body, p.meter)
 	default:
-		p.slips = patch.CheckStrategic(p.body, p.meter)
+		p.problems = patch.CheckStrategic(p.body, p.meter)
 	}
 	return err
 }
 
-// decode turns the patched JSON into an object. Field validation reports the slips of the patch
+// decode turns the patched JSON into an object. Field validation reports the problems of the patch
 // before those of the object.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
@@ -254,10 +254,10 @@ func versionless(object []byte) error {
 	return errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 }
 
-// report hands the slips of the patch, followed by those of the result, to field validation.
+// report hands the problems of the patch, followed by those of the result, to field validation.
 func (p *patcher) report(strict []string) error {
-	if len(p.slips) > 0 {
-		strict = slices.Concat(p.slips, strict)
+	if len(p.problems) > 0 {
+		strict = slices.Concat(p.problems, strict)
 	}
 	return p.e.reportStrict(p.info, strict, p.validation)
 }

@@ -71,9 +71,9 @@ func newPicture(codecs *codec.Factory, groups map[string]*group, listed []*group
 	return p
 }
 
-// all yields every version, those of the legacy group first.
-func (p *picture) all(yield func(*version) bool) {
-	for _, g := range p.inOrder() {
+// versions yields every version, those of the legacy group first.
+func (p *picture) versions(yield func(*version) bool) {
+	for _, g := range p.groupsInOrder() {
 		for _, v := range g.versions {
 			if !yield(v) {
 				return
@@ -82,8 +82,8 @@ func (p *picture) all(yield func(*version) bool) {
 	}
 }
 
-// inOrder returns the groups, the legacy group first.
-func (p *picture) inOrder() []*group {
+// groupsInOrder returns the groups, the legacy group first.
+func (p *picture) groupsInOrder() []*group {
 	if legacy := p.groups[""]; legacy != nil {
 		return slices.Insert(slices.Clone(p.listed), 0, legacy)
 	}
@@ -130,7 +130,7 @@ func (p *picture) change(out, in []GroupVersion) *picture {
 	}
 	groups, listed := p.copied()
 	for gv, v := range versions {
-		listed = put(groups, listed, p.newGroup(groups[gv.Group], gv, v))
+		listed = putGroup(groups, listed, p.newGroup(groups[gv.Group], gv, v))
 	}
 	return newPicture(p.codecs, groups, listed)
 }
@@ -236,9 +236,9 @@ func (p *picture) newGroup(old *group, gv meta.GroupVersion, v *version) *group 
 	return g
 }
 
-// put replaces the group of g's name in groups and listed by g, or removes it if g has no versions.
-// It changes both and returns the new listed.
-func put(groups map[string]*group, listed []*group, g *group) []*group {
+// putGroup replaces the group of g's name in groups and listed by g, or removes it if g has no
+// versions. It changes both and returns the new listed.
+func putGroup(groups map[string]*group, listed []*group, g *group) []*group {
 	listed = slices.DeleteFunc(listed, func(other *group) bool { return other.name == g.name })
 	if len(g.versions) == 0 {
 		delete(groups, g.name)

@@ -56,10 +56,10 @@ func noteObject(info *request.Info, obj meta.Typed) {
 	}
 }
 
-// trusted is the largest Content-Length, in bytes, for which a buffer is allocated before the body
-// has arrived. For larger bodies the buffer grows with the bytes that arrive, so a client cannot
-// make the server allocate memory by announcing a large body.
-const trusted = 64 << 10
+// maxPreallocated is the largest Content-Length, in bytes, for which a buffer is allocated before
+// the body has arrived. For larger bodies the buffer grows with the bytes that arrive, so a client
+// cannot make the server allocate memory by announcing a large body.
+const maxPreallocated = 64 << 10
 
 // readBody reads a request body of at most limit bytes. The caller owns the result.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
@@ -69,16 +69,16 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	if n := r.ContentLength; n > 0 && n <= trusted { // the usual case: one buffer of the right size
+	if n := r.ContentLength; n > 0 && n <= maxPreallocated { // the usual case: one buffer of the right size
 		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, badBody(err)
+			return nil, bodyError(err)
 		}
 		return body, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return nil, badBody(err)
+		return nil, bodyError(err)
 	}
 	if int64(len(body)) > limit {
 		return nil, tooLarge(limit)
@@ -91,8 +91,8 @@ func tooLarge(limit int64) error {
 	return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", limit))
 }
 
-// badBody returns the error for a body that cannot be read to its end.
-func badBody(err error) error {
+// bodyError returns the error for a body that cannot be read to its end.
+func bodyError(err error) error {
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):

@@ -78,7 +78,7 @@ func (p *picture) with(remote []*version) *picture {
 	}
 	groups, listed := p.copied()
 	for _, v := range remote {
-		listed = put(groups, listed, p.newGroup(groups[v.Group], v.GroupVersion, v))
+		listed = putGroup(groups, listed, p.newGroup(groups[v.Group], v.GroupVersion, v))
 	}
 	next := newPicture(p.codecs, groups, listed)
 	next.remote = remote
@@ -90,7 +90,7 @@ func (p *picture) with(remote []*version) *picture {
 func (o *OpenAPI) remoteEntries(p *picture) (entries []openapi.Entry) {
 	for _, v := range p.remote {
 		for _, e := range v.remote.Schemas {
-			if p.schemaOf(e.Path) == v.remote && o.find(p, e.Path) == nil {
+			if p.schemaOf(e.Path) == v.remote && o.described(p, e.Path) == nil {
 				entries = append(entries, e)
 			}
 		}

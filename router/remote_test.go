@@ -120,7 +120,7 @@ func TestRemoteKeeps(t *testing.T) {
 	d.SetRemote([]*RemoteVersion{stays, goes})
 	d.items(t)
 	with := d.now.Load()
-	for v := range before.all {
+	for v := range before.versions {
 		if with.find(v.Group, v.Version) != v {
 			t.Errorf("%s: its documents are lost", v.GroupVersion)
 		}

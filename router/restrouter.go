@@ -161,7 +161,7 @@ func (rr *RESTRouter) endpoint(gv meta.GroupVersion, res Resource, u *uses) *end
 	e := newEndpoint(rr.cfg, gv, &res)
 	for _, verbs := range []map[string]http.Handler{e.itemVerbs, e.collectionVerbs} {
 		for verb, h := range verbs {
-			verbs[verb] = &counted{uses: u, next: newWarned(e, h), late: rr}
+			verbs[verb] = &counted{uses: u, next: warnDeprecated(e, h), late: rr}
 		}
 	}
 	return e
@@ -225,7 +225,7 @@ func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 		e.res.Namespaced != info.InNamespace {
 		return rr.matchNothing(info, m)
 	}
-	m.Handler = e.item(e.verbOf(r, info), e.gap(info))
+	m.Handler = e.item(e.verbOf(r, info), e.missingPart(info))
 	return true
 }
 

@@ -133,7 +133,7 @@ func newSchemaDoc(body []byte, etag string) *schemaDoc {
 	w.Reset(nil)
 	zippers.Put(w)
 	doc.zipped = bytes.Clone(zipped.Bytes())
-	doc.keep(body)
+	doc.keepBody(body)
 	return doc
 }
 
@@ -142,12 +142,12 @@ func (d *schemaDoc) body() []byte {
 	if d.zipped == nil {
 		return d.small
 	}
-	if body := d.kept(); body != nil {
+	if body := d.keptBody(); body != nil {
 		return body
 	}
 	d.unzip.Lock() // all who wait get the copy of the first
 	defer d.unzip.Unlock()
-	if body := d.kept(); body != nil {
+	if body := d.keptBody(); body != nil {
 		return body
 	}
 	body := make([]byte, d.size)
@@ -158,18 +158,18 @@ func (d *schemaDoc) body() []byte {
 	if err != nil { // impossible: newSchemaDoc compressed these bytes
 		panic(err)
 	}
-	d.keep(body)
+	d.keepBody(body)
 	return body
 }
 
-// keep remembers the uncompressed document weakly.
-func (d *schemaDoc) keep(body []byte) {
+// keepBody remembers the uncompressed document weakly.
+func (d *schemaDoc) keepBody(body []byte) {
 	p := weak.Make(&body)
 	d.plain.Store(&p)
 }
 
-// kept returns the document of the last keep, or nil if it has been freed.
-func (d *schemaDoc) kept() []byte {
+// keptBody returns the document of the last keep, or nil if it has been freed.
+func (d *schemaDoc) keptBody() []byte {
 	if p := d.plain.Load(); p != nil {
 		if body := p.Value(); body != nil {
 			return *body
@@ -183,7 +183,7 @@ func (d *schemaDoc) serve(out answer, r *http.Request, contentType string) {
 	h := out.Header()
 	h["Etag"], h["Last-Modified"] = d.head.etag, d.head.made
 	if d.isKnown(r) {
-		out.bare(http.StatusNotModified)
+		out.statusOnly(http.StatusNotModified)
 		return
 	}
 	body := d.zipped

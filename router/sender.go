@@ -24,9 +24,9 @@ type sender struct {
 	late *time.Timer // runs while a write or flush is under way, and from newSender to the first flush
 	stop func() bool // ends the context.AfterFunc that waits for the end of the watch
 
-	mu   sync.Mutex
-	over bool // close was called: the connection belongs to somebody else
-	cut  bool // the connection has a deadline of ours
+	mu          sync.Mutex
+	closed      bool // close was called: the connection belongs to somebody else
+	hasDeadline bool // the connection has a deadline of ours
 }
 
 // Lift removes the deadlines of the connection, for a request that lasts as long as its client
@@ -79,8 +79,8 @@ func newSender(ctx context.Context, out answer) *sender {
 func (s *sender) deadline(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over {
-		s.cut = true
+	if !s.closed {
+		s.hasDeadline = true
 		_ = s.rc.SetWriteDeadline(time.Now().Add(d)) // an error means that there is no connection, in tests
 	}
 }
@@ -108,8 +108,8 @@ func (s *sender) close() {
 	s.late.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	if s.cut {
+	s.closed = true
+	if s.hasDeadline {
 		_ = s.rc.SetWriteDeadline(time.Time{})
 	}
 }

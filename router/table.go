@@ -51,9 +51,9 @@ func (e *endpoint) table(
 		row := meta.TableRow{Cells: cells, Conditions: conditions}
 		switch include {
 		case meta.IncludeObject:
-			row.Object.Raw, err = whole.of(enc)
+			row.Object.Raw, err = whole.encoded(enc)
 		case meta.IncludeMetadata:
-			row.Object.Raw, err = partial.of(enc)
+			row.Object.Raw, err = partial.encoded(enc)
 		}
 		if err != nil {
 			return nil, err

@@ -21,9 +21,9 @@ import (
 // count says so, and the request starts again: it finds the resource that came in its place, or
 // none.
 type uses struct {
-	count atomic.Int64 // requests inside, plus retired
-	once  sync.Once
-	empty chan struct{} // closed once it is retired and no request is inside
+	count   atomic.Int64 // requests inside, plus retired
+	once    sync.Once
+	drained chan struct{} // closed once it is retired and no request is inside
 	// watches are the running watches of the resource in its version. A resource that replaces this
 	// one takes the list over.
 	watches *watchList
@@ -42,7 +42,7 @@ const retired = 1 << 62
 // newUses returns the count of a new resource. before is that of the resource which it replaces, or
 // nil.
 func newUses(before *uses) *uses {
-	u := &uses{empty: make(chan struct{})}
+	u := &uses{drained: make(chan struct{})}
 	if before != nil {
 		u.watches = before.watches
 	} else {
@@ -64,14 +64,14 @@ func (u *uses) enter() bool {
 // leave counts a request out.
 func (u *uses) leave() {
 	if u.count.Add(-1) == retired {
-		u.once.Do(func() { close(u.empty) })
+		u.once.Do(func() { close(u.drained) })
 	}
 }
 
 // retire makes enter refuse. It is called once.
 func (u *uses) retire() {
 	if u.count.Add(retired) == retired {
-		u.once.Do(func() { close(u.empty) })
+		u.once.Do(func() { close(u.drained) })
 	}
 }
 
@@ -85,7 +85,7 @@ type Retired []*uses
 func (r Retired) Inside() Retired {
 	return slices.DeleteFunc(slices.Clone(r), func(u *uses) bool {
 		select {
-		case <-u.empty:
+		case <-u.drained:
 			return true
 		default:
 			return false
@@ -98,7 +98,7 @@ func (r Retired) Inside() Retired {
 func (r Retired) Wait(ctx context.Context) error {
 	for _, u := range r {
 		select {
-		case <-u.empty:
+		case <-u.drained:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -173,8 +173,8 @@ type countedCursor struct {
 	previous, next *countedCursor
 }
 
-// run puts the cursor into the list of running watches. end ends the watch.
-func (c *countedCursor) run(end func()) {
+// list puts the cursor into the list of running watches. end ends the watch.
+func (c *countedCursor) list(end func()) {
 	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
@@ -189,8 +189,8 @@ func (c *countedCursor) run(end func()) {
 	w.first = c
 }
 
-// stop removes the cursor from the list.
-func (c *countedCursor) stop() {
+// unlist removes the cursor from the list.
+func (c *countedCursor) unlist() {
 	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
@@ -226,7 +226,7 @@ func (c *countedCursor) Next(ctx context.Context) ([]request.Event, error) {
 // returns next, counts it out.
 func (c *countedCursor) Close() {
 	c.EventCursor.Close()
-	c.stop()
+	c.unlist()
 	if c.out {
 		c.uses.count.Add(1)
 	}

@@ -51,7 +51,7 @@ func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error 
 	}
 	defer cursor.Close()
 	if c, ok := cursor.(*countedCursor); ok {
-		c.run(cancel)
+		c.list(cancel)
 	}
 	return e.stream(out, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
@@ -192,7 +192,7 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 	case wt.media.As == codec.AsTable:
 		object, err = wt.table(ev.Object)
 	default:
-		object, err = wt.item.of(ev.Object)
+		object, err = wt.item.encoded(ev.Object)
 	}
 	if err != nil {
 		return b, err
@@ -203,7 +203,7 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 
 // table encodes one object as a Table of one row.
 func (wt *watcher) table(enc request.Encoded) ([]byte, error) {
-	table, err := wt.e.table(wt.ctx, wt.r, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, wt.media)
+	table, err := wt.e.table(wt.ctx, wt.r, single(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, wt.media)
 	if err != nil {
 		return nil, err
 	}

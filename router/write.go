@@ -16,13 +16,13 @@ import (
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
-		Manager: cmp.Or(managerOf(r), unknown), Options: options, Warn: info.Warn, Annotate: info.Annotate,
+		Manager: cmp.Or(managerOf(r), unknownManager), Options: options, Warn: info.Warn, Annotate: info.Annotate,
 		Rights: info.Rights,
 	}
 }
 
-// unknown is the field manager of a client without a user agent.
-const unknown = "unknown"
+// unknownManager is the field manager of a client without a user agent.
+const unknownManager = "unknown"
 
 // maxManager is the longest name of a field manager, in bytes.
 const maxManager = 128

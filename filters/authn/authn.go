@@ -51,14 +51,14 @@ func (u union) Authenticate(r *http.Request) (*request.User, error) {
 		if user != nil && err == nil {
 			return user, nil
 		}
-		failed = both(failed, err)
+		failed = joinErrors(failed, err)
 	}
 	return nil, failed
 }
 
-// both joins two errors. Mostly one of them is nil, and then it does not allocate, because refusing
-// a client must be cheap.
-func both(a, b error) error {
+// joinErrors joins two errors. Mostly one of them is nil, and then it does not allocate, because
+// refusing a client must be cheap.
+func joinErrors(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}

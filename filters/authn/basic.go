@@ -19,9 +19,9 @@ import (
 // only an HMAC of each password, with a key that this process made at random. Refusing an unknown
 // name takes as long as refusing a wrong password.
 type Passwords struct {
-	key   []byte
-	users map[string]password
-	none  password // compared with the passwords of unknown users; nothing equals it
+	key     []byte
+	users   map[string]password
+	unknown password // compared with the passwords of unknown users; nothing equals it
 }
 
 type password struct {
@@ -50,7 +50,7 @@ func ReadPasswordFile(path string) (*Passwords, error) {
 func ReadPasswords(r io.Reader) (*Passwords, error) {
 	p := &Passwords{key: make([]byte, sha256.Size), users: map[string]password{}}
 	rand.Read(p.key) // never returns an error
-	p.none.sum = p.hash(rand.Text())
+	p.unknown.sum = p.hash(rand.Text())
 	err := readUsers(r, "password", func(secret string, user request.User) {
 		user.Groups = WithAuthenticated(user.Name, user.Groups)
 		p.users[user.Name] = password{p.hash(secret), &user}
@@ -77,7 +77,7 @@ func (p *Passwords) Authenticate(r *http.Request) (*request.User, error) {
 	}
 	want, known := p.users[name]
 	if !known {
-		want = p.none
+		want = p.unknown
 	}
 	sum := p.hash(secret)
 	if subtle.ConstantTimeCompare(sum[:], want.sum[:]) == 0 || !known {

@@ -32,12 +32,12 @@ func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 		}
 		return nil, nil
 	}
-	return knownBy(r, b.tokens, token, b.audiences)
+	return userOfToken(r, b.tokens, token, b.audiences)
 }
 
-// knownBy returns the user of the token that r carries. A token that tokens does not know is an
+// userOfToken returns the user of the token that r carries. A token that tokens does not know is an
 // error: a client that shows a token must not become anonymous.
-func knownBy(
+func userOfToken(
 	r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string,
 ) (*request.User, error) {
 	user, _, err := tokens.AuthenticateToken(r.Context(), token, audiences)
@@ -86,14 +86,14 @@ func (u tokenUnion) AuthenticateToken(
 		if user != nil && err == nil {
 			return user, accepted, nil
 		}
-		failed = both(failed, err)
+		failed = joinErrors(failed, err)
 	}
 	return nil, nil, failed
 }
 
-// meant returns those audiences in asked that are in of, the audiences of a token. It allocates
-// only if they are some but not all of asked.
-func meant(asked, of []string) []string {
+// commonAudiences returns those audiences in asked that are in of, the audiences of a token. It
+// allocates only if they are some but not all of asked.
+func commonAudiences(asked, of []string) []string {
 	in := 0
 	for _, a := range asked {
 		if slices.Contains(of, a) {
@@ -130,7 +130,7 @@ type fixedAudiences struct {
 func (f *fixedAudiences) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
 ) (*request.User, []string, error) {
-	accepted := meant(audiences, f.audiences)
+	accepted := commonAudiences(audiences, f.audiences)
 	if len(audiences) > 0 && accepted == nil {
 		return nil, nil, nil
 	}

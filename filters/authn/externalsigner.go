@@ -146,7 +146,7 @@ func (s *ExternalSigner) MaxAge() time.Duration { return max(time.Until(s.now.Lo
 // fetchLeast.
 func (s *ExternalSigner) Find(ctx context.Context, id string) *TokenKeys {
 	keys := s.Keys()
-	if id == "" || len(keys.of(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
+	if id == "" || len(keys.withID(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
 		return keys
 	}
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime) // other requests may share the fetch
@@ -164,7 +164,7 @@ func (s *ExternalSigner) fetch(ctx context.Context) error {
 			s.hooks.Fetched(time.Time{}, err)
 			return nil, fmt.Errorf("while fetching token verification keys: %w", err)
 		}
-		if before := s.now.Load(); before != nil && next.keys.same(before.keys) && before.written.Equal(next.written) {
+		if before := s.now.Load(); before != nil && next.keys.equal(before.keys) && before.written.Equal(next.written) {
 			next.keys = before.keys // the same pointer keeps remembered tokens valid
 		}
 		s.now.Store(next)

@@ -39,7 +39,7 @@ func CheckIssuer(issuer string) error {
 // Discovery returns the document at DiscoveryPath.
 func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 	var algorithms []string
-	for _, key := range k.shown() {
+	for _, key := range k.published() {
 		algorithms = append(algorithms, key.Algorithm)
 	}
 	slices.Sort(algorithms)
@@ -54,5 +54,5 @@ func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 
 // KeySet returns the document at KeysPath, a JSON Web Key Set (RFC 7517).
 func (k *TokenKeys) KeySet() ([]byte, error) {
-	return json.Marshal(jose.JSONWebKeySet{Keys: k.shown()})
+	return json.Marshal(jose.JSONWebKeySet{Keys: k.published()})
 }

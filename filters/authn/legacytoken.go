@@ -24,8 +24,8 @@ type legacyToken struct {
 	marked                   atomic.Int64 // the day, in days since 1970, on which the use was last recorded
 }
 
-// legacy returns what is remembered of a token in a secret, from its claims.
-func (s *ServiceAccounts) legacy(public *jwt.Claims, private *legacyClaims) *accountToken {
+// legacyToken returns what is remembered of a token in a secret, from its claims.
+func (s *ServiceAccounts) legacyToken(public *jwt.Claims, private *legacyClaims) *accountToken {
 	account := Ref{private.Account, private.UID}
 	return &accountToken{
 		user: accountUser(private.Namespace, account), audiences: public.Audience, subject: public.Subject,
@@ -58,8 +58,8 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	return nil
 }
 
-// holdLegacy returns why a legacy token is not valid at this moment, nil if it is.
-func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token string) error {
+// checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is.
+func (s *ServiceAccounts) checkLegacyValid(ctx context.Context, t *accountToken, token string) error {
 	l := t.legacy
 	if l.wrong != nil || s.cfg.Trusting {
 		return l.wrong
@@ -82,7 +82,7 @@ func (s *ServiceAccounts) holdLegacy(ctx context.Context, t *accountToken, token
 	case account.UID != t.account.ref.UID:
 		return fmt.Errorf("ServiceAccount UID (%s) does not match claim (%s)", account.UID, t.account.ref.UID)
 	}
-	defer s.mark(ctx, l, secret)
+	defer s.recordUse(ctx, l, secret)
 	switch {
 	case secret.InvalidSince != "":
 		s.note(ctx, UsedInvalidated, "authentication.k8s.io/legacy-token-invalidated", l.name+"/"+l.namespace)
@@ -110,9 +110,10 @@ const (
 	LastUsedLabel     = "kubernetes.io/legacy-token-last-used"
 )
 
-// mark records the day on which a legacy token is used, once a day. A label with tomorrow's date is
-// left alone, so that two servers whose clocks differ around midnight do not overwrite each other.
-func (s *ServiceAccounts) mark(ctx context.Context, l *legacyToken, secret *ObjectState) {
+// recordUse records the day on which a legacy token is used, once a day. A label with tomorrow's
+// date is left alone, so that two servers whose clocks differ around midnight do not overwrite each
+// other.
+func (s *ServiceAccounts) recordUse(ctx context.Context, l *legacyToken, secret *ObjectState) {
 	now := s.cfg.now().UTC()
 	day := now.Unix() / (24 * 60 * 60)
 	if before := l.marked.Load(); before == day || !l.marked.CompareAndSwap(before, day) {

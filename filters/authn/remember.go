@@ -63,12 +63,12 @@ type answer[V any] struct {
 
 // answers are the remembered answers of one kind, and their size.
 type answers[V any] struct {
-	entries map[digest]remembers[V]
+	entries map[digest]rememberedAnswer[V]
 	bytes   int
 }
 
-// remembers is a remembered answer with the time at which it is forgotten.
-type remembers[V any] struct {
+// rememberedAnswer is a remembered answer with the time at which it is forgotten.
+type rememberedAnswer[V any] struct {
 	answer[V]
 	until time.Time
 }
@@ -110,7 +110,7 @@ func (r *remembered[V]) ask(ctx context.Context, key digest, find func(ctx conte
 			}
 			r.mu.asking[key] = own
 			r.mu.Unlock()
-			return r.settle(ctx, key, own, find)
+			return r.findAndShare(ctx, key, own, find)
 		}
 		r.mu.Unlock()
 		select {
@@ -131,8 +131,8 @@ var (
 	errGaveUp  = errors.New("authentication was given up")
 )
 
-// settle calls find, and hands the answer to those who wait, even if find panics.
-func (r *remembered[V]) settle(
+// findAndShare calls find, and hands the answer to those who wait, even if find panics.
+func (r *remembered[V]) findAndShare(
 	ctx context.Context, key digest, own *asking[V], find func(ctx context.Context) answer[V],
 ) (V, error) {
 	defer func() {
@@ -158,31 +158,31 @@ func (r *remembered[V]) keepLocked(key digest, a answer[V]) {
 		in = &r.mu.bad
 	}
 	if in.entries == nil {
-		in.entries = map[digest]remembers[V]{}
+		in.entries = map[digest]rememberedAnswer[V]{}
 	}
 	now := r.now()
 	a.size += overhead
 	if len(in.entries) >= maxRemembered || in.bytes+a.size > maxRememberedBytes {
-		in.thin(now)
+		in.evict(now)
 	}
-	in.drop(key)
-	in.entries[key] = remembers[V]{a, now.Add(a.keep)}
+	in.forget(key)
+	in.entries[key] = rememberedAnswer[V]{a, now.Add(a.keep)}
 	in.bytes += a.size
 }
 
-// thin drops all expired answers and a quarter of the others, any of them. It is called rarely, and
-// an answer that is still needed is found again.
-func (in *answers[V]) thin(now time.Time) {
+// evict drops all expired answers and a quarter of the others, any of them. It is called rarely,
+// and an answer that is still needed is found again.
+func (in *answers[V]) evict(now time.Time) {
 	n := 0
 	for key, e := range in.entries {
 		if n++; n%4 == 0 || !now.Before(e.until) {
-			in.drop(key)
+			in.forget(key)
 		}
 	}
 }
 
-// drop forgets an answer.
-func (in *answers[V]) drop(key digest) {
+// forget forgets an answer.
+func (in *answers[V]) forget(key digest) {
 	if e, ok := in.entries[key]; ok {
 		delete(in.entries, key)
 		in.bytes -= e.size

@@ -51,11 +51,11 @@ func (h *Headers) Validate() error {
 
 // user returns the user in the headers, nil if there is none.
 func (h *Headers) user(from http.Header) *request.User {
-	name := first(from, h.Names)
+	name := firstValue(from, h.Names)
 	if name == "" {
 		return nil
 	}
-	user := &request.User{Name: name, UID: first(from, h.UIDs)}
+	user := &request.User{Name: name, UID: firstValue(from, h.UIDs)}
 	for _, header := range h.Groups {
 		for _, group := range from[http.CanonicalHeaderKey(header)] {
 			if group != "" {
@@ -70,8 +70,8 @@ func (h *Headers) user(from http.Header) *request.User {
 	return user
 }
 
-// first returns the first value that is not empty among the headers called names.
-func first(from http.Header, names []string) string {
+// firstValue returns the first value that is not empty among the headers called names.
+func firstValue(from http.Header, names []string) string {
 	for _, name := range names {
 		if value := from.Get(name); value != "" {
 			return value
@@ -131,7 +131,7 @@ type FrontProxy struct {
 // Authenticate implements request.Authenticator. It verifies the certificate only if the headers
 // name a user.
 func (p *FrontProxy) Authenticate(r *http.Request) (*request.User, error) {
-	if first(r.Header, p.headers.Names) == "" {
+	if firstValue(r.Header, p.headers.Names) == "" {
 		return nil, nil
 	}
 	if proxy, err := p.proxies.Authenticate(r); proxy == nil || err != nil {
@@ -144,12 +144,12 @@ func (p *FrontProxy) Authenticate(r *http.Request) (*request.User, error) {
 // for a request with a client certificate that is not a front proxy's. So a client whose
 // certificate names no user is refused instead of being anonymous, if a front proxy is configured:
 // kube-apiserver verifies each certificate as a front proxy's and keeps the error.
-func (p *FrontProxy) Others() request.Authenticator { return others{p.proxies} }
+func (p *FrontProxy) Others() request.Authenticator { return notProxies{p.proxies} }
 
-type others struct{ proxies *X509 }
+type notProxies struct{ proxies *X509 }
 
 // Authenticate implements request.Authenticator.
-func (o others) Authenticate(r *http.Request) (*request.User, error) {
+func (o notProxies) Authenticate(r *http.Request) (*request.User, error) {
 	_, err := o.proxies.Authenticate(r)
 	return nil, err
 }

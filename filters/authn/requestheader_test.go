@@ -142,7 +142,7 @@ func FuzzHeaders(f *testing.F) {
 			r.Header.Add(name, value)
 			out.Header.Add(name, value)
 		}
-		name := first(r.Header, proxyHeaders.Names)
+		name := firstValue(r.Header, proxyHeaders.Names)
 		user, err := a.Authenticate(r)
 		if err != nil || name != "" && user.Name != name || name == "" && user.Name != request.AnonymousUser {
 			t.Errorf("%q: got %v, %v, want %q", lines, user, err, name)

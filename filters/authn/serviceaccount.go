@@ -19,8 +19,9 @@ import (
 )
 
 // This file authenticates service account tokens. AuthenticateToken finds the token's claims,
-// remembered or verified, and then checks audiences (accept) and validity (hold). legacytoken.go
-// has what differs for tokens in secrets, tokensigner.go makes tokens, tokenkeys.go has the keys.
+// remembered or verified, and then checks audiences (acceptedAudiences) and validity (checkValid).
+// legacytoken.go has what differs for tokens in secrets, tokensigner.go makes tokens, tokenkeys.go
+// has the keys.
 
 // Objects gives access to the objects that tokens are bound to. It is safe for concurrent use.
 type Objects interface {
@@ -83,8 +84,8 @@ const (
 // and the objects that the token is bound to are checked at each use. So a token becomes invalid
 // with its pod, even if it has just been used.
 type ServiceAccounts struct {
-	cfg   ServiceAccountConfig
-	known remembered[*accountToken]
+	cfg      ServiceAccountConfig
+	verified remembered[*accountToken]
 }
 
 // accountToken is what is remembered of a token with a valid signature.
@@ -126,7 +127,7 @@ func NewServiceAccounts(cfg ServiceAccountConfig) *ServiceAccounts {
 		cfg.now = time.Now
 	}
 	s := &ServiceAccounts{cfg: cfg}
-	s.known.now = cfg.now
+	s.verified.now = cfg.now
 	return s
 }
 
@@ -140,13 +141,13 @@ func (s *ServiceAccounts) AuthenticateToken(
 	}
 	key := digestOf(token, nil)
 	var t *accountToken
-	if a, ok := s.known.find(key); ok && a.value.keys == s.cfg.Keys.Keys() {
+	if a, ok := s.verified.find(key); ok && a.value.keys == s.cfg.Keys.Keys() {
 		t = a.value
-	} else if s.foreign(token) {
+	} else if s.isForeign(token) {
 		return nil, nil, nil
 	} else {
 		var err error
-		t, err = s.known.ask(ctx, key, func(ctx context.Context) answer[*accountToken] {
+		t, err = s.verified.ask(ctx, key, func(ctx context.Context) answer[*accountToken] {
 			t, err := s.verify(ctx, token)
 			if t == nil || err != nil {
 				return answer[*accountToken]{err: err}
@@ -157,19 +158,19 @@ func (s *ServiceAccounts) AuthenticateToken(
 			return nil, nil, err
 		}
 	}
-	accepted, err := s.accept(ctx, t, audiences)
+	accepted, err := s.acceptedAudiences(ctx, t, audiences)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.hold(ctx, t, token); err != nil {
+	if err := s.checkValid(ctx, t, token); err != nil {
 		return nil, nil, err
 	}
 	return t.user, accepted, nil
 }
 
-// accept returns those of the asked audiences that the token is meant for; an error if there is
-// none.
-func (s *ServiceAccounts) accept(ctx context.Context, t *accountToken, asked []string) ([]string, error) {
+// acceptedAudiences returns those of the asked audiences that the token is meant for; an error if
+// there is none.
+func (s *ServiceAccounts) acceptedAudiences(ctx context.Context, t *accountToken, asked []string) ([]string, error) {
 	of := t.audiences
 	if len(of) == 0 {
 		of = s.cfg.Audiences
@@ -178,17 +179,17 @@ func (s *ServiceAccounts) accept(ctx context.Context, t *accountToken, asked []s
 	if len(asked) == 0 {
 		asked = s.cfg.Audiences
 	}
-	accepted := meant(asked, of)
+	accepted := commonAudiences(asked, of)
 	if len(accepted) == 0 && len(s.cfg.Audiences) > 0 {
 		return nil, fmt.Errorf("token audiences %q is invalid for the target audiences %q", of, asked)
 	}
 	return accepted, nil
 }
 
-// hold returns why a token is not valid at this moment, nil if it is.
-func (s *ServiceAccounts) hold(ctx context.Context, t *accountToken, token string) error {
+// checkValid returns why a token is not valid at this moment, nil if it is.
+func (s *ServiceAccounts) checkValid(ctx context.Context, t *accountToken, token string) error {
 	if t.legacy != nil {
-		return s.holdLegacy(ctx, t, token)
+		return s.checkLegacyValid(ctx, t, token)
 	}
 	now := s.cfg.now()
 	switch {
@@ -267,10 +268,10 @@ type claims struct {
 	legacyClaims
 }
 
-// foreign reports that a token cannot be of a known issuer, because the name of none occurs in its
-// payload. This costs less than parsing the token, and unauthenticated clients can send any number
-// of tokens. A payload with escapes may hide a name, so it is left to verify.
-func (s *ServiceAccounts) foreign(token string) bool {
+// isForeign reports that a token cannot be of a known issuer, because the name of none occurs in
+// its payload. This costs less than parsing the token, and unauthenticated clients can send any
+// number of tokens. A payload with escapes may hide a name, so it is left to verify.
+func (s *ServiceAccounts) isForeign(token string) bool {
 	_, rest, _ := strings.Cut(token, ".")
 	text, _, _ := strings.Cut(rest, ".")
 	var space [1024]byte
@@ -293,14 +294,14 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 		return nil, s.unverifiable(token, err)
 	}
 	payload := parsed.UnsafePayloadWithoutVerification()
-	if !s.issues(payload) {
+	if !s.namesKnownIssuer(payload) {
 		return nil, nil
 	}
 	var c claims
 	unreadable := json.Unmarshal(payload, &c)
 	id := parsed.Signatures[0].Header.KeyID
 	from := s.cfg.Keys.Find(ctx, id)
-	keys := from.of(id)
+	keys := from.withID(id)
 	if len(keys) == 0 {
 		return nil, errors.New("invalid signature, no keys found")
 	}
@@ -312,17 +313,17 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 	}
 	var t *accountToken
 	if c.Issuer == LegacyIssuer {
-		t = s.legacy(&c.Claims, &c.legacyClaims)
+		t = s.legacyToken(&c.Claims, &c.legacyClaims)
 	} else {
-		t = s.bind(&c.Claims, &c.boundClaims)
+		t = s.boundToken(&c.Claims, &c.boundClaims)
 	}
 	t.keys = from
 	return t, nil
 }
 
-// issues reports whether a payload names a known issuer, even if other claims cannot be parsed:
-// tokens of other issuers may have any form.
-func (s *ServiceAccounts) issues(payload []byte) bool {
+// namesKnownIssuer reports whether a payload names a known issuer, even if other claims cannot be
+// parsed: tokens of other issuers may have any form.
+func (s *ServiceAccounts) namesKnownIssuer(payload []byte) bool {
 	var said struct {
 		Issuer string `json:"iss"`
 	}
@@ -339,14 +340,14 @@ func (s *ServiceAccounts) unverifiable(token string, err error) error {
 		return nil
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil || !s.issues(payload) {
+	if err != nil || !s.namesKnownIssuer(payload) {
 		return nil
 	}
 	return jose.ErrCryptoFailure
 }
 
-// bind returns what is remembered of a bound token, from its claims.
-func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accountToken {
+// boundToken returns what is remembered of a bound token, from its claims.
+func (s *ServiceAccounts) boundToken(public *jwt.Claims, private *boundClaims) *accountToken {
 	k := &private.Kubernetes
 	t := &accountToken{
 		user: accountUser(k.Namespace, k.Account), audiences: public.Audience, subject: public.Subject,

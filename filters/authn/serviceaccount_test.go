@@ -578,7 +578,7 @@ func BenchmarkServiceAccounts(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if !known {
-					clear(a.known.mu.good.entries)
+					clear(a.verified.mu.good.entries)
 				}
 				if user, _, err := a.AuthenticateToken(context.Background(), text, audiences); user == nil || err != nil {
 					b.Fatal(user, err)

@@ -40,7 +40,7 @@ func (s *socket) Authenticate(r *http.Request) (*request.User, error) {
 	if token == "" || err != nil {
 		return nil, err
 	}
-	user, err := knownBy(r, s.tokens, token, s.audiences)
+	user, err := userOfToken(r, s.tokens, token, s.audiences)
 	if user != nil && err == nil {
 		r.Header[protocolHeader] = []string{strings.Join(others, ",")}
 	}

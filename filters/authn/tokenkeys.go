@@ -44,7 +44,7 @@ func NewTokenKeys(keys ...crypto.PublicKey) (*TokenKeys, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(k.all) > 0 && len(k.of(id)) > 0 {
+		if len(k.all) > 0 && len(k.withID(id)) > 0 {
 			continue
 		}
 		if err := k.add(id, key, false); err != nil {
@@ -74,9 +74,9 @@ func (k *TokenKeys) Find(context.Context, string) *TokenKeys { return k }
 // MaxAge implements KeySource.
 func (k *TokenKeys) MaxAge() time.Duration { return time.Hour }
 
-// of returns the keys that may have signed a token with this key id: those with the id, or all if
-// id is "".
-func (k *TokenKeys) of(id string) []jose.JSONWebKey {
+// withID returns the keys that may have signed a token with this key id: those with the id, or all
+// if id is "".
+func (k *TokenKeys) withID(id string) []jose.JSONWebKey {
 	if id == "" {
 		return k.all
 	}
@@ -89,8 +89,8 @@ func (k *TokenKeys) of(id string) []jose.JSONWebKey {
 	return named
 }
 
-// shown returns the keys that are published.
-func (k *TokenKeys) shown() []jose.JSONWebKey {
+// published returns the keys that are published.
+func (k *TokenKeys) published() []jose.JSONWebKey {
 	shown := []jose.JSONWebKey{}
 	for i := range k.all {
 		if !k.hidden[i] {
@@ -100,8 +100,8 @@ func (k *TokenKeys) shown() []jose.JSONWebKey {
 	return shown
 }
 
-// same reports whether other has the same keys with the same ids in the same order.
-func (k *TokenKeys) same(other *TokenKeys) bool {
+// equal reports whether other has the same keys with the same ids in the same order.
+func (k *TokenKeys) equal(other *TokenKeys) bool {
 	return slices.Equal(k.hidden, other.hidden) && slices.EqualFunc(k.all, other.all, func(a, b jose.JSONWebKey) bool {
 		key, ok := a.Key.(interface{ Equal(crypto.PublicKey) bool })
 		return a.KeyID == b.KeyID && ok && key.Equal(b.Key)

@@ -50,29 +50,29 @@ func NewTokenSigner(key crypto.Signer, issuer string) (*TokenSigner, error) {
 // Signer returns a TokenSigner that lets s sign.
 func (s *ExternalSigner) Signer(issuer string) *TokenSigner { return &TokenSigner{issuer, s.sign} }
 
-// payloads is a jose.Signer that signs nothing and keeps the payload. So jwt's builder makes the
-// payload for signers that are not a jose.Signer.
-type payloads struct{ taken []byte }
+// payloadCapture is a jose.Signer that signs nothing and keeps the payload. So jwt's builder makes
+// the payload for signers that are not a jose.Signer.
+type payloadCapture struct{ taken []byte }
 
-var errTaken = errors.New("the payload was taken")
+var errCaptured = errors.New("the payload was taken")
 
 // Sign implements jose.Signer.
-func (p *payloads) Sign(payload []byte) (*jose.JSONWebSignature, error) {
+func (p *payloadCapture) Sign(payload []byte) (*jose.JSONWebSignature, error) {
 	p.taken = payload
-	return nil, errTaken
+	return nil, errCaptured
 }
 
 // Options implements jose.Signer.
-func (p *payloads) Options() jose.SignerOptions { return jose.SignerOptions{} }
+func (p *payloadCapture) Options() jose.SignerOptions { return jose.SignerOptions{} }
 
 // signClaims returns the signed token with private and public claims.
 func (s *TokenSigner) signClaims(ctx context.Context, private any, public jwt.Claims) (string, error) {
-	var p payloads
+	var p payloadCapture
 	said := struct {
 		jwt.Claims
 		Audience []string `json:"aud,omitempty"` // a list even for one audience, because some verifiers read only lists
 	}{public, public.Audience}
-	if _, err := jwt.Signed(&p).Claims(private).Claims(said).Serialize(); !errors.Is(err, errTaken) {
+	if _, err := jwt.Signed(&p).Claims(private).Claims(said).Serialize(); !errors.Is(err, errCaptured) {
 		return "", err
 	}
 	return s.sign(ctx, p.taken)

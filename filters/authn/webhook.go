@@ -89,7 +89,7 @@ func (w *webhook) AuthenticateToken(
 		if len(of) == 0 {
 			of = w.audiences
 		}
-		if accepted = meant(audiences, of); accepted == nil {
+		if accepted = commonAudiences(audiences, of); accepted == nil {
 			return nil, nil, nil
 		}
 	}

@@ -126,18 +126,18 @@ func (p policy) fromV0() policy {
 // otherwise.
 func (list Policies) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	for i := range list {
-		if p := &list[i]; p.concerns(a.User) && (!p.Readonly || reads(a.Verb)) && p.covers(a) {
+		if p := &list[i]; p.isForUser(a.User) && (!p.Readonly || isReadVerb(a.Verb)) && p.coversTarget(a) {
 			return request.Allow, "", nil
 		}
 	}
 	return request.NoOpinion, "No policy matched.", nil
 }
 
-// reads reports whether a verb only reads.
-func reads(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
+// isReadVerb reports whether a verb only reads.
+func isReadVerb(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
 
-// concerns reports whether the policy is for the user.
-func (p *policy) concerns(u *request.User) bool {
+// isForUser reports whether the policy is for the user.
+func (p *policy) isForUser(u *request.User) bool {
 	if u == nil || p.User == "" && p.Group == "" {
 		return false
 	}
@@ -145,8 +145,8 @@ func (p *policy) concerns(u *request.User) bool {
 		(p.Group == "" || p.Group == "*" || u.InGroup(p.Group))
 }
 
-// covers reports whether the policy is for the resource or path of a.
-func (p *policy) covers(a *request.Attributes) bool {
+// coversTarget reports whether the policy is for the resource or path of a.
+func (p *policy) coversTarget(a *request.Attributes) bool {
 	if a.IsResource {
 		return covers(p.Namespace, a.Namespace) && covers(p.Resource, a.Resource) && covers(p.APIGroup, a.Group)
 	}
@@ -164,7 +164,7 @@ func (list Policies) RulesFor(
 	var resources, paths []rbacv1.PolicyRule
 	for i := range list {
 		p := &list[i]
-		if !p.concerns(user) || !covers(p.Namespace, namespace) {
+		if !p.isForUser(user) || !covers(p.Namespace, namespace) {
 			continue
 		}
 		verbs := []string{"*"}

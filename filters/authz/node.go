@@ -38,7 +38,7 @@ func (n *Node) Authorize(_ context.Context, a *request.Attributes) (request.Deci
 	case !a.IsResource:
 		return request.NoOpinion, "", nil
 	}
-	allowed, reason := n.judge(name, a)
+	allowed, reason := n.decide(name, a)
 	if allowed {
 		return request.Allow, "", nil
 	}
@@ -54,8 +54,8 @@ func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) ([]rbac
 	return nil, false, nil
 }
 
-// judge decides about a request of a node for a resource.
-func (n *Node) judge(node string, a *request.Attributes) (allowed bool, reason string) {
+// decide decides about a request of a node for a resource.
+func (n *Node) decide(node string, a *request.Attributes) (allowed bool, reason string) {
 	switch a.Group {
 	case "":
 		switch a.Resource {
@@ -122,7 +122,7 @@ var nodeRules = []struct {
 }
 
 // related allows a request if the graph relates the object to the node.
-func (n *Node) related(node string, s sort, a *request.Attributes) (bool, string) {
+func (n *Node) related(node string, s objectSort, a *request.Attributes) (bool, string) {
 	if a.Name == "" {
 		return false, "No Object name found"
 	}
@@ -133,7 +133,7 @@ func (n *Node) related(node string, s sort, a *request.Attributes) (bool, string
 }
 
 // get decides about resources that a node may only get, one object at a time.
-func (n *Node) get(node string, s sort, a *request.Attributes) (bool, string) {
+func (n *Node) get(node string, s objectSort, a *request.Attributes) (bool, string) {
 	switch {
 	case a.Verb != "get":
 		return false, "can only get individual resources of this type"
@@ -144,7 +144,7 @@ func (n *Node) get(node string, s sort, a *request.Attributes) (bool, string) {
 }
 
 // read decides about resources that a node may get, list and watch, one object at a time.
-func (n *Node) read(node string, s sort, a *request.Attributes) (bool, string) {
+func (n *Node) read(node string, s objectSort, a *request.Attributes) (bool, string) {
 	switch {
 	case a.Verb != "get" && a.Verb != "list" && a.Verb != "watch":
 		return false, "can only read resources of this type"
@@ -157,7 +157,7 @@ func (n *Node) read(node string, s sort, a *request.Attributes) (bool, string) {
 }
 
 // writeStatus decides about the status of an object that belongs to the node.
-func (n *Node) writeStatus(node string, s sort, a *request.Attributes) (bool, string) {
+func (n *Node) writeStatus(node string, s objectSort, a *request.Attributes) (bool, string) {
 	if a.Verb != "update" && a.Verb != "patch" {
 		return false, "can only get/update/patch this type"
 	}

@@ -54,19 +54,19 @@ type volume struct {
 }
 
 // vertex is the interned name of an object. Equal names are one pointer.
-type vertex = unique.Handle[thing]
+type vertex = unique.Handle[objectName]
 
-// thing is the name of an object.
-type thing struct {
-	sort            sort
+// objectName is the name of an object.
+type objectName struct {
+	sort            objectSort
 	namespace, name string
 }
 
-// sort is a resource that the graph knows.
-type sort uint8
+// objectSort is a resource that the graph knows.
+type objectSort uint8
 
 const (
-	podSort sort = iota
+	podSort objectSort = iota
 	secretSort
 	configMapSort
 	claimSort // persistent volume claims
@@ -77,8 +77,10 @@ const (
 	sliceSort
 )
 
-// at returns the vertex of an object.
-func at(s sort, namespace, name string) vertex { return unique.Make(thing{s, namespace, name}) }
+// vertexOf returns the vertex of an object.
+func vertexOf(s objectSort, namespace, name string) vertex {
+	return unique.Make(objectName{s, namespace, name})
+}
 
 // NewNodeGraph returns an empty NodeGraph.
 func NewNodeGraph() *NodeGraph {
@@ -93,7 +95,7 @@ func NewNodeGraph() *NodeGraph {
 // its own files.
 func (g *NodeGraph) SetPod(pod *corev1.Pod) {
 	defer g.took("AddPod", time.Now())
-	uses := []vertex{at(podSort, pod.Namespace, pod.Name)}
+	uses := []vertex{vertexOf(podSort, pod.Namespace, pod.Name)}
 	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
 		uses = append(uses, podNeeds(pod)...)
 	}
@@ -103,37 +105,37 @@ func (g *NodeGraph) SetPod(pod *corev1.Pod) {
 // DeletePod forgets a pod.
 func (g *NodeGraph) DeletePod(namespace, name string) {
 	defer g.took("DeletePod", time.Now())
-	g.setOwner("", []vertex{at(podSort, namespace, name)})
+	g.setOwner("", []vertex{vertexOf(podSort, namespace, name)})
 }
 
 // SetAttachment notes a volume attachment and its node; nodeName "" forgets it.
 func (g *NodeGraph) SetAttachment(name, nodeName string) {
 	defer g.took("AddVolumeAttachment", time.Now())
-	g.setOwner(nodeName, []vertex{at(attachmentSort, "", name)})
+	g.setOwner(nodeName, []vertex{vertexOf(attachmentSort, "", name)})
 }
 
 // SetSlice notes a resource slice and its node; nodeName "" forgets it.
 func (g *NodeGraph) SetSlice(name, nodeName string) {
 	defer g.took("AddResourceSlice", time.Now())
-	g.setOwner(nodeName, []vertex{at(sliceSort, "", name)})
+	g.setOwner(nodeName, []vertex{vertexOf(sliceSort, "", name)})
 }
 
 // SetVolume notes a persistent volume. A node that uses the volume's claim may read the volume, and
 // the secrets that the kubelet needs for it.
 func (g *NodeGraph) SetVolume(pv *corev1.PersistentVolume) {
 	defer g.took("AddPV", time.Now())
-	v := at(volumeSort, "", pv.Name)
+	v := vertexOf(volumeSort, "", pv.Name)
 	if pv.Spec.ClaimRef == nil {
 		g.setVolume(v, nil)
 		return
 	}
-	g.setVolume(v, &volume{at(claimSort, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name), volumeNeeds(pv)})
+	g.setVolume(v, &volume{vertexOf(claimSort, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name), volumeNeeds(pv)})
 }
 
 // DeleteVolume forgets a persistent volume.
 func (g *NodeGraph) DeleteVolume(name string) {
 	defer g.took("DeletePV", time.Now())
-	g.setVolume(at(volumeSort, "", name), nil)
+	g.setVolume(vertexOf(volumeSort, "", name), nil)
 }
 
 // took reports how long a change took.
@@ -150,7 +152,7 @@ func (g *NodeGraph) setOwner(nodeName string, uses []vertex) {
 	defer g.mu.Unlock()
 	self := uses[0]
 	if old, ok := g.owners[self]; ok {
-		g.leaveLocked(old)
+		g.removeUsesLocked(old)
 		delete(g.owners, self)
 	}
 	if nodeName == "" {
@@ -167,8 +169,8 @@ func (g *NodeGraph) setOwner(nodeName string, uses []vertex) {
 	g.owners[self] = owner{n, slices.Clip(uses)}
 }
 
-// leaveLocked removes what an owner uses from its node. The caller holds mu.
-func (g *NodeGraph) leaveLocked(o owner) {
+// removeUsesLocked removes what an owner uses from its node. The caller holds mu.
+func (g *NodeGraph) removeUsesLocked(o owner) {
 	for _, u := range o.uses {
 		if o.node.uses[u]--; o.node.uses[u] == 0 {
 			delete(o.node.uses, u)
@@ -199,14 +201,14 @@ func (g *NodeGraph) setVolume(self vertex, v *volume) {
 // reaches reports whether a node may read an object, which it does if one of its owners uses the
 // object, or uses the claim of a volume that needs it. It costs a few lookups, except for a secret
 // that no pod names: then it looks at the volumes of all claims that the node uses.
-func (g *NodeGraph) reaches(nodeName string, s sort, namespace, name string) bool {
+func (g *NodeGraph) reaches(nodeName string, s objectSort, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	n := g.nodes[nodeName]
 	if n == nil {
 		return false
 	}
-	v := at(s, namespace, name)
+	v := vertexOf(s, namespace, name)
 	if n.uses[v] > 0 {
 		return true
 	}

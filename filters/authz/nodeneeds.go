@@ -50,9 +50,9 @@ type needs struct {
 }
 
 // add adds an object, unless its name is empty.
-func (l *needs) add(s sort, name string) {
+func (l *needs) add(s objectSort, name string) {
 	if name != "" {
-		l.list = append(l.list, at(s, l.namespace, name))
+		l.list = append(l.list, vertexOf(s, l.namespace, name))
 	}
 }
 
@@ -134,7 +134,7 @@ func volumeNeeds(pv *corev1.PersistentVolume) []vertex {
 	var list []vertex
 	add := func(namespace, name string) {
 		if name != "" {
-			list = append(list, at(secretSort, namespace, name))
+			list = append(list, vertexOf(secretSort, namespace, name))
 		}
 	}
 	own := pv.Spec.ClaimRef.Namespace

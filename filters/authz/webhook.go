@@ -48,9 +48,9 @@ type WebhookEvents struct {
 
 // Webhook is an authorizer that asks a webhook. Answers are remembered, within bounds.
 type Webhook struct {
-	cfg   WebhookConfig
-	match *matcher // nil: all requests
-	known answers
+	cfg        WebhookConfig
+	match      *matcher // nil: all requests
+	remembered answers
 }
 
 // NewWebhook returns a Webhook. It does not call the webhook, only compiles the conditions.
@@ -118,7 +118,7 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 		return reviewStatus{}, err
 	}
 	key := sha256.Sum256(text)
-	if status, ok := w.known.get(key, time.Now()); ok {
+	if status, ok := w.remembered.get(key, time.Now()); ok {
 		return status, nil
 	}
 	var answer review
@@ -132,14 +132,14 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 	if answer.Status.Allowed {
 		ttl = w.cfg.AuthorizedTTL
 	}
-	if sentBy(a) < maxCachedSent {
-		w.known.put(key, answer.Status, time.Now(), ttl)
+	if senderLength(a) < maxCachedSent {
+		w.remembered.put(key, answer.Status, time.Now(), ttl)
 	}
 	return answer.Status, nil
 }
 
-// sentBy returns the length of what the sender chose.
-func sentBy(a *request.Attributes) int {
+// senderLength returns the length of what the sender chose.
+func senderLength(a *request.Attributes) int {
 	return len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) +
 		len(a.Name) + len(a.Path)
 }

@@ -132,7 +132,7 @@ func (c *Client) Call(ctx context.Context, in, out any) error {
 		if out == nil {
 			return nil
 		}
-		return unread(json.Unmarshal(answer, out))
+		return decodeError(json.Unmarshal(answer, out))
 	})
 }
 
@@ -149,7 +149,7 @@ func (c *Client) Post(ctx context.Context, body []byte) (answer []byte, err erro
 func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte) error) error {
 	return c.cfg.Retry.repeat(ctx, func() *Error {
 		begun := time.Now()
-		err := c.try(ctx, body, read)
+		err := c.attempt(ctx, body, read)
 		if tried := c.cfg.Hooks.Tried; tried != nil {
 			kind := OK
 			if err != nil {
@@ -161,8 +161,8 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 	})
 }
 
-// try makes one attempt.
-func (c *Client) try(parent context.Context, body []byte, read func([]byte) error) *Error {
+// attempt makes one attempt.
+func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) *Error {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
 	r := (&http.Request{Method: http.MethodPost, URL: c.url, Header: http.Header{
@@ -213,7 +213,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := c.transport.RoundTrip(to)
-	tellFlaws(resp, err, c.cfg.Target.Flawed)
+	reportFlaws(resp, err, c.cfg.Target.Flawed)
 	return resp, err
 }
 
@@ -228,7 +228,7 @@ func (c *Client) failed(ctx context.Context, err error) *Error {
 	case errors.As(err, &slow) && slow.Timeout():
 		return c.error(TimedOut, err)
 	}
-	return c.error(Unreachable, unheard(err))
+	return c.error(Unreachable, connectionError(err))
 }
 
 // refused returns the Error for a response with a status other than 2xx.

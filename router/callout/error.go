@@ -72,8 +72,9 @@ var (
 	errValue  = errors.New("the answer holds a value that cannot be read")
 )
 
-// unread returns the reason why a response cannot be decoded, without any part of the response.
-func unread(err error) error {
+// decodeError returns the reason why a response cannot be decoded, without any part of the
+// response.
+func decodeError(err error) error {
 	var syntax *json.SyntaxError // quotes one character at most
 	var typ *json.UnmarshalTypeError
 	switch {
@@ -87,9 +88,9 @@ func unread(err error) error {
 	return errValue // the error of a type's own UnmarshalJSON, which may quote the value
 }
 
-// unheard returns the reason why there is no response, without any part of what the other end has
-// sent.
-func unheard(err error) error {
+// connectionError returns the reason why there is no response, without any part of what the other
+// end has sent.
+func connectionError(err error) error {
 	var broken *net.OpError
 	var header textproto.ProtocolError
 	switch {

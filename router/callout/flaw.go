@@ -21,9 +21,9 @@ const (
 	SHA1                // it, or an intermediate certificate, is signed with SHA-1
 )
 
-// tellFlaws calls tell with the flaws that a response shows, or that are the reason for having
+// reportFlaws calls tell with the flaws that a response shows, or that are the reason for having
 // none.
-func tellFlaws(resp *http.Response, err error, tell func(Flaw)) {
+func reportFlaws(resp *http.Response, err error, tell func(Flaw)) {
 	switch {
 	case tell == nil:
 	case err != nil:
@@ -38,21 +38,21 @@ func tellFlaws(resp *http.Response, err error, tell func(Flaw)) {
 		}
 	case resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0:
 		shown := resp.TLS.PeerCertificates
-		if !slices.ContainsFunc(shown[0].Extensions, isNames) {
+		if !slices.ContainsFunc(shown[0].Extensions, isSubjectAltNames) {
 			tell(NoNames)
 		}
-		if slices.ContainsFunc(shown, isOverSHA1) {
+		if slices.ContainsFunc(shown, isSignedWithSHA1) {
 			tell(SHA1)
 		}
 	}
 }
 
-// isNames reports whether an extension is the subject alternative names.
-func isNames(e pkix.Extension) bool { return e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 17}) }
+// isSubjectAltNames reports whether an extension is the subject alternative names.
+func isSubjectAltNames(e pkix.Extension) bool { return e.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 17}) }
 
-// isOverSHA1 reports whether a certificate is signed with SHA-1 by another certificate. A
+// isSignedWithSHA1 reports whether a certificate is signed with SHA-1 by another certificate. A
 // self-signed one is trusted for itself, and its signature does not matter.
-func isOverSHA1(c *x509.Certificate) bool {
+func isSignedWithSHA1(c *x509.Certificate) bool {
 	return (c.SignatureAlgorithm == x509.SHA1WithRSA || c.SignatureAlgorithm == x509.ECDSAWithSHA1) &&
 		c.Issuer.String() != c.Subject.String()
 }

@@ -58,16 +58,16 @@ func (f *Forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	f.links.begin()
 	resp, err := by.RoundTrip(r)
-	tellFlaws(resp, err, f.flawed)
+	reportFlaws(resp, err, f.flawed)
 	if err != nil {
 		f.links.end()
-		return nil, unheard(err)
+		return nil, connectionError(err)
 	}
-	b := &lasting{ReadCloser: resp.Body, links: &f.links}
+	b := &countedBody{ReadCloser: resp.Body, links: &f.links}
 	resp.Body = b
 	if w, ok := b.ReadCloser.(io.Writer); ok {
 		resp.Body = struct {
-			*lasting
+			*countedBody
 			io.Writer
 		}{b, w}
 	}
@@ -124,7 +124,7 @@ func (l *links) begin() {
 func (l *links) end() {
 	l.mu.Lock()
 	l.running--
-	over := l.overLocked()
+	over := l.idleLocked()
 	l.mu.Unlock()
 	closeAll(over)
 }
@@ -133,14 +133,14 @@ func (l *links) end() {
 func (l *links) close() {
 	l.mu.Lock()
 	l.closed = true
-	over := l.overLocked()
+	over := l.idleLocked()
 	l.mu.Unlock()
 	closeAll(over)
 }
 
-// overLocked returns the connections to close now. The caller holds mu, and closes them after it
+// idleLocked returns the connections to close now. The caller holds mu, and closes them after it
 // has released mu.
-func (l *links) overLocked() map[*link]struct{} {
+func (l *links) idleLocked() map[*link]struct{} {
 	if !l.closed || l.running > 0 {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (l *links) counting(dial dialer) dialer {
 			l.open = map[*link]struct{}{}
 		}
 		l.open[k] = struct{}{}
-		over := l.overLocked()
+		over := l.idleLocked()
 		l.mu.Unlock()
 		closeAll(over)
 		return k, nil
@@ -189,15 +189,15 @@ func (k *link) Close() error {
 	return k.Conn.Close()
 }
 
-// lasting is the body of a response. Its Close ends the request's count.
-type lasting struct {
+// countedBody is the body of a response. Its Close ends the request's count.
+type countedBody struct {
 	io.ReadCloser
 	links *links
 	once  sync.Once
 }
 
 // Close implements io.Closer.
-func (b *lasting) Close() error {
+func (b *countedBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.once.Do(b.links.end)
 	return err

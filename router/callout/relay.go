@@ -82,14 +82,14 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 		http1 := in.ProtoMajor < 2
 		r.body = &lentBody{
 			ReadCloser: out.Body, conn: http.NewResponseController(w), http1: http1,
-			shared: !http1 || r.Lasts, over: make(chan struct{}),
+			shared: !http1 || r.Lasts, ended: make(chan struct{}),
 		}
 		out.Body = r.body
 		defer r.body.end()
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: r.Rewrite, Transport: r.To, ModifyResponse: r.answered, ErrorHandler: r.failed,
-		FlushInterval: flushEvery, BufferPool: pool, ErrorLog: silent,
+		FlushInterval: flushEvery, BufferPool: pool, ErrorLog: discardLog,
 	}
 	proxy.ServeHTTP(w, out)
 }
@@ -125,7 +125,7 @@ func (r *Relay) answered(resp *http.Response) error {
 	}
 	if r.body != nil {
 		r.body.hold()
-		resp.Body = &lastBody{resp.Body, r.body}
+		resp.Body = &responseBody{resp.Body, r.body}
 	}
 	return nil
 }

@@ -57,16 +57,16 @@ func (r Retry) repeat(ctx context.Context, try func() *Error) error {
 			return err
 		}
 		wait := max(time.Duration(pause*(1+pauseJitter*rand.Float64())), err.RetryAfter)
-		if !sleep(ctx, wait) {
+		if !waitOrEnd(ctx, wait) {
 			return err
 		}
 		pause *= pauseGrowth
 	}
 }
 
-// sleep waits and returns true. It returns false if ctx ends before d has passed; if ctx's deadline
-// shows that, at once.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitOrEnd waits and returns true. It returns false if ctx ends before d has passed; if ctx's
+// deadline shows that, at once.
+func waitOrEnd(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return false
 	}

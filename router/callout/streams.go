@@ -21,20 +21,20 @@ type lentBody struct {
 	conn   *http.ResponseController
 	http1  bool
 	shared bool          // it may be read while the response is being sent
-	over   chan struct{} // closed by end
+	ended  chan struct{} // closed by end
 	once   sync.Once
 	mu     sync.Mutex // guards held and read
 	held   bool       // Read blocks
 	read   bool       // Read has returned an error or io.EOF
 }
 
-var errOver = errors.New("the answer has ended")
+var errAnswerEnded = errors.New("the answer has ended")
 
 // Read implements io.Reader.
 func (b *lentBody) Read(p []byte) (int, error) {
 	if b.isHeld() {
-		<-b.over
-		return 0, errOver
+		<-b.ended
+		return 0, errAnswerEnded
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *lentBody) Read(p []byte) (int, error) {
 		b.read = true
 		b.mu.Unlock()
 		if err != io.EOF && b.isHeld() {
-			<-b.over
+			<-b.ended
 		}
 	}
 	return n, err
@@ -66,7 +66,7 @@ func (b *lentBody) hold() {
 // net/http from waiting for a client that has not sent its whole body.
 func (b *lentBody) end() {
 	b.once.Do(func() {
-		close(b.over)
+		close(b.ended)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch {
@@ -79,15 +79,15 @@ func (b *lentBody) end() {
 	})
 }
 
-// lastBody is the body of a response. Its Close also ends the body of the request.
-type lastBody struct {
+// responseBody is the body of a response. Its Close also ends the body of the request.
+type responseBody struct {
 	io.ReadCloser
 	asked *lentBody
 }
 
 // Close implements io.Closer. The request's body ends first, because closing the response waits for
 // the goroutine that sends the request.
-func (b *lastBody) Close() error {
+func (b *responseBody) Close() error {
 	b.asked.end()
 	return b.ReadCloser.Close()
 }
@@ -131,5 +131,6 @@ var (
 	smallBuffers = bufferPool{size: 4 << 10}
 )
 
-// silent drops net/http's log lines about broken connections, whose texts come from the other ends.
-var silent = log.New(io.Discard, "", 0)
+// discardLog drops net/http's log lines about broken connections, whose texts come from the other
+// ends.
+var discardLog = log.New(io.Discard, "", 0)

@@ -9,15 +9,15 @@ import (
 func (e *Error) Wording() string {
 	switch {
 	case e.Kind == Refused:
-		return refusals(e.Status)
+		return statusText(e.Status)
 	case e.Kind == Malformed:
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("Post %q: %v", e.Address, e.Err)
 }
 
-// refusals returns client-go's message for a response with a status other than 2xx.
-func refusals(status int) string {
+// statusText returns client-go's message for a response with a status other than 2xx.
+func statusText(status int) string {
 	switch status {
 	case http.StatusBadRequest:
 		return "the server rejected our request for an unknown reason"

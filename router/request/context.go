@@ -20,10 +20,10 @@ type Context struct {
 
 	mu sync.Mutex
 	// timed and cancel are made by the first call of Done. From then on timed answers Done and Err.
-	timed  context.Context
-	cancel context.CancelFunc
-	ended  bool
-	err    error // the result of Err since Err first returned one; it never changes again but by SetDeadline
+	waiting context.Context
+	cancel  context.CancelFunc
+	ended   bool
+	err     error // the result of Err since Err first returned one; it never changes again but by SetDeadline
 }
 
 // Start makes c a context with parent's values and cancellation that carries info.
@@ -37,9 +37,9 @@ func (c *Context) Start(parent context.Context, info *Info) {
 func (c *Context) SetDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed != nil {
+	if c.waiting != nil {
 		c.cancel()
-		c.timed, c.cancel = nil, nil
+		c.waiting, c.cancel = nil, nil
 	}
 	c.deadline, c.err = t, nil
 }
@@ -74,18 +74,18 @@ func (c *Context) Done() <-chan struct{} {
 func (c *Context) waitable() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed != nil {
-		return c.timed
+	if c.waiting != nil {
+		return c.waiting
 	}
 	if c.deadline.IsZero() {
-		c.timed, c.cancel = context.WithCancel(c.parent)
+		c.waiting, c.cancel = context.WithCancel(c.parent)
 	} else {
-		c.timed, c.cancel = context.WithDeadline(c.parent, c.deadline)
+		c.waiting, c.cancel = context.WithDeadline(c.parent, c.deadline)
 	}
 	if c.ended {
 		c.cancel()
 	}
-	return c.timed
+	return c.waiting
 }
 
 // Err returns why c has ended, or nil. Once the deadline has passed, the result is DeadlineExceeded
@@ -103,8 +103,8 @@ func (c *Context) Err() error {
 // endLocked computes the result of Err. The caller holds mu.
 func (c *Context) endLocked() error {
 	switch {
-	case c.timed != nil:
-		return c.timed.Err()
+	case c.waiting != nil:
+		return c.waiting.Err()
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 		return context.DeadlineExceeded
 	case c.parent.Err() != nil:
@@ -121,7 +121,7 @@ func (c *Context) Value(key any) any {
 		return c.info
 	}
 	c.mu.Lock()
-	timed := c.timed
+	timed := c.waiting
 	c.mu.Unlock()
 	// The context package asks with a private key whether a child can be attached to this context
 	// without a goroutine. The context that answers must be the one whose Done channel we return.

@@ -14,15 +14,15 @@ func Forbidden(a *Attributes, reason string) error {
 	gr := meta.GroupResource{Group: a.Group, Resource: a.Resource}
 	text := meta.AppendForbidden(space[:0], gr, a.Name)
 	begin := len(text)
-	text = harmless(appendForbidden(text, a), begin)
+	text = escapeHTML(appendForbidden(text, a), begin)
 	if reason != "" {
 		text = append(append(text, ": "...), reason...)
 	}
 	return meta.NewForbiddenText(gr, a.Name, text)
 }
 
-// harmless escapes &, < and > in text from begin on, for browsers that take the message for HTML.
-func harmless(text []byte, begin int) []byte {
+// escapeHTML escapes &, < and > in text from begin on, for browsers that take the message for HTML.
+func escapeHTML(text []byte, begin int) []byte {
 	i := bytes.IndexAny(text[begin:], "&<>")
 	if i < 0 {
 		return text

@@ -58,8 +58,8 @@ type Info struct {
 	Reason    string
 	UserAgent string
 	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
-	Warnings []string
-	warned   *warned // the state of Warn; nil until the first warning
+	Warnings     []string
+	warningState *warningState // the state of Warn; nil until the first warning
 	// Annotations are what admission adds to the audit record of the request.
 	Annotations map[string]string
 	// Status and Written (bytes) describe the response. Status is set when the response begins;

@@ -64,7 +64,7 @@ func Parse(r *http.Request, info *Info) error {
 	byPath := first == "watch" || first == "proxy"
 	if byPath {
 		if !more {
-			return &PathError{excerptOf(r.URL)}
+			return &PathError{urlExcerpt(r.URL)}
 		}
 		info.Verb, rest = first, behind
 		first, behind, more = strings.Cut(rest, "/")
@@ -85,8 +85,8 @@ func Parse(r *http.Request, info *Info) error {
 	return nil
 }
 
-// excerptOf returns u as an error message repeats it: path and query cut to a bounded length.
-func excerptOf(u *url.URL) string {
+// urlExcerpt returns u as an error message repeats it: path and query cut to a bounded length.
+func urlExcerpt(u *url.URL) string {
 	return (&url.URL{Path: meta.Excerpt(u.Path), RawQuery: meta.Excerpt(u.RawQuery)}).String()
 }
 

@@ -31,7 +31,7 @@ type Query struct {
 	many []int32
 	n    int32
 	// A bit for the first letter of each name. A name whose bit is not set needs no search.
-	heads uint32
+	letters uint32
 }
 
 // The errors of queries that are refused, in the words of net/url.
@@ -58,7 +58,7 @@ func (q *Query) parse(raw string) error {
 	if err := checkEscapes(raw); err != nil {
 		return err
 	}
-	q.raw, q.n, q.heads = raw, int32(n), head(raw[0])
+	q.raw, q.n, q.letters = raw, int32(n), letterBit(raw[0])
 	if n > fewParams {
 		q.many = make([]int32, n)
 	}
@@ -68,7 +68,7 @@ func (q *Query) parse(raw string) error {
 			ends[at] = int32(i)
 			at++
 			if i+1 < len(raw) {
-				q.heads |= head(raw[i+1])
+				q.letters |= letterBit(raw[i+1])
 			}
 		}
 	}
@@ -76,9 +76,9 @@ func (q *Query) parse(raw string) error {
 	return nil
 }
 
-// head returns the bit of names that begin with c. If c begins an escape, all bits are set, since
-// the name may begin with any letter.
-func head(c byte) uint32 {
+// letterBit returns the bit of names that begin with c. If c begins an escape, all bits are set,
+// since the name may begin with any letter.
+func letterBit(c byte) uint32 {
 	if c == '%' || c == '+' {
 		return ^uint32(0)
 	}
@@ -159,7 +159,7 @@ func (q *Query) Empty() bool { return q.raw == "" }
 // values yields the values of a parameter. name must not be empty.
 func (q *Query) values(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if q.heads&head(name[0]) == 0 {
+		if q.letters&letterBit(name[0]) == 0 {
 			return
 		}
 		start := 0

@@ -13,30 +13,30 @@ const (
 	maxWarning  = 256     // runes
 )
 
-// warned is the state of Warn for one request.
-type warned struct {
-	seen  map[string]bool // by the text before it is cut
-	runes int             // of the warnings kept
-	cut   bool            // each warning is cut to maxWarning
+// warningState is the state of Warn for one request.
+type warningState struct {
+	seen    map[string]bool // by the text before it is cut
+	runes   int             // of the warnings kept
+	cutting bool            // each warning is cut to maxWarning
 }
 
 // Warn adds a warning for the client: an HTTP Warning header with code 299. A repeated text is sent
 // once, and a text that cannot stand in a header is dropped. The cost is one hash of the text,
 // however many warnings there are.
 func (i *Info) Warn(text string) {
-	if i.warned == nil {
-		i.warned = &warned{seen: map[string]bool{}}
+	if i.warningState == nil {
+		i.warningState = &warningState{seen: map[string]bool{}}
 	}
-	w := i.warned
-	if w.cut && w.runes >= maxWarnings || w.seen[text] || !isHeaderText(text) {
+	w := i.warningState
+	if w.cutting && w.runes >= maxWarnings || w.seen[text] || !isHeaderText(text) {
 		return
 	}
 	w.seen[text] = true
-	if n := utf8.RuneCountInString(text); !w.cut && w.runes+n <= maxWarnings {
+	if n := utf8.RuneCountInString(text); !w.cutting && w.runes+n <= maxWarnings {
 		w.runes += n
 	} else {
-		if !w.cut { // cut all further ones, and those kept so far
-			w.cut, w.runes = true, 0
+		if !w.cutting { // cut all further ones, and those kept so far
+			w.cutting, w.runes = true, 0
 			for j, kept := range i.Warnings {
 				i.Warnings[j] = w.shorten(kept)
 			}
@@ -47,7 +47,7 @@ func (i *Info) Warn(text string) {
 }
 
 // shorten cuts text to maxWarning runes and counts its runes.
-func (w *warned) shorten(text string) string {
+func (w *warningState) shorten(text string) string {
 	n := 0
 	for at := range text {
 		if n == maxWarning {

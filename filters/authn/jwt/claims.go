@@ -113,11 +113,11 @@ func (m *mapping) name(ctx context.Context, c claims, shown ref.Val, budget *cel
 			return "", errors.New("oidc: email not verified")
 		}
 	}
-	return prefix(from) + name, nil
+	return prefixOf(from) + name, nil
 }
 
-// prefix returns the prefix of a mapping, "" if there is none.
-func prefix(m PrefixedMapping) string {
+// prefixOf returns the prefix of a mapping, "" if there is none.
+func prefixOf(m PrefixedMapping) string {
 	if m.Prefix == nil {
 		return ""
 	}
@@ -163,7 +163,7 @@ func (m *mapping) groupsOf(ctx context.Context, c claims, shown ref.Val, budget 
 	if err := c.read(from.Claim, &groups); err != nil {
 		return nil, fmt.Errorf("oidc: parse groups claim %q: %w", from.Claim, err)
 	}
-	if p := prefix(from); p != "" {
+	if p := prefixOf(from); p != "" {
 		for i := range groups {
 			groups[i] = p + groups[i]
 		}

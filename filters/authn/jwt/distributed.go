@@ -28,8 +28,8 @@ type sources struct {
 	verifiers map[string]*oidc.IDTokenVerifier // by issuer; at most maxSources
 }
 
-// endpoint is where a claim can be fetched.
-type endpoint struct {
+// claimEndpoint is where a claim can be fetched.
+type claimEndpoint struct {
 	URL         string `json:"endpoint"`
 	AccessToken string `json:"access_token"`
 }
@@ -43,7 +43,7 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 	if err := c.read("_claim_names", &names); err != nil {
 		return fmt.Errorf("oidc: error parsing distributed claim names: %w", err)
 	}
-	var places map[string]endpoint
+	var places map[string]claimEndpoint
 	if err := c.read("_claim_sources", &places); err != nil {
 		return fmt.Errorf("oidc: could not parse claim sources: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 }
 
 // ask fetches the token at place, verifies it, and returns its claim.
-func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, error) {
+func (s *sources) ask(ctx context.Context, place claimEndpoint) (json.RawMessage, error) {
 	token, err := s.fetch(ctx, place)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, err
 func (s *sources) client() *http.Client { return &http.Client{Transport: s.issuer.transport} }
 
 // fetch returns the token at place.
-func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
+func (s *sources) fetch(ctx context.Context, place claimEndpoint) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL, nil)
 	if err != nil {
 		return "", errors.New("its source has no URL")

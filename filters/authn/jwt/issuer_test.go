@@ -236,7 +236,7 @@ func TestBounded(t *testing.T) {
 	b := &bounded{endless{}, func() {}, 10}
 	p := make([]byte, 100)
 	n, err := b.Read(p)
-	if _, again := b.Read(p); n > 11 || !errors.Is(err, errLarge) || !errors.Is(again, errLarge) {
+	if _, again := b.Read(p); n > 11 || !errors.Is(err, errTooLarge) || !errors.Is(again, errTooLarge) {
 		t.Errorf("got %d bytes, %v, then %v", n, err, again)
 	}
 }

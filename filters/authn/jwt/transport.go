@@ -22,7 +22,7 @@ const (
 	discoverAt = "/.well-known/openid-configuration"
 )
 
-var errLarge = errors.New("the issuer's answer is too large")
+var errTooLarge = errors.New("the issuer's answer is too large")
 
 // transport connects to an issuer. Every request ends with life at the latest, whatever context
 // go-oidc gives it.
@@ -91,11 +91,11 @@ type bounded struct {
 // Read implements io.Reader. It fails if the body is longer than the bound.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, errLarge
+		return 0, errTooLarge
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {
-		return n, errLarge
+		return n, errTooLarge
 	}
 	return n, err
 }

@@ -37,12 +37,12 @@ type role struct {
 
 // binding is a RoleBinding or ClusterRoleBinding.
 type binding struct {
-	name    string
-	roles   string // the scope of its role: a namespace, or "" for a ClusterRole
-	role    string
-	missing string // the message if the role does not exist
-	odd     bool   // no such role can exist: the kind is wrong, or a Role in no namespace
-	grants  []*grant
+	name       string
+	roles      string // the scope of its role: a namespace, or "" for a ClusterRole
+	role       string
+	missing    string // the message if the role does not exist
+	impossible bool   // no such role can exist: the kind is wrong, or a Role in no namespace
+	grants     []*grant
 }
 
 // serviceAccounts begins the user names of service accounts.
@@ -68,7 +68,7 @@ func (g *grant) order(other *grant) int {
 
 // find returns the role of a binding, nil if it does not exist.
 func (x *index) find(b *binding) *role {
-	if b.odd {
+	if b.impossible {
 		return nil
 	}
 	if s := x.scopes[b.roles]; s != nil {
@@ -157,38 +157,38 @@ func (s *scope) set(ch *Change) {
 		}
 	default:
 		if old := s.bindings[ch.Name]; old != nil {
-			s.take(old)
+			s.removeGrants(old)
 			delete(s.bindings, ch.Name)
 		}
 		if b := bindingOf(ch); b != nil {
-			s.give(b)
+			s.addGrants(b)
 			s.bindings[ch.Name] = b
 		}
 	}
 }
 
-// of returns the grants to groups or to users.
-func (s *scope) of(group bool) map[string][]*grant {
+// grantsTo returns the grants to groups or to users.
+func (s *scope) grantsTo(group bool) map[string][]*grant {
 	if group {
 		return s.groups
 	}
 	return s.users
 }
 
-// give adds the grants of a binding.
-func (s *scope) give(b *binding) {
+// addGrants adds the grants of a binding.
+func (s *scope) addGrants(b *binding) {
 	for _, g := range b.grants {
-		grants := s.of(g.group)
+		grants := s.grantsTo(g.group)
 		list := grants[g.to]
 		at, _ := slices.BinarySearchFunc(list, g, (*grant).order)
 		grants[g.to] = slices.Insert(slices.Clip(list), at, g)
 	}
 }
 
-// take removes the grants of a binding.
-func (s *scope) take(b *binding) {
+// removeGrants removes the grants of a binding.
+func (s *scope) removeGrants(b *binding) {
 	for _, g := range b.grants {
-		grants := s.of(g.group)
+		grants := s.grantsTo(g.group)
 		rest := slices.DeleteFunc(slices.Clone(grants[g.to]), func(other *grant) bool { return other.binding == b })
 		if grants[g.to] = rest; len(rest) == 0 {
 			delete(grants, g.to)
@@ -223,36 +223,36 @@ func bindingOf(ch *Change) *binding {
 	default:
 		return nil
 	}
-	b.refer(&ref, ch.Namespace)
+	b.setRole(&ref, ch.Namespace)
 	about = "RBAC: allowed by " + about + " of " + ref.Kind + " " + strconv.Quote(ref.Name) + " to "
 	for i := range subjects {
-		b.grant(i, &subjects[i], ch.Namespace, about)
+		b.addGrant(i, &subjects[i], ch.Namespace, about)
 	}
 	return b
 }
 
-// refer sets the role that the binding refers to.
-func (b *binding) refer(ref *rbacv1.RoleRef, namespace string) {
+// setRole sets the role that the binding refers to.
+func (b *binding) setRole(ref *rbacv1.RoleRef, namespace string) {
 	b.role = ref.Name
 	switch ref.Kind {
 	case "Role":
-		b.roles, b.odd = namespace, namespace == ""
-		b.missing = missing("role", ref.Name)
+		b.roles, b.impossible = namespace, namespace == ""
+		b.missing = notFoundText("role", ref.Name)
 	case "ClusterRole":
-		b.missing = missing("clusterrole", ref.Name)
+		b.missing = notFoundText("clusterrole", ref.Name)
 	default:
-		b.odd, b.missing = true, fmt.Sprintf("unsupported role reference kind: %q", ref.Kind)
+		b.impossible, b.missing = true, fmt.Sprintf("unsupported role reference kind: %q", ref.Kind)
 	}
 }
 
-// missing returns the message about a role that does not exist.
-func missing(resource, name string) string {
+// notFoundText returns the message about a role that does not exist.
+func notFoundText(resource, name string) string {
 	return meta.NewNotFound(meta.GroupResource{Group: rbacv1.GroupVersion.Group, Resource: resource}, name).Error()
 }
 
-// grant adds a grant for a subject, unless an earlier subject is the same user or group, or the
+// addGrant adds a grant for a subject, unless an earlier subject is the same user or group, or the
 // subject's kind is unknown.
-func (b *binding) grant(place int, s *rbacv1.Subject, namespace, about string) {
+func (b *binding) addGrant(place int, s *rbacv1.Subject, namespace, about string) {
 	g := &grant{binding: b, subject: place, to: s.Name, group: s.Kind == rbacv1.GroupKind}
 	who := s.Name
 	switch s.Kind {

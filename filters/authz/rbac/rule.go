@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// all is the wildcard in rules.
-const all = "*"
+// wildcard is the wildcard in rules.
+const wildcard = "*"
 
 // verbs are the common verbs. Each has a bit, so most decisions compare bits instead of strings.
 var verbs = [...]string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "post",
@@ -50,16 +50,16 @@ func compile(rules []rbacv1.PolicyRule) []rule {
 		r.PolicyRule = &rules[i]
 		for _, verb := range r.Verbs {
 			bit := bitOf(verb)
-			if verb == all {
+			if verb == wildcard {
 				bit = ^uint16(0)
 			}
-			if r.verbs |= bit; bit == 0 || verb == all {
+			if r.verbs |= bit; bit == 0 || verb == wildcard {
 				r.others = append(r.others, verb)
 			}
 		}
-		r.anyGroup, r.anyResource = slices.Contains(r.APIGroups, all), slices.Contains(r.Resources, all)
+		r.anyGroup, r.anyResource = slices.Contains(r.APIGroups, wildcard), slices.Contains(r.Resources, wildcard)
 		for _, path := range r.NonResourceURLs {
-			r.urls = append(r.urls, url{strings.TrimRight(path, all), strings.HasSuffix(path, all)})
+			r.urls = append(r.urls, url{strings.TrimRight(path, wildcard), strings.HasSuffix(path, wildcard)})
 		}
 	}
 	return out
@@ -76,7 +76,7 @@ type question struct {
 func (r *rule) allows(q *question) bool {
 	switch {
 	case q.verb != 0 && r.verbs&q.verb == 0,
-		q.verb == 0 && !slices.Contains(r.others, q.Verb) && !slices.Contains(r.others, all):
+		q.verb == 0 && !slices.Contains(r.others, q.Verb) && !slices.Contains(r.others, wildcard):
 		return false
 	case !q.IsResource:
 		return r.hasPath(q.Path)
@@ -97,7 +97,7 @@ func (r *rule) hasResource(resource, sub string) bool {
 		if !ok {
 			continue
 		}
-		if of, ok = strings.CutSuffix(of, "/"); ok && (of == resource || of == all) {
+		if of, ok = strings.CutSuffix(of, "/"); ok && (of == resource || of == wildcard) {
 			return true
 		}
 	}
