@@ -24,16 +24,16 @@ type byMode struct {
 
 // took counts an attempt in mode m. m is nil if no mode allowed the impersonation.
 func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
-	place, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
+	index, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
 	if allowed {
 		decision, label = 1, "allowed"
 	}
-	known := &b.attemptOf[place][decision]
-	a := known.Load()
+	cached := &b.attemptOf[index][decision]
+	a := cached.Load()
 	if a == nil {
 		looked := b.with(m.label(), label)
 		a = &looked
-		known.Store(a)
+		cached.Store(a)
 	}
 	a.took(d)
 }

@@ -153,11 +153,11 @@ func (i *impersonator) decide(
 // lastMode returns the mode in which the user with this hash impersonated last, nil if it is not
 // remembered.
 func (i *impersonator) lastMode(hash uint64) *impersonationMode {
-	known := i.last[hash%lastModes].Load()
-	if known&7 == 0 || known&^7 != hash&^7 {
+	stored := i.last[hash%lastModes].Load()
+	if stored&7 == 0 || stored&^7 != hash&^7 {
 		return nil
 	}
-	return impersonationModes[known&7-1]
+	return impersonationModes[stored&7-1]
 }
 
 // hashOf is FNV-1a. If two names have one hash, the only harm is that the wrong mode is tried

@@ -180,13 +180,13 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 // series returns the series of l. If l is new and learn is false, or l cannot be kept, it returns
 // the series of l without the resource.
 func (m *Metrics) series(l labels, learn bool) *series {
-	known := *m.shared.Load()
-	if s := known[l]; s != nil {
+	shared := *m.shared.Load()
+	if s := shared[l]; s != nil {
 		return s
 	}
 	nameless := l
 	nameless.group, nameless.version, nameless.resource, nameless.subresource = "", "", "", ""
-	if s := known[nameless]; s != nil && !learn { // refusals come in great numbers
+	if s := shared[nameless]; s != nil && !learn { // refusals come in great numbers
 		return s
 	}
 	m.mu.Lock()
@@ -253,16 +253,16 @@ func (m *Metrics) delete(l labels, s *series) {
 // series, it merges fresh into a new shared map: so the copying costs no more than the lookups did.
 // The caller holds mu.
 func (m *Metrics) freshLocked(l labels) *series {
-	known := *m.shared.Load()
-	if s := known[l]; s != nil {
+	shared := *m.shared.Load()
+	if s := shared[l]; s != nil {
 		return s
 	}
 	s := m.mu.fresh[l]
 	if s == nil {
 		return nil
 	}
-	if m.mu.asked++; m.mu.asked > len(known) {
-		next := maps.Clone(known)
+	if m.mu.asked++; m.mu.asked > len(shared) {
+		next := maps.Clone(shared)
 		maps.Copy(next, m.mu.fresh)
 		m.shared.Store(&next)
 		clear(m.mu.fresh)
@@ -315,10 +315,10 @@ func (m *Metrics) count(s *series, code int) {
 
 // counterOf returns the counter of a code, nil if there is none yet.
 func (s *series) counterOf(code int) prometheus.Counter {
-	known := *s.codes.Load()
-	for i := range known {
-		if known[i].code == code {
-			return known[i].counter
+	codes := *s.codes.Load()
+	for i := range codes {
+		if codes[i].code == code {
+			return codes[i].counter
 		}
 	}
 	return nil

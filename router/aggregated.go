@@ -64,11 +64,11 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 // aggregatedDoc returns the finished document, and makes it if there is none. Concurrent requests
 // may each make it; the last one is kept.
 func (p *picture) aggregatedDoc(legacy bool, typ codec.Type) (*aggregatedDoc, error) {
-	place, groups := &p.aggregated[0][typ], p.listed
+	slot, groups := &p.aggregated[0][typ], p.listed
 	if legacy {
-		place, groups = &p.aggregated[1][typ], []*group{p.groups[""]}
+		slot, groups = &p.aggregated[1][typ], []*group{p.groups[""]}
 	}
-	if doc := place.Load(); doc != nil {
+	if doc := slot.Load(); doc != nil {
 		return doc, nil
 	}
 	join := joinJSON
@@ -81,7 +81,7 @@ func (p *picture) aggregatedDoc(legacy bool, typ codec.Type) (*aggregatedDoc, er
 	}
 	sum := sha256.Sum256(body)
 	doc := &aggregatedDoc{body: body, etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}
-	place.Store(doc)
+	slot.Store(doc)
 	return doc, nil
 }
 

@@ -41,7 +41,7 @@ func (d *Director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Next.ServeHTTP(w, r)
 		return
 	}
-	if _, known := d.Discovery.GroupOf(path, info); known {
+	if _, exists := d.Discovery.GroupOf(path, info); exists {
 		WriteError(w, r, ErrNotFound())
 		return
 	}

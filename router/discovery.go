@@ -45,7 +45,7 @@ func (d *Discovery) Change(out, in []GroupVersion) {
 	defer d.mu.Unlock()
 	if next := d.local.change(out, in); next != d.local {
 		d.local = next
-		d.now.Store(next.with(d.remote))
+		d.now.Store(next.withRemote(d.remote))
 	}
 }
 

@@ -58,15 +58,15 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 
-// keptBytes returns the bytes in place. If there are none, it calls make and stores the result.
+// keptBytes returns the bytes in slot. If there are none, it calls make and stores the result.
 // Concurrent callers may each call make.
-func keptBytes(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
-	if kept := place.Load(); kept != nil {
+func keptBytes(slot *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
+	if kept := slot.Load(); kept != nil {
 		return *kept, nil
 	}
 	made, err := make()
 	if err == nil {
-		place.Store(&made)
+		slot.Store(&made)
 	}
 	return made, err
 }

@@ -123,7 +123,7 @@ func (p *picture) change(out, in []GroupVersion) *picture {
 	}
 	for i := range in {
 		gv := in[i].GroupVersion
-		versions[gv] = current(gv).with(&in[i])
+		versions[gv] = current(gv).withResources(&in[i])
 	}
 	if len(versions) == 0 {
 		return p
@@ -173,9 +173,9 @@ func newVersion(gv meta.GroupVersion, resources []resourceAndSubs) *version {
 	return v
 }
 
-// with returns a version with the resources of v and those of gv. A resource of gv replaces the one
+// withResources returns a version with the resources of v and those of gv. A resource of gv replaces the one
 // of v with the same name. v may be nil.
-func (v *version) with(gv *GroupVersion) *version {
+func (v *version) withResources(gv *GroupVersion) *version {
 	var resources []resourceAndSubs
 	if v != nil {
 		resources = slices.Clone(v.resources)

@@ -67,12 +67,12 @@ func (d *Discovery) SetRemote(versions []*RemoteVersion) {
 	}
 	if !slices.Equal(remote, d.remote) {
 		d.remote = remote
-		d.now.Store(d.local.with(remote))
+		d.now.Store(d.local.withRemote(remote))
 	}
 }
 
-// with returns the picture with the versions of aggregated servers.
-func (p *picture) with(remote []*version) *picture {
+// withRemote returns the picture with the versions of aggregated servers.
+func (p *picture) withRemote(remote []*version) *picture {
 	if len(remote) == 0 {
 		return p
 	}

@@ -71,12 +71,12 @@ type routeChange struct {
 	router  *RESTRouter
 	next    routes
 	touched map[meta.GroupVersion]bool // group versions whose map in next has been copied and may be changed
-	dropped map[resourcePlace]*uses    // removed in this change, by place: a new resource there takes over the watches
+	dropped map[resourceKey]*uses    // removed in this change, by place: a new resource there takes over the watches
 	retired Retired
 }
 
-// resourcePlace is where a resource is served: its group version and plural name.
-type resourcePlace struct {
+// resourceKey is where a resource is served: its group version and plural name.
+type resourceKey struct {
 	meta.GroupVersion
 	plural string
 }
@@ -85,7 +85,7 @@ type resourcePlace struct {
 func newRouteChange(rr *RESTRouter) *routeChange {
 	now := *rr.routes.Load()
 	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{},
-		dropped: map[resourcePlace]*uses{}}
+		dropped: map[resourceKey]*uses{}}
 	for gv, resources := range now {
 		c.next[gv] = resources
 	}
@@ -121,7 +121,7 @@ func (c *routeChange) remove(gv *GroupVersion) {
 func (c *routeChange) drop(gv meta.GroupVersion, resources map[string]*resourceRoutes, plural string) {
 	if r := resources[plural]; r != nil {
 		delete(resources, plural)
-		c.dropped[resourcePlace{gv, plural}] = r.uses
+		c.dropped[resourceKey{gv, plural}] = r.uses
 		c.retired = append(c.retired, r.uses)
 	}
 }
@@ -131,7 +131,7 @@ func (c *routeChange) add(gv *GroupVersion) {
 	resources := c.resources(gv.GroupVersion)
 	for plural, list := range byPlural(gv.Resources) {
 		c.drop(gv.GroupVersion, resources, plural)
-		r := &resourceRoutes{uses: newUses(c.dropped[resourcePlace{gv.GroupVersion, plural}])}
+		r := &resourceRoutes{uses: newUses(c.dropped[resourceKey{gv.GroupVersion, plural}])}
 		for i := range list {
 			r.add(c.router.endpoint(gv.GroupVersion, list[i], r.uses))
 		}

@@ -37,13 +37,13 @@ func (c *answers) get(key [sha256.Size]byte, now time.Time) (reviewStatus, bool)
 	if e == nil {
 		return reviewStatus{}, false
 	}
-	known := e.Value.(*answer)
-	if !now.Before(known.until) {
+	found := e.Value.(*answer)
+	if !now.Before(found.until) {
 		c.dropLocked(e)
 		return reviewStatus{}, false
 	}
 	c.recent.MoveToFront(e)
-	return known.status, true
+	return found.status, true
 }
 
 // put remembers an answer for the time ttl. An answer with long texts is not remembered.

@@ -214,8 +214,8 @@ func (g *NodeGraph) reaches(nodeName string, s objectSort, namespace, name strin
 	}
 	switch s {
 	case volumeSort:
-		known, ok := g.volumes[v]
-		return ok && n.uses[known.claim] > 0
+		pv, ok := g.volumes[v]
+		return ok && n.uses[pv.claim] > 0
 	case secretSort:
 		for used := range n.uses {
 			for _, bound := range g.bound[used] {

@@ -43,22 +43,22 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 	if err := c.read("_claim_names", &names); err != nil {
 		return fmt.Errorf("oidc: error parsing distributed claim names: %w", err)
 	}
-	var places map[string]claimEndpoint
-	if err := c.read("_claim_sources", &places); err != nil {
+	var endpoints map[string]claimEndpoint
+	if err := c.read("_claim_sources", &endpoints); err != nil {
 		return fmt.Errorf("oidc: could not parse claim sources: %w", err)
 	}
 	name, ok := names[s.claim]
 	if !ok {
 		return nil
 	}
-	place, ok := places[name]
+	from, ok := endpoints[name]
 	if !ok {
 		return fmt.Errorf("id token _claim_names contained a source %s missing in _claims_sources", name)
 	}
-	if place.URL == "" { // an aggregated claim, which is inside the token: not supported, as in kube-apiserver
+	if from.URL == "" { // an aggregated claim, which is inside the token: not supported, as in kube-apiserver
 		return nil
 	}
-	value, err := s.ask(ctx, place)
+	value, err := s.ask(ctx, from)
 	if err != nil {
 		return fmt.Errorf("while getting distributed claim %q: %w", s.claim, err)
 	}
@@ -66,9 +66,9 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 	return nil
 }
 
-// ask fetches the token at place, verifies it, and returns its claim.
-func (s *sources) ask(ctx context.Context, place claimEndpoint) (json.RawMessage, error) {
-	token, err := s.fetch(ctx, place)
+// ask fetches the token at from, verifies it, and returns its claim.
+func (s *sources) ask(ctx context.Context, from claimEndpoint) (json.RawMessage, error) {
+	token, err := s.fetch(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +90,14 @@ func (s *sources) ask(ctx context.Context, place claimEndpoint) (json.RawMessage
 // client returns an HTTP client with the issuer's transport.
 func (s *sources) client() *http.Client { return &http.Client{Transport: s.issuer.transport} }
 
-// fetch returns the token at place.
-func (s *sources) fetch(ctx context.Context, place claimEndpoint) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL, nil)
+// fetch returns the token at from.
+func (s *sources) fetch(ctx context.Context, from claimEndpoint) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from.URL, nil)
 	if err != nil {
 		return "", errors.New("its source has no URL")
 	}
-	if place.AccessToken != "" {
-		r.Header.Set("Authorization", "Bearer "+place.AccessToken)
+	if from.AccessToken != "" {
+		r.Header.Set("Authorization", "Bearer "+from.AccessToken)
 	}
 	resp, err := s.client().Do(r)
 	if e := (*url.Error)(nil); errors.As(err, &e) {

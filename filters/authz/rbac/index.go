@@ -252,8 +252,8 @@ func notFoundText(resource, name string) string {
 
 // addGrant adds a grant for a subject, unless an earlier subject is the same user or group, or the
 // subject's kind is unknown.
-func (b *binding) addGrant(place int, s *rbacv1.Subject, namespace, about string) {
-	g := &grant{binding: b, subject: place, to: s.Name, group: s.Kind == rbacv1.GroupKind}
+func (b *binding) addGrant(index int, s *rbacv1.Subject, namespace, about string) {
+	g := &grant{binding: b, subject: index, to: s.Name, group: s.Kind == rbacv1.GroupKind}
 	who := s.Name
 	switch s.Kind {
 	case rbacv1.UserKind, rbacv1.GroupKind:
