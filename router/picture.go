@@ -173,8 +173,8 @@ func newVersion(gv meta.GroupVersion, resources []resourceAndSubs) *version {
 	return v
 }
 
-// withResources returns a version with the resources of v and those of gv. A resource of gv replaces the one
-// of v with the same name. v may be nil.
+// withResources returns a version with the resources of v and those of gv. A resource of gv
+// replaces the one of v with the same name. v may be nil.
 func (v *version) withResources(gv *GroupVersion) *version {
 	var resources []resourceAndSubs
 	if v != nil {

@@ -71,7 +71,7 @@ type routeChange struct {
 	router  *RESTRouter
 	next    routes
 	touched map[meta.GroupVersion]bool // group versions whose map in next has been copied and may be changed
-	dropped map[resourceKey]*uses    // removed in this change, by place: a new resource there takes over the watches
+	dropped map[resourceKey]*uses      // removed in this change, by place: a new resource there takes over the watches
 	retired Retired
 }
 
