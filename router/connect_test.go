@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// line connects requests to a handler that says what it was asked for.
+// line is a Connecter whose handler answers with what it was asked for.
 type line struct {
 	err error
 	req *request.Write
@@ -29,7 +29,7 @@ func (l *line) Connect(_ context.Context, req *request.Write, path string) (http
 	}), nil
 }
 
-// connected are things with a log, that is read, and a proxy, that takes all methods.
+// connected returns things with the subresources log (get) and proxy (all methods).
 func connected(l *line) GroupVersion {
 	v1 := meta.GroupVersion{Version: "v1"}
 	log := Resource{Description: meta.Description{Name: "things/log", Kind: v1.WithKind("ConfigMap"), Namespaced: true}, Type: configMaps(), Encoder: encoder{},
@@ -84,7 +84,7 @@ func rrWith(t *testing.T, l *line) *RESTRouter {
 	return rr
 }
 
-// TestConnectKnowsWho: the registry is told who connects, and hears what admission has to say.
+// TestConnectKnowsWho: the registry gets the user who connects, and admission can send warnings.
 func TestConnectKnowsWho(t *testing.T) {
 	l := &line{}
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "", "User-Agent", "kubectl/v1")
@@ -100,8 +100,7 @@ func TestConnectKnowsWho(t *testing.T) {
 	}
 }
 
-// TestConnectOptions has the options of a connection decoded from its query, as those of another
-// verb are.
+// TestConnectOptions decodes the options of a connection from its query, as those of other verbs.
 func TestConnectOptions(t *testing.T) {
 	const a = "/api/v1/namespaces/ns/things/a/shell"
 	for query, want := range map[string]string{
@@ -135,7 +134,7 @@ func TestConnectOptions(t *testing.T) {
 	}
 }
 
-// TestOptionMembers reads what no kind of options has here: lists, times, paths.
+// TestOptionMembers reads types of fields that no kind of options has here: lists, times, paths.
 func TestOptionMembers(t *testing.T) {
 	type options struct {
 		meta.TypeMeta `json:",inline"`

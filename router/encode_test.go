@@ -17,11 +17,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// foreign is a config map that is stored in some other form, and has to be converted to be shown.
+// foreign is a config map that is stored in another form and has to be converted.
 type foreign struct {
 	*object
-	broken  bool // it cannot be
-	hanging bool // that takes until the context ends
+	broken  bool // conversion fails
+	hanging bool // conversion blocks until the context ends
 }
 
 func (f *foreign) Stored() ([]byte, uint32) { return []byte("stored otherwise"), 1 << 20 }
@@ -46,7 +46,7 @@ func (c converter) Encode(ctx context.Context, enc request.Encoded, version stri
 	return c.encoder.Encode(ctx, f.object, version, m)
 }
 
-// converting is core with objects that may be foreign.
+// converting returns core with objects that may be foreign.
 func converting(t *testing.T, f *fake) *RESTRouter {
 	rr := NewRESTRouter(testConfig(t))
 	res := all("configmaps", true, f)
@@ -55,7 +55,8 @@ func converting(t *testing.T, f *fake) *RESTRouter {
 	return rr
 }
 
-// TestListOfForeignObjects: lists in which something has to be converted look like all others, or fail as a whole.
+// TestListOfForeignObjects: lists with objects that are converted look like other lists, or fail as
+// a whole.
 func TestListOfForeignObjects(t *testing.T) {
 	for _, tt := range []struct{ accept, query string }{
 		{"", ""}, {"", "?pretty=1"}, {"application/yaml", ""}, {protobuf, ""}, {partials, ""}, {table, "?includeObject=Object"},
@@ -72,7 +73,7 @@ func TestListOfForeignObjects(t *testing.T) {
 		if code, got := list(a, &foreign{object: b}, c); tt.accept != table && (code != 200 || got != plain) {
 			t.Errorf("%v: with a foreign object: got %d %s, want %s", tt, code, got, plain)
 		}
-		// What comes before the broken one fills more than one flush.
+		// The objects before the broken one fill more than one flush.
 		many := []request.Encoded{}
 		for i := range 200 {
 			many = append(many, configMap(fmt.Sprint(i), strings.Repeat("x", 1000)))
@@ -84,7 +85,7 @@ func TestListOfForeignObjects(t *testing.T) {
 	}
 }
 
-// TestYAMLIsNotKept: other forms are.
+// TestYAMLIsNotKept: other forms are kept beside the object, YAML is not.
 func TestYAMLIsNotKept(t *testing.T) {
 	o := &foreign{object: configMap("a", "v")}
 	rr := converting(t, &fake{objects: []request.Encoded{o}})
@@ -107,7 +108,7 @@ func TestYAMLIsNotKept(t *testing.T) {
 	}
 }
 
-// TestWatchOfForeignObjects: one that cannot be converted ends the watch with an event that says so.
+// TestWatchOfForeignObjects: an object that cannot be converted ends the watch with an ERROR event.
 func TestWatchOfForeignObjects(t *testing.T) {
 	added := func(o request.Encoded) request.Event { return request.Event{Type: request.Added, Object: o} }
 	events := []request.Event{added(&foreign{object: configMap("a", "1")}), added(&foreign{object: configMap("b", "2"), broken: true}), added(configMap("c", "3"))}
@@ -120,7 +121,7 @@ func TestWatchOfForeignObjects(t *testing.T) {
 	}
 }
 
-// TestWatchEndsWhileConverting: the time of a watch is over whether or not a converter has answered.
+// TestWatchEndsWhileConverting: a watch ends in time even if a converter does not answer.
 func TestWatchEndsWhileConverting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &foreign{object: configMap("slow", "1"), hanging: true}
@@ -135,7 +136,7 @@ func TestWatchEndsWhileConverting(t *testing.T) {
 	})
 }
 
-// TestBookmarksAreNotConverted: a kind whose conversion is another server's business is not asked about them.
+// TestBookmarksAreNotConverted: a bookmark is encoded without calling a converter.
 func TestBookmarksAreNotConverted(t *testing.T) {
 	k, err := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: "g.io", Kind: "Thing"},

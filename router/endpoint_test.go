@@ -64,7 +64,7 @@ func TestGetForms(t *testing.T) {
 	}
 }
 
-// TestListForms lists more than one flush holds in every form, and reads it back.
+// TestListForms lists more objects than one flush holds, in every form, and reads the lists back.
 func TestListForms(t *testing.T) {
 	f := &fake{}
 	const n = 300
@@ -124,7 +124,7 @@ func TestListForms(t *testing.T) {
 	}
 }
 
-// broken fails to write after some bytes.
+// broken is a ResponseWriter that fails after some bytes.
 type broken struct {
 	*httptest.ResponseRecorder
 	left int
@@ -137,7 +137,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return b.ResponseRecorder.Write(p)
 }
 
-// TestListIsCut aborts an answer that cannot be finished, whatever has broken it.
+// TestListIsCut: a list that cannot be completed is aborted, whatever has failed.
 func TestListIsCut(t *testing.T) {
 	f := &fake{}
 	for i := range 300 {
@@ -334,7 +334,8 @@ func TestDeleteOptions(t *testing.T) {
 	}
 }
 
-// TestDeleteUnread: objects that cannot be read are deleted one by one. What the body says counts.
+// TestDeleteUnread: unreadable objects are deleted one by one. The body takes precedence over the
+// query.
 func TestDeleteUnread(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
 	const option = "ignoreStoreReadErrorWithClusterBreakingPotential"

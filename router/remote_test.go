@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// elsewhere is a version with one resource that another server has.
+// elsewhere returns a version with one resource that an aggregated server serves.
 func elsewhere(group, version string, groupPriority, versionPriority int) *RemoteVersion {
 	gv := meta.GroupVersion{Group: group, Version: version}
 	path := "apis/" + gv.String()
@@ -90,7 +90,8 @@ func TestRemoteDiscovery(t *testing.T) {
 	}
 }
 
-// TestRemoteDocuments: of a version of another server, /apis/{group} and the index of paths know, and the list of resources is its own.
+// TestRemoteDocuments: /apis/{group} and the index of paths show a remote version, but its resource
+// list is served by its own server.
 func TestRemoteDocuments(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
 	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
@@ -108,7 +109,8 @@ func TestRemoteDocuments(t *testing.T) {
 	}
 }
 
-// TestRemoteKeeps: versions that stay the same keep their documents, here and elsewhere, and without remote versions nothing is made.
+// TestRemoteKeeps: unchanged versions keep their documents, and without remote versions nothing is
+// made.
 func TestRemoteKeeps(t *testing.T) {
 	d := groups(t)
 	before := d.now.Load()
@@ -196,14 +198,15 @@ func TestRemoteSchemas(t *testing.T) {
 	}
 }
 
-// saying is a version of another server with something to say in OpenAPI v2.
+// saying returns a remote version with an OpenAPI v2 document.
 func saying(group string) *RemoteVersion {
 	v := elsewhere(group, "v1", 0, 0)
 	v.V2 = NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"/apis/` + group + `/v1/":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
 	return v
 }
 
-// TestRemoteV2 merges version 2 with what others say, for as long as that stays the same.
+// TestRemoteV2 merges the OpenAPI v2 of remote versions, and keeps the result while they stay the
+// same.
 func TestRemoteV2(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
@@ -257,7 +260,7 @@ func TestRemoteV2(t *testing.T) {
 	}
 }
 
-// TestRemoteNoV3 makes documents of version 3 for a server that has none, of what it says in version 2.
+// TestRemoteNoV3 makes OpenAPI v3 documents from the v2 of a server that has no v3.
 func TestRemoteNoV3(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)

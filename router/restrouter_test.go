@@ -24,7 +24,7 @@ func says(text string) handlerFunc {
 func (rr *RESTRouter) Install(gv GroupVersion)        { rr.Change(nil, []GroupVersion{gv}) }
 func (rr *RESTRouter) Remove(gv GroupVersion) Retired { return rr.Change([]GroupVersion{gv}, nil) }
 
-// endpoints yields all that is installed.
+// endpoints yields all installed endpoints.
 func (rr *RESTRouter) endpoints(yield func(*endpoint) bool) {
 	for _, resources := range *rr.routes.Load() {
 		for _, r := range resources {
@@ -40,7 +40,7 @@ func (rr *RESTRouter) endpoints(yield func(*endpoint) bool) {
 	}
 }
 
-// marked replaces the handlers of all endpoints by some that say what they are.
+// marked replaces the handlers of all endpoints by handlers that answer with their own names.
 func marked(rr *RESTRouter) *RESTRouter {
 	for e := range rr.endpoints {
 		name := strings.ReplaceAll(e.res.Name, "/", "")
@@ -54,7 +54,7 @@ func marked(rr *RESTRouter) *RESTRouter {
 	return rr
 }
 
-// TestRoutes is the table of what leads where.
+// TestRoutes is a table of paths and the handlers that serve them.
 func TestRoutes(t *testing.T) {
 	f := &fake{}
 	status := Resource{Description: meta.Description{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true}, Getter: f, Updater: f, Encoder: encoder{}}

@@ -10,11 +10,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// deaf is the answer to a client that takes the header, and no more until it is let.
+// deaf is the connection of a client that reads the header, and nothing more until let is closed.
 type deaf struct {
 	header  http.Header
 	flushes int
-	waiting func() // is called when it begins to wait
+	waiting func() // called when a write begins to block
 	let     chan struct{}
 }
 
@@ -30,8 +30,8 @@ func (s *deaf) FlushError() error {
 	return nil
 }
 
-// TestWatchesThatWaitHoldNoBuffer has many watches wait for their clients at once, as they do when an object changes that
-// all of them see.
+// TestWatchesThatWaitHoldNoBuffer: many watches that wait for their clients at once hold no pooled
+// buffers.
 func TestWatchesThatWaitHoldNoBuffer(t *testing.T) {
 	const watches, bound = 300, 16 << 10
 	let := make(chan struct{})
@@ -58,7 +58,7 @@ func TestWatchesThatWaitHoldNoBuffer(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns the bytes of memory in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -17,7 +17,7 @@ var proxyHeaders = Headers{
 	ExtraPrefixes: []string{"X-Remote-Extra-", "x-more-"},
 }
 
-// speaking is a request with a certificate and headers: names and values in turn.
+// speaking returns a request with a certificate and headers, as names and values in turn.
 func speaking(c *x509.Certificate, headers ...string) *http.Request {
 	r := with(c)
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -83,7 +83,7 @@ func TestFrontProxy(t *testing.T) {
 	}
 }
 
-// Proxies are no proxies any more when their authority is not trusted any more.
+// TestFrontProxyForgets: a front proxy is refused when its authority is no longer trusted.
 func TestFrontProxyForgets(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	pool := ca.Pool
@@ -98,7 +98,7 @@ func TestFrontProxyForgets(t *testing.T) {
 	}
 }
 
-// What outsiders say about themselves never reaches who believes it.
+// TestStripHeaders: headers of a front proxy that other clients send reach no handler.
 func TestStripHeaders(t *testing.T) {
 	a := StripHeaders(fixed{user: &request.User{Name: "alice"}}, Headers{Names: []string{"x-who"}, ExtraPrefixes: []string{"x-MORE-"}})
 	r := speaking(nil, "X-Remote-User", "root", "X-Remote-Uid", "0", "X-Remote-Group", "system:masters", "X-Remote-Group", "more", "X-Remote-Extra-Scopes", "all",
@@ -127,7 +127,7 @@ func TestHeadersValidate(t *testing.T) {
 	}
 }
 
-// FuzzHeaders sends any headers: only a proxy's are believed, and of nobody's any are left.
+// FuzzHeaders sends random headers: only a proxy's are believed, and none are left.
 func FuzzHeaders(f *testing.F) {
 	proxies := pkitest.NewAuthority(f, "ca")
 	proxy := proxies.Client("front").Cert

@@ -28,7 +28,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// world has the objects that tokens are bound to, and what was noted of their use.
+// world holds the objects that tokens are bound to, and records the uses of tokens.
 type world struct {
 	mu      sync.Mutex
 	objects map[string]*ObjectState // by resource/namespace/name
@@ -92,7 +92,7 @@ func rsaKey(t testing.TB) *rsa.PrivateKey {
 	return key
 }
 
-// accounts knows tokens by keys, and is told of what happens in w.
+// accounts returns ServiceAccounts with the given keys that use w.
 func (w *world) accounts(t testing.TB, keys ...crypto.PublicKey) *ServiceAccounts {
 	t.Helper()
 	known, err := NewTokenKeys(keys...)
@@ -115,7 +115,7 @@ func signer(t testing.TB, key crypto.Signer, issuer string) *TokenSigner {
 	return s
 }
 
-// bot is a token of the account bot that is good for an hour.
+// bot returns a token of the service account bot that is valid for an hour.
 func (w *world) bot() *BoundToken {
 	return &BoundToken{Namespace: "n", Account: Ref{"bot", "a1"}, Audiences: []string{"api"}, Issued: w.now, Lasts: time.Hour}
 }
@@ -129,7 +129,7 @@ func signed(t testing.TB, s *TokenSigner, token *BoundToken) string {
 	return text
 }
 
-// TestAudienceIsAList: also of one.
+// TestAudienceIsAList: the claim aud is a list even for one audience.
 func TestAudienceIsAList(t *testing.T) {
 	w := newWorld()
 	_, rest, _ := strings.Cut(signed(t, signer(t, ecKey(t, elliptic.P256()), testIssuer), w.bot()), ".")
@@ -139,7 +139,7 @@ func TestAudienceIsAList(t *testing.T) {
 	}
 }
 
-// TestBoundTokens shows tokens of all kinds, before and after something happens.
+// TestBoundTokens tries tokens of all kinds, before and after a change of the world.
 func TestBoundTokens(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
 	for _, tt := range []struct {
@@ -247,7 +247,7 @@ func TestBoundTokens(t *testing.T) {
 	}
 }
 
-// TestForgedTokens shows tokens that nobody has signed who may.
+// TestForgedTokens tries tokens that were not signed by one of the keys.
 func TestForgedTokens(t *testing.T) {
 	w := newWorld()
 	ec, rs, other := ecKey(t, elliptic.P256()), rsaKey(t), ecKey(t, elliptic.P256())
@@ -261,7 +261,7 @@ func TestForgedTokens(t *testing.T) {
 	header := func(text string) string { return b64.EncodeToString([]byte(text)) }
 	ecID, _ := keyID(&ec.PublicKey)
 	rsID, _ := keyID(&rs.PublicKey)
-	// public keys as the secrets of a MAC, in the forms in which one finds them
+	// Public keys used as the secret of a MAC, in all their encodings.
 	var confused []string
 	der, _ := x509.MarshalPKIXPublicKey(&rs.PublicKey)
 	for _, secret := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), x509.MarshalPKCS1PublicKey(&rs.PublicKey)} {
@@ -314,7 +314,7 @@ func TestForgedTokens(t *testing.T) {
 			}
 		}
 	}
-	// The server's own signature is good whichever way the key is named.
+	// A signature of the server's own key is valid whether or not the token names the key.
 	for _, alg := range []struct {
 		alg jose.SignatureAlgorithm
 		key any
@@ -332,7 +332,7 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("%s without kid: got %v, %v", alg.alg, user, err)
 		}
 	}
-	// So it is if the issuer is spelt with escapes.
+	// It is also valid if the issuer is written with escapes.
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: ec}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +350,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// TestLegacyTokens shows tokens that stand in secrets.
+// TestLegacyTokens tries tokens in secrets.
 func TestLegacyTokens(t *testing.T) {
 	key := rsaKey(t)
 	s := signer(t, key, LegacyIssuer)
@@ -446,7 +446,7 @@ func TestLegacyTokens(t *testing.T) {
 			t.Errorf("%s=%q: got %v, %v, want %s", tt.claim, tt.value, user, err, tt.want)
 		}
 	}
-	// Nobody looks at secrets who is told not to.
+	// With Trusting, secrets are not looked up.
 	w := newWorld()
 	a := w.accounts(t, &key.PublicKey)
 	a.cfg.Trusting = true
@@ -588,8 +588,8 @@ func BenchmarkServiceAccounts(b *testing.B) {
 	}
 }
 
-// FuzzServiceAccountToken shows any text as a token: nobody is let in by another than what was
-// signed, and nothing panics.
+// FuzzServiceAccountToken tries random text as a token: only a signed token has a user, and nothing
+// panics.
 func FuzzServiceAccountToken(f *testing.F) {
 	w, key := newWorld(), ecKey(f, elliptic.P256())
 	s := signer(f, key, testIssuer)
@@ -617,8 +617,7 @@ func FuzzServiceAccountToken(f *testing.F) {
 	})
 }
 
-// TestEachClaim walks the claims of a token that is good, and changes one at a time. The
-// signature holds each time.
+// TestEachClaim changes each claim of a valid token, one at a time, and signs it again.
 func TestEachClaim(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
 	w := newWorld()

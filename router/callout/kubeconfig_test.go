@@ -82,7 +82,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// Whoever runs the server may say http.
+// TestKubeconfigPlain: a kubeconfig file may name an http server.
 func TestKubeconfigPlain(t *testing.T) {
 	target, err := parseKubeconfig([]byte(config("server: 'http://localhost:1'", "")), ".")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestKubeconfigPlain(t *testing.T) {
 	client(t, Config{Target: target})
 }
 
-// Tokens and certificates in files may change.
+// TestKubeconfigFilesChange: tokens and certificates in files are read again.
 func TestKubeconfigFilesChange(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
