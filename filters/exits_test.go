@@ -73,8 +73,8 @@ func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func untilEnd(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// soon closes the Drain soon after a long-running request has begun.
-func soon(c *Config) {
+// drainSoon closes the Drain soon after a long-running request has begun.
+func drainSoon(c *Config) {
 	c.Drain.Stays = func() { time.AfterFunc(100*time.Millisecond, func() { endDrain(c.Drain) }) }
 }
 
@@ -114,15 +114,15 @@ var _ = addExits([]exit{
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); abort(w, r) }},
 	{step: "recover", name: "panics without a deadline", token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, _ *http.Request) { lift(w); panic("x") }, code: 500},
-	{step: "handler", name: "lasts until the end of the server", config: soon, token: "alice-token", request: exitWatch,
+	{step: "handler", name: "lasts until the end of the server", config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "answers without a deadline until the end of the server",
-		config: soon, token: "alice-token", request: exitWatch,
+		config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); flushed(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "reads without a deadline until the end of the server",
-		config: soon, token: "alice-token", request: exitWatch,
+		config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); readAll(w, r) }, code: 200},
-	{step: "handler", name: "answers until the end of the server", config: soon, token: "alice-token", request: exitWatch,
+	{step: "handler", name: "answers until the end of the server", config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { flushed(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "waits for a stranger's body",
 		config: func(c *Config) { c.Authorizer = authz.AlwaysAllow() }, request: exitPost,
@@ -250,7 +250,7 @@ func (e *exit) by2(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), e.time())
 	defer cancel()
 	method, target, _ := strings.Cut(e.request, " ")
-	body := &absent{gone: make(chan struct{})}
+	body := &stallingBody{gone: make(chan struct{})}
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+target, body)
 	if err != nil {
 		t.Fatal(err)
@@ -296,15 +296,15 @@ func isTimeout(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// absent is a body that begins and then blocks until it is closed.
-type absent struct {
+// stallingBody is a body that begins and then blocks until it is closed.
+type stallingBody struct {
 	begun bool
 	gone  chan struct{}
 	over  atomic.Bool
 }
 
 // Read implements io.Reader.
-func (b *absent) Read(p []byte) (int, error) {
+func (b *stallingBody) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
 		p[0] = '0'
@@ -315,7 +315,7 @@ func (b *absent) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer. The client calls it when the server has ended the stream.
-func (b *absent) Close() error {
+func (b *stallingBody) Close() error {
 	if b.over.CompareAndSwap(false, true) {
 		close(b.gone)
 	}

@@ -189,20 +189,20 @@ func TestNoLimits(t *testing.T) {
 	})
 }
 
-// patient is a connection that records its write deadlines and what is sent.
-type patient struct {
+// deadlineRecorder is a connection that records its write deadlines and what is sent.
+type deadlineRecorder struct {
 	sink
 	until   time.Time
 	flushed bool
 }
 
-func (p *patient) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
-func (p *patient) Flush()                             { p.flushed = true }
+func (p *deadlineRecorder) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
+func (p *deadlineRecorder) Flush()                             { p.flushed = true }
 
-// TestRefusalsInACrowd: a refusal has only strangerTime to be read with HTTP/1. With HTTP/2 that is
-// so only if there are many goroutines, some of which may be refusals that nobody reads; then a
-// stranger's refusal stays counted until it has been sent.
-func TestRefusalsInACrowd(t *testing.T) {
+// TestRefusalsWithManyGoroutines: a refusal has only strangerTime to be read with HTTP/1. With
+// HTTP/2 that is so only if there are many goroutines, some of which may be refusals that nobody
+// reads; then a stranger's refusal stays counted until it has been sent.
+func TestRefusalsWithManyGoroutines(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		major            int
@@ -225,7 +225,7 @@ func TestRefusalsInACrowd(t *testing.T) {
 					wg.Go(func() { <-release })
 				}
 			}
-			r, w := anyRequest(tt.token, tt.method, "/api/v1/pods"), &patient{sink: sink{header: http.Header{}}}
+			r, w := anyRequest(tt.token, tt.method, "/api/v1/pods"), &deadlineRecorder{sink: sink{header: http.Header{}}}
 			r.ProtoMajor = tt.major
 			Chain(http.HandlerFunc(ok), testConfig(t).Steps()...).ServeHTTP(w, r)
 			close(release)

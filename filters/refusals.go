@@ -30,8 +30,8 @@ type refusals struct{ users, strangers atomic.Int64 }
 func (f *refusals) bound(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		x := exchangeOf(r)
-		stranger, crowded := isStranger(x.info.User), runtime.NumGoroutine() > manyGoroutines
-		x.response.hurried = crowded || r.ProtoMajor < 2
+		stranger, busy := isStranger(x.info.User), runtime.NumGoroutine() > manyGoroutines
+		x.response.hurried = busy || r.ProtoMajor < 2
 		if x.seat == nil {
 			running := &f.users
 			if stranger {
@@ -44,7 +44,7 @@ func (f *refusals) bound(fail ErrorWriter) ErrorWriter {
 			}
 		}
 		fail(w, r, err)
-		if r.ProtoMajor == 2 && stranger && crowded {
+		if r.ProtoMajor == 2 && stranger && busy {
 			_ = x.response.FlushError()
 		}
 	}

@@ -50,8 +50,8 @@ func TestPatchErrorIsBounded(t *testing.T) {
 	}
 }
 
-// TestDearEnds: decoding a body and encoding a list stop when the request ends.
-func TestDearEnds(t *testing.T) {
+// TestWorkEndsWithRequest: decoding a body and encoding a list stop when the request ends.
+func TestWorkEndsWithRequest(t *testing.T) {
 	f := &fake{}
 	for i := range 2000 {
 		f.objects = append(f.objects, configMap(fmt.Sprintf("c%04d", i), strings.Repeat("x", 200)))

@@ -35,7 +35,7 @@ func ownedMaps(t *testing.T, fields string) *RESTRouter {
 	objects := []request.Encoded{
 		made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","resourceVersion":"7",FIELDS,"labels":{"a":"b"}},"data":{"k":"v"}}`),
 		handmade{made(`{"metadata":{FIELDS,"name":"b","namespace":"ns","resourceVersion":"7"},"data":{"k":"v"},"apiVersion":"v1","kind":"ConfigMap"}`)},
-		&foreign{object: made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c",FIELDS,"namespace":"ns","resourceVersion":"7"}}`)},
+		&unconvertedObject{object: made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c",FIELDS,"namespace":"ns","resourceVersion":"7"}}`)},
 		configMap("d", "none in any case"),
 	}
 	f := &fake{objects: objects, cursor: &script{end: io.EOF, batches: [][]request.Event{{

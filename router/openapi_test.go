@@ -268,7 +268,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 // TestOpenAPIConnect describes connections by their methods and options, not as objects of the
 // resource.
 func TestOpenAPIConnect(t *testing.T) {
-	gv := connected(&line{})
+	gv := connected(&recordingConnecter{})
 	shell := gv.Resources[1]
 	shell.Name, shell.Kind = "things/shell", meta.GroupVersionKind{Group: "other.io", Version: "v7", Kind: "ShellOptions"} // a version that things lack
 	gv.Resources = append(gv.Resources, shell)

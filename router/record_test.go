@@ -180,15 +180,15 @@ func TestRecordOfWatch(t *testing.T) {
 
 // TestRecordOfConnection: the record shows that another handler answered, and with which status.
 func TestRecordOfConnection(t *testing.T) {
-	l := &line{}
+	l := &recordingConnecter{}
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "")
 	info.Record, info.Status = &request.Record{Keep: 1 << 20}, http.StatusOK // by the filters
-	rrWith(t, l).ServeHTTP(httptest.NewRecorder(), r)
+	routerWithConnecter(t, l).ServeHTTP(httptest.NewRecorder(), r)
 	if out := info.Record.Answer; !out.Stream || out.Status != 200 || out.Body != nil || out.Ended.Before(out.Began) || out.Began.IsZero() {
 		t.Errorf("got %+v", out)
 	}
 	l.err = meta.NewBadRequest("no")
-	rec, w := recorded(t, rrWith(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
+	rec, w := recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
 	if out := rec.Answer; out.Stream || out.Status != 400 || kindOf(out.Object) != "Status" || string(out.Body) != w.Body.String() {
 		t.Errorf("a connection that is refused: got %+v", out)
 	}
@@ -204,7 +204,7 @@ func TestRecordOfBrokenAnswer(t *testing.T) {
 				t.Errorf("got panic %v", got)
 			}
 		}()
-		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&broken{ResponseRecorder: newRecorder()}, r)
+		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&failingWriter{ResponseRecorder: newRecorder()}, r)
 	}()
 	if out := info.Record.Answer; out.Status != 200 || !out.Ended.IsZero() {
 		t.Errorf("got %+v", out)

@@ -40,8 +40,9 @@ func (rr *RESTRouter) endpoints(yield func(*endpoint) bool) {
 	}
 }
 
-// marked replaces the handlers of all endpoints by handlers that answer with their own names.
-func marked(rr *RESTRouter) *RESTRouter {
+// routerOfNames replaces the handlers of all endpoints by handlers that answer with their own
+// names.
+func routerOfNames(rr *RESTRouter) *RESTRouter {
 	for e := range rr.endpoints {
 		name := strings.ReplaceAll(e.res.Name, "/", "")
 		for verb := range e.itemVerbs {
@@ -65,7 +66,7 @@ func TestRoutes(t *testing.T) {
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
 		all("things", true, f), status, binding, readOnly, asked, review, all("nodes", false, f), all("namespaces", false, f)}})
-	marked(rr)
+	routerOfNames(rr)
 	for _, tt := range []struct{ method, path, want string }{
 		{"GET", "/api/v1/things", "list things list /"},
 		{"GET", "/api/v1/namespaces/ns/things", "list things list ns/"},

@@ -255,15 +255,15 @@ func TestWatchCounts(t *testing.T) {
 	}
 }
 
-// stuck is a connection whose client does not read: writes block until their deadline.
-type stuck struct {
+// stalledConn is a connection whose client does not read: writes block until their deadline.
+type stalledConn struct {
 	*httptest.ResponseRecorder
 	mu       sync.Mutex
 	deadline chan time.Time
 	log      []time.Time
 }
 
-func (s *stuck) SetWriteDeadline(d time.Time) error {
+func (s *stalledConn) SetWriteDeadline(d time.Time) error {
 	s.mu.Lock()
 	s.log = append(s.log, d)
 	s.mu.Unlock()
@@ -273,20 +273,20 @@ func (s *stuck) SetWriteDeadline(d time.Time) error {
 	return nil
 }
 
-func (s *stuck) Write([]byte) (int, error) {
+func (s *stalledConn) Write([]byte) (int, error) {
 	d := <-s.deadline
 	time.Sleep(time.Until(d))
 	return 0, errors.New("i/o timeout")
 }
 
-func (s *stuck) FlushError() error { return nil }
+func (s *stalledConn) FlushError() error { return nil }
 
 // TestWatchOfAStuckClient: a client that does not read is cut off, while its watch lasts and after
 // its end; other clients are not.
 func TestWatchOfAStuckClient(t *testing.T) {
 	for _, tt := range []struct{ seconds, cut int }{{600, 60}, {30, 35}} {
 		synctest.Test(t, func(t *testing.T) {
-			w := &stuck{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
+			w := &stalledConn{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
 			r, _ := parsed(t, "GET", fmt.Sprintf("%s?watch=1&timeoutSeconds=%d", maps, tt.seconds), "")
 			begun := time.Now()
 			core(t, &fake{cursor: &script{batches: events()}}).ServeHTTP(w, r)
@@ -303,7 +303,7 @@ func TestWatchOfAStuckClient(t *testing.T) {
 // TestIdleWatch: a client that has nothing to read is not cut off.
 func TestIdleWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &stuck{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
+		w := &stalledConn{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		r, _ := parsed(t, "GET", maps+"?watch=1", "")
 		done := make(chan struct{})

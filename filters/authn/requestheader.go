@@ -44,7 +44,7 @@ func (h *Headers) Validate() error {
 	}
 	if len(h.UIDs) > 0 && !slices.ContainsFunc(h.UIDs,
 		func(name string) bool { return strings.EqualFold(name, StandardHeaders.UIDs[0]) }) {
-		return fmt.Errorf("the headers for uids are without %s, which other servers send", StandardHeaders.UIDs[0])
+		return fmt.Errorf("the headers for uids must include %s, which other servers send", StandardHeaders.UIDs[0])
 	}
 	return nil
 }

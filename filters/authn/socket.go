@@ -76,15 +76,15 @@ func socketToken(offered []string) (token string, others []string, err error) {
 			text, err := base64.RawURLEncoding.DecodeString(encoded)
 			switch {
 			case found:
-				return "", nil, errors.New("there are several tokens among the protocols of a web socket")
+				return "", nil, errors.New("the subprotocols of a WebSocket request contain several tokens")
 			case err != nil || !utf8.Valid(text):
-				return "", nil, errors.New("the token among the protocols of a web socket cannot be read")
+				return "", nil, errors.New("the token among the subprotocols of a WebSocket request is malformed")
 			}
 			token, found = string(text), true
 		}
 	}
 	if token != "" && len(others) == 0 {
-		return "", nil, errors.New("a web socket offers no protocol beside its token")
+		return "", nil, errors.New("a WebSocket request must offer a subprotocol beside its token")
 	}
 	return token, others, nil
 }

@@ -81,7 +81,7 @@ func (w *webhook) AuthenticateToken(
 	}
 	if answer.Kind != "" && answer.Kind != tokenReviewKind ||
 		answer.APIVersion != "" && answer.APIVersion != w.version {
-		return nil, nil, errors.New("token webhook: the answer is no TokenReview of version " + w.version)
+		return nil, nil, errors.New("token webhook: the response is not a TokenReview of version " + w.version)
 	}
 	var accepted []string
 	if len(audiences) > 0 {

@@ -216,7 +216,7 @@ func uidOf(c *x509.Certificate) (uid string, err error) {
 		}
 		var ok bool
 		if uid, ok = n.Value.(string); !ok {
-			return "", errors.New("the uid in the certificate is no text")
+			return "", errors.New("the uid in the certificate is not a string")
 		}
 		found++
 	}

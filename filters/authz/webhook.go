@@ -126,7 +126,7 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 		return reviewStatus{}, err
 	}
 	if answer.Kind != reviewKind || answer.APIVersion != version {
-		return reviewStatus{}, fmt.Errorf("the webhook's answer is no %s of %s", reviewKind, version)
+		return reviewStatus{}, fmt.Errorf("the webhook's response is not a %s of %s", reviewKind, version)
 	}
 	ttl := w.cfg.UnauthorizedTTL
 	if answer.Status.Allowed {

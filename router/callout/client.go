@@ -69,7 +69,7 @@ type Client struct {
 func New(cfg Config) (*Client, error) {
 	fail := func(err error) (*Client, error) { return nil, fmt.Errorf("callout %q: %w", cfg.Name, err) }
 	if cfg.Name == "" {
-		return fail(errors.New("a name is needed"))
+		return fail(errors.New("the name is missing"))
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 30 * time.Second
@@ -82,7 +82,7 @@ func New(cfg Config) (*Client, error) {
 		return fail(err)
 	}
 	if cfg.Target.Service != nil && cfg.Resolve == nil {
-		return fail(errors.New("services cannot be resolved here"))
+		return fail(errors.New("the target is a service, but there is no resolver"))
 	}
 	if cfg.TellTimeout {
 		address.RawQuery = "timeout=" + cfg.Timeout.String()
@@ -185,7 +185,7 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 		return c.failed(ctx, err)
 	}
 	if int64(len(answer)) > c.cfg.MaxAnswer {
-		err = fmt.Errorf("the answer is larger than %d bytes", c.cfg.MaxAnswer)
+		err = fmt.Errorf("the response is larger than %d bytes", c.cfg.MaxAnswer)
 	} else {
 		err = read(answer)
 	}

@@ -68,8 +68,8 @@ func KindOf(err error) Kind {
 
 // Errors that replace others which quote the response.
 var (
-	errNoHTTP = errors.New("the answer is not HTTP as it should be")
-	errValue  = errors.New("the answer holds a value that cannot be read")
+	errNoHTTP = errors.New("the response is not valid HTTP")
+	errValue  = errors.New("the response contains a value that cannot be decoded")
 )
 
 // decodeError returns the reason why a response cannot be decoded, without any part of the

@@ -221,7 +221,7 @@ func (u *user) fillHeader(t *Target) error {
 	token, basic := u.Token != "" || u.TokenFile != "", u.Username != "" || u.Password != ""
 	switch {
 	case token && basic:
-		return errors.New("there are both a token and a password")
+		return errors.New("a token and a password must not be given together")
 	case basic:
 		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(u.Username+":"+u.Password))
 		t.Authorize = func(h http.Header) error {
@@ -261,7 +261,7 @@ func checkToken(token string) (string, error) {
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return "", errors.New("the token holds a character that no token has")
+			return "", errors.New("the token contains a character that is not allowed in a token")
 		}
 	}
 	return token, nil

@@ -111,7 +111,7 @@ func (t *Target) tls() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
 	if len(t.CABundle) > 0 {
 		if t.Insecure {
-			return nil, errors.New("a CA bundle has no use where every certificate is accepted")
+			return nil, errors.New("a CA bundle must not be combined with accepting every certificate")
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(t.CABundle) {

@@ -26,7 +26,7 @@ func (c claims) read(name string, to any) error {
 		return errNoClaim
 	}
 	if err := json.Unmarshal(text, to); err != nil {
-		return errors.New("it is of another type")
+		return errors.New("the claim has another type")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (s *sources) ask(ctx context.Context, from claimEndpoint) (json.RawMessage,
 	}
 	value, ok := c[s.claim]
 	if !ok {
-		return nil, errors.New("the token of the source does not hold it")
+		return nil, errors.New("the token does not contain the claim")
 	}
 	return value, nil
 }
@@ -94,7 +94,7 @@ func (s *sources) client() *http.Client { return &http.Client{Transport: s.issue
 func (s *sources) fetch(ctx context.Context, from claimEndpoint) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from.URL, nil)
 	if err != nil {
-		return "", errors.New("its source has no URL")
+		return "", errors.New("the claim's source has no valid URL")
 	}
 	if from.AccessToken != "" {
 		r.Header.Set("Authorization", "Bearer "+from.AccessToken)

@@ -199,12 +199,12 @@ func TestDistributedClaims(t *testing.T) {
 	}{
 		"not let in":        {other.groups, map[string]any{"endpoint": other.URL + "/groups", "access_token": "secret"}, "401"},
 		"for others":        {other.token(map[string]any{"groups": "far", "aud": "them"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "audience"},
-		"without":           {other.token(nil), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "does not hold"},
+		"without":           {other.token(nil), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "does not contain the claim"},
 		"no token":          {"no", map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "verifier"},
 		"of nobody":         {p.sign("ES256", "first", map[string]any{"iss": other.URL + "/no"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "verifier"},
 		"forged":            {p.token(map[string]any{"iss": other.URL, "groups": "far"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "failed to verify"},
 		"nowhere":           {"", map[string]any{"endpoint": "https://127.0.0.1:0/secret"}, "getting distributed claim"},
-		"a place that is a": {"", map[string]any{"endpoint": "::"}, "no URL"},
+		"a place that is a": {"", map[string]any{"endpoint": "::"}, "no valid URL"},
 	} {
 		other.groups = tt.groups
 		user, err := ask(tt.source)

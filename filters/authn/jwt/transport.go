@@ -22,7 +22,7 @@ const (
 	discoverAt = "/.well-known/openid-configuration"
 )
 
-var errTooLarge = errors.New("the issuer's answer is too large")
+var errTooLarge = errors.New("the issuer's response is too large")
 
 // transport connects to an issuer. Every request ends with life at the latest, whatever context
 // go-oidc gives it.

@@ -126,7 +126,7 @@ func (r *record) Iterator() traits.Iterator {
 
 // ConvertToNative implements ref.Val.
 func (r *record) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("the value as a whole cannot be had")
+	return nil, errors.New("the value cannot be converted as a whole")
 }
 
 // ConvertToType implements ref.Val.
