@@ -39,6 +39,10 @@ type mapping struct {
 
 // user returns the user of the claims, or an error if a rule refuses them. All expressions share
 // one cost budget.
+//
+// The order of the steps decides which error a client sees if a token has several faults. It is
+// kube-apiserver's: name, groups, uid, extra, required claims, rules about claims, rules about the
+// user.
 func (m *mapping) user(ctx context.Context, c claims) (*request.User, error) {
 	budget := cel.ObjectBudget
 	var shown *record

@@ -20,6 +20,9 @@ const maxSources = 16
 // sources find a claim that the token does not contain, but for which it names another server: a
 // distributed claim (OpenID Connect Core 1.0, section 5.6.2). That server answers with another
 // token, which contains the claim and is verified like the first one.
+//
+// Example: the payload has "_claim_names": {"groups": "src"} and "_claim_sources": {"src":
+// {"endpoint": "https://...", "access_token": "..."}}.
 type sources struct {
 	claim  string
 	issuer *issuer

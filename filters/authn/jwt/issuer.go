@@ -219,6 +219,10 @@ func (i *issuer) discover(life context.Context) error {
 }
 
 // user returns the user of a token of this issuer.
+//
+//   - verify the signature, the expiration and the audience,
+//   - fetch a distributed groups claim, if the token refers to one,
+//   - map the claims to a user.
 func (i *issuer) user(ctx context.Context, token string) (*request.User, error) {
 	verifier := i.verifier.Load()
 	if verifier == nil {

@@ -66,6 +66,8 @@ func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorL
 }
 
 // compiler checks one issuer and compiles its expressions. Its methods append to errs.
+//
+// It does not stop at the first error, so that an operator sees all mistakes of a file at once.
 type compiler struct {
 	out  *compiled
 	errs field.ErrorList
