@@ -173,8 +173,8 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apiVersions returns the document at /api. It names an address of the server, which clients have
-// not used since Kubernetes 1.2.
+// apiVersions returns the document at /api: the versions of the legacy group, and the address at
+// which clients reach the server.
 func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	doc := &meta.APIVersions{}
 	doc.Kind = "APIVersions"

@@ -18,7 +18,7 @@ import (
 // SubjectAccessReview. Webhook asks a matcher before each call.
 
 // maxConditions is the largest number of conditions of one webhook, and conditionsBudget the CEL
-// cost that evaluating all of them for one request may have. Both are kube-apiserver's.
+// cost that evaluating all of them for one request may have.
 const (
 	maxConditions    = 64
 	conditionsBudget = cel.Budget(10_000_000)
