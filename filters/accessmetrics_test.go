@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestAccessMetrics: who is known, and who may, is counted by result, and users by sort.
+// TestAccessMetrics: authentications and authorizations are counted by result, users by sort.
 func TestAccessMetrics(t *testing.T) {
 	c, reg := metricsConfig(t)
 	tokens, err := authn.ReadTokens(strings.NewReader("a,admin,1\nm,alice@example.com,2\nx,alice,3\nd,deny,4\ne,err,5\nn,none,6\n"))

@@ -13,20 +13,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Authenticate finds out who sends a request and turns away those that nobody knows with 401. The reason is logged and
-// not told. The credentials are taken off the request, so that nobody behind can pass them on.
-// Order: before everything that depends on the user. Cost: that of who, two readings of the clock, and no
-// allocation.
+// Authenticate finds the user of a request and answers 401 if there is none. The reason is logged
+// and not told to the client. The Authorization header is removed, so that no handler can pass the
+// credentials on.
+// Order: before everything that depends on the user. Cost: that of who, two readings of the clock,
+// and no allocation.
 func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
 	metrics := newAuthenticationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			began := time.Since(x.info.Received)
 			user, err := who.Authenticate(r)
 			metrics.count(user, err, time.Since(x.info.Received)-began)
 			if err != nil || user == nil {
-				logStranger(log, r, err)
+				logUnauthenticated(log, r, err)
 				fail(w, r, meta.NewUnauthorized("Unauthorized"))
 				return
 			}
@@ -37,24 +38,27 @@ func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap
 	}
 }
 
-// logStranger says why nobody knows who sends r. It is a function of its own for the sake of the filter's frame, as are
-// the rare cases of other filters.
-func logStranger(log *zap.Logger, r *http.Request, err error) {
+// logUnauthenticated logs why a request could not be authenticated. Like the rare cases of other
+// filters it is a function of its own, so that the filter itself has a small stack frame.
+func logUnauthenticated(log *zap.Logger, r *http.Request, err error) {
 	if line := log.Check(zap.DebugLevel, "request not authenticated"); line != nil {
-		line.Write(zap.Error(err), zap.String("source", r.RemoteAddr), zap.String("audit-id", of(r).info.AuditID))
+		line.Write(
+			zap.Error(err), zap.String("source", r.RemoteAddr), zap.String("audit-id", exchangeOf(r).info.AuditID),
+		)
 	}
 }
 
-// authenticationMetrics count and time authentications, under the names that Kubernetes uses.
-// What belongs to a result is looked up once, when the metrics are made.
+// authenticationMetrics count and time authentications under Kubernetes' names. The counter for
+// each label value is looked up once, because a lookup costs more than counting.
 type authenticationMetrics struct {
-	named       []prometheus.Counter // requests of users, by their places in namedUsers
-	mail, other prometheus.Counter   // of users whose names are addresses, and of all others
-	known       attempt              // somebody is known,
-	unknown     attempt              // nobody is,
-	mistaken    attempt              // or it has failed
+	named       []prometheus.Counter // requests of the users in namedUsers, by index
+	mail, other prometheus.Counter   // requests of users with an "@" in their names, and of all others
+	found       attempt              // the user was found
+	notFound    attempt              // no authenticator knew the credentials
+	failed      attempt              // the credentials were refused or could not be checked
 }
 
+// newAuthenticationMetrics registers the metrics with reg, which may be nil.
 func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics {
 	users := register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
 		Help: "Requests whose user is known, by sort of user."}, []string{"username"}))
@@ -63,7 +67,7 @@ func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics 
 		"authentication_duration_seconds", "Time that the authentication of a request takes, in seconds.")
 	m := &authenticationMetrics{
 		mail: users.WithLabelValues("email_id"), other: users.WithLabelValues("other"),
-		known: all.of("success"), unknown: all.of("failure"), mistaken: all.of("error"),
+		found: all.with("success"), notFound: all.with("failure"), failed: all.with("error"),
 	}
 	for _, name := range namedUsers {
 		m.named = append(m.named, users.WithLabelValues(name))
@@ -71,25 +75,25 @@ func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics 
 	return m
 }
 
-// count counts a request whose user was looked for.
+// count counts one authentication, which took the given time.
 func (m *authenticationMetrics) count(user *request.User, err error, took time.Duration) {
 	switch {
 	case err != nil:
-		m.mistaken.took(took)
+		m.failed.took(took)
 	case user == nil:
-		m.unknown.took(took)
+		m.notFound.took(took)
 	default:
-		m.of(user.Name).Inc()
-		m.known.took(took)
+		m.counterOf(user.Name).Inc()
+		m.found.took(took)
 	}
 }
 
-// Users are told apart by sort, as names are many, and nobody's business. Some have a sort of
-// their own.
+// namedUsers are the user names that are label values of their own. All other names are counted
+// together, because user names are many and private. The names are those of kube-apiserver.
 var namedUsers = []string{"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 
-// of counts users of the sort of one of this name.
-func (m *authenticationMetrics) of(name string) prometheus.Counter {
+// counterOf returns the counter for users with this name.
+func (m *authenticationMetrics) counterOf(name string) prometheus.Counter {
 	if i := slices.Index(namedUsers, name); i >= 0 {
 		return m.named[i]
 	}

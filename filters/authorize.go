@@ -12,22 +12,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Authorize asks whether the user may do what the request wants, and answers 403 if not, or 500 if that cannot be
-// found out. It knows nothing of what exists, so a stranger cannot tell an unknown resource from a forbidden one.
-// Order: last before the handler; a request that came to wait or to be changed is judged as it will be served. Cost:
-// that of may, and no allocation. What a handler finds out to be another verb as well, such as an update that creates, it asks
-// about by the Rights of the request's Info.
+// Authorize asks may whether the user may do what the request wants. It answers 403 if not, and 500
+// if that cannot be found out. It does not know which resources exist, so a client without rights
+// cannot tell an unknown resource from a forbidden one. A handler that finds out later that the
+// request needs another verb as well, such as an update that creates, asks by Info.Rights.
+// Order: last before the handler, after all filters that wait or change the request, so that it
+// decides about the request as it will be served. Cost: that of may, and no allocation.
 func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
-	j, metrics := &judge{may, log}, newAuthorizationMetrics(reg)
+	j, metrics := &rightsAuthorizer{may, log}, newAuthorizationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
-			x.judge, x.info.Rights = j, x
+			x := exchangeOf(r)
+			x.rights, x.info.Rights = j, x
 			began := time.Since(x.info.Received)
 			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
 			metrics.count(decision, err, time.Since(x.info.Received)-began)
 			x.info.Judged(decision, reason, err)
-			if err := x.judged(&x.info.Attributes, decision, reason, err); err != nil {
+			if err := x.refusalOf(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)
 				return
 			}
@@ -36,49 +37,51 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 	}
 }
 
-// judge is what exchanges that are authorized share.
-type judge struct {
+// rightsAuthorizer is what all exchanges need to authorize further verbs.
+type rightsAuthorizer struct {
 	may request.Authorizer
 	log *zap.Logger
 }
 
-// May implements request.Rights. The error is a 500 if it cannot be found out.
+// May implements request.Rights. If no decision can be found, the error is a 500.
 func (x *exchange) May(ctx context.Context, verb string) error {
 	a := x.info.Attributes
 	a.Verb = verb
-	decision, reason, err := x.judge.may.Authorize(ctx, &a)
-	return x.judged(&a, decision, reason, err)
+	decision, reason, err := x.rights.may.Authorize(ctx, &a)
+	return x.refusalOf(&a, decision, reason, err)
 }
 
-// judged returns what the user is told of a decision; nil if it allows.
-func (x *exchange) judged(a *request.Attributes, decision request.Decision, reason string, err error) error {
+// refusalOf turns a decision into the error for the user; nil if the request is allowed.
+func (x *exchange) refusalOf(a *request.Attributes, decision request.Decision, reason string, err error) error {
 	switch {
 	case decision == request.Allow:
 		return nil
 	case err != nil:
-		x.judge.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
+		x.rights.log.Warn("authorization failed", zap.Error(err), zap.String("audit-id", x.info.AuditID))
 		return meta.NewInternalError(err)
 	}
 	x.response.Header()["X-Content-Type-Options"] = noSniff
 	return request.Forbidden(a, reason)
 }
 
-// authorizationMetrics count and time authorizations, under the names that Kubernetes uses.
+// authorizationMetrics count and time authorizations under Kubernetes' names.
 type authorizationMetrics struct {
 	allowed, denied, failed attempt
-	unsaid                  attempt // nobody had an opinion
+	noOpinion               attempt // no authorizer had an opinion
 }
 
+// newAuthorizationMetrics registers the metrics with reg, which may be nil.
 func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
 	all := newAttempts(reg, []string{"result"},
 		"authorization_attempts_total", "Authorization of requests, by result.",
 		"authorization_duration_seconds", "Time that the authorization of a request takes, in seconds.")
 	return &authorizationMetrics{
-		allowed: all.of("allowed"), denied: all.of("denied"), failed: all.of("error"), unsaid: all.of("no-opinion"),
+		allowed: all.with("allowed"), denied: all.with("denied"), failed: all.with("error"),
+		noOpinion: all.with("no-opinion"),
 	}
 }
 
-// count counts a request that was judged.
+// count counts one authorization, which took the given time.
 func (m *authorizationMetrics) count(decision request.Decision, err error, took time.Duration) {
 	switch {
 	case decision == request.Allow:
@@ -88,9 +91,10 @@ func (m *authorizationMetrics) count(decision request.Decision, err error, took 
 	case decision == request.Deny:
 		m.denied.took(took)
 	default:
-		m.unsaid.took(took)
+		m.noOpinion.took(took)
 	}
 }
 
-// noSniff is shared by all answers, full, so that adding to it makes a copy.
+// noSniff is the value of X-Content-Type-Options, shared by all responses. Its capacity is used up,
+// so that appending to it copies it.
 var noSniff = []string{"nosniff"}

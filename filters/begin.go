@@ -12,25 +12,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// exchange is what one request allocates on its way to the handler, in one piece. It is not pooled: contexts are
-// kept by goroutines that outlive the request, and a reused one would tell them of a stranger's.
+// exchange is everything that one request allocates on its way to the handler, in one allocation.
+// It is not pooled: goroutines that outlive the request may still hold its context, and would see
+// the values of another request in a reused one.
 type exchange struct {
 	request.Context
 	info       request.Info
 	response   response
 	body       body
 	compressor compressor
-	judge      *judge              // nil until authorized
-	running    *series             // counts the request among the long ones being served; nil if it is none
-	latency    time.Duration       // see took
+	rights     *rightsAuthorizer   // nil until authorized
+	longSeries *series             // the long-running request is counted in it as being served; nil if it is short
+	latency    time.Duration       // set by took
 	auditID    [1]string           // the value of the Audit-ID header
-	id         [meta.UUIDSize]byte // that value, if the client sent none
-	seat       Seat                // lets the request run; nil if it has none
+	id         [meta.UUIDSize]byte // the generated audit id, if the client sent none
+	seat       Seat                // what the request holds of a Gate; nil if nothing
 }
 
+// exchangeKey is the key of the exchange in the request's context.
 type exchangeKey struct{}
 
-// Value adds the exchange itself to the values of the request's context.
+// Value implements context.Context. It adds the exchange itself to the values of request.Context.
 func (x *exchange) Value(key any) any {
 	if _, ok := key.(exchangeKey); ok {
 		return x
@@ -38,8 +40,8 @@ func (x *exchange) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// of returns the exchange that Begin made for r.
-func of(r *http.Request) *exchange {
+// exchangeOf returns the exchange that Begin made for r.
+func exchangeOf(r *http.Request) *exchange {
 	ctx := r.Context()
 	if x, ok := ctx.(*exchange); ok {
 		return x
@@ -47,7 +49,8 @@ func of(r *http.Request) *exchange {
 	return ctx.Value(exchangeKey{}).(*exchange)
 }
 
-// took is how long a request that has been served took. The first who asks reads the clock.
+// took returns how long the request took from its arrival to the first call of took, which filters
+// make after the handler has returned. So all of them report the same latency.
 func (x *exchange) took() time.Duration {
 	if x.latency == 0 {
 		x.latency = time.Since(x.info.Received)
@@ -55,11 +58,11 @@ func (x *exchange) took() time.Duration {
 	return x.latency
 }
 
-// Begin opens the books on a request: it notes when it came and makes the Info, the context and the
-// writer that all other filters use. The request gets an audit id, the client's own if it sent one,
-// which goes back in the answer. It is also the one way out of the chain, for answers and for
-// panics: behind it nobody waits long for the request's body; see body.leave. Order: outermost.
-// Cost: two allocations, of exchange and request.
+// Begin makes the exchange of a request: its Info, its context and its ResponseWriter, which all
+// other filters use. It sets the audit id, to the client's own if it sent one, and sends it back in
+// Audit-ID. All responses and all panics leave the chain through Begin, so it also makes sure that
+// net/http does not wait long for the rest of the request's body; see body.leave.
+// Order: outermost. Cost: two allocations, for the exchange and the copied http.Request.
 func Begin() Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -91,46 +94,55 @@ func Begin() Filter {
 
 var _ context.Context = (*exchange)(nil)
 
-// How much stack a request takes on its way to the store and back, in bytes: one that reads, and one that writes, which is
-// decoded and checked.
+// The stack that a request needs on its way to the store and back, in bytes: readStack for a read,
+// writeStack for a write, which is also decoded and validated. They are measured (stack_test.go).
 const (
 	readStack  = 5 << 10
 	writeStack = 12 << 10
 )
 
-// grow makes room on the stack for the whole of a request. By HTTP/2 each has a fresh goroutine with a small stack, and to
-// let that grow later on, where all frames that are there have to be adjusted, costs several times as much as here.
+// grow makes the goroutine's stack large enough for the whole request. net/http serves each HTTP/2
+// request in a new goroutine with a small stack. Growing it later, when many frames have to be
+// copied and adjusted, costs several times as much as growing it here.
 func grow(method string) {
 	if method == http.MethodGet {
-		growToRead(false)
+		growForRead(false)
 	} else {
-		growToWrite(false)
+		growForWrite(false)
 	}
 }
 
-// The room for a function's frame is made when it is called. So nobody has to touch it.
+// The runtime grows the stack when a function with a large frame is called, even if the function
+// does not use the frame.
+
+// growToRead has a frame of readStack bytes.
 
 //go:noinline
-func growToRead(touch bool) {
+//go:noinline
+func growForRead(touch bool) {
 	if touch {
 		var room [readStack]byte
-		use(room[:])
+		keepFrame(room[:])
 	}
 }
 
+// growToWrite has a frame of writeStack bytes.
+
 //go:noinline
-func growToWrite(touch bool) {
+func growForWrite(touch bool) {
 	if touch {
 		var room [writeStack]byte
-		use(room[:])
+		keepFrame(room[:])
 	}
 }
 
-//go:noinline
-func use([]byte) {}
+// use keeps the compiler from removing the frame's array.
 
-// newID makes a random UUID. The generator of math/rand/v2 is seeded by the system and cannot be predicted from its
-// output.
+//go:noinline
+func keepFrame([]byte) {}
+
+// newID makes a random UUID. math/rand/v2's generator is seeded by the operating system and its
+// output cannot be predicted.
 func newID(id *[meta.UUIDSize]byte) {
 	var random [16]byte
 	binary.LittleEndian.PutUint64(random[:8], rand.Uint64())

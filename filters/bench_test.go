@@ -23,7 +23,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(code int)        { s.code = code }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 
-// SetReadDeadline and SetWriteDeadline make sink a connection that knows deadlines, as real ones do.
+// SetReadDeadline lets sink stand for a connection with deadlines, like real ones.
 func (s *sink) SetReadDeadline(time.Time) error  { return nil }
 func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
@@ -61,8 +61,9 @@ func run(tb testing.TB) func() {
 	}
 }
 
-// BenchmarkChain prints what the chain costs an authenticated GET, and the share of each filter: what it costs by
-// itself, around a handler that does nothing, on a request that the filters before it have prepared.
+// BenchmarkChain prints the cost of the chain for an authenticated GET and the share of each
+// filter: its own cost around an empty handler, with a request that the filters before it have
+// prepared.
 func BenchmarkChain(b *testing.B) {
 	b.Run("chain=whole", func(b *testing.B) {
 		serve := run(b)
@@ -112,7 +113,7 @@ func BenchmarkChain(b *testing.B) {
 func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Request, *exchange) {
 	var seen *http.Request
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }), steps...).ServeHTTP(w, r)
-	x := of(seen)
+	x := exchangeOf(seen)
 	// Begin has ended the old context with its request.
 	fresh := &exchange{info: x.info}
 	fresh.Start(context.Background(), &fresh.info)
@@ -120,7 +121,7 @@ func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Reque
 	return seen.WithContext(fresh), fresh
 }
 
-// The ceiling of the whole chain. Raise it only with the reason in the commit.
+// TestChainAllocs is the ceiling of the whole chain. Raise it only with the reason in the commit.
 func TestChainAllocs(t *testing.T) {
 	serve := run(t)
 	serve()

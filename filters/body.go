@@ -8,45 +8,51 @@ import (
 	"time"
 )
 
-// What is left of a body when its answer begins is read, up to maxRest bytes of it in restTime, as otherwise an HTTP/1
-// connection could not go on to its next request.
+// This file bounds how long the server waits for a request's body. Begin starts and ends the body,
+// Deadline and TakeSeat limit its time, and response calls settle when the answer begins.
+
+// When the answer begins, up to maxRest bytes of the unread body are read within restTime, because
+// otherwise an HTTP/1 connection could not serve its next request.
 const (
 	restTime = 2 * time.Second
 	maxRest  = 256 << 10
 )
 
-// body is what a handler reads of a request, and bounds how long others wait for it. Before net/http sends the first
-// byte of an answer by HTTP/1 it reads what the handler has left of the body, and takes until the read deadline for that.
-// A client that never sends what it has announced would so hold up its own answer, and the connection, and with that the
-// end of the server. HTTP/2 just ends the stream.
+// body is the body that handlers read, and bounds how long the server waits for it. Before net/http
+// sends the first byte of an HTTP/1 response, it reads what the handler has left of the body, until
+// the read deadline. So a client that never sends the body that it has announced would delay its
+// own response, keep the connection, and hold up a shutdown. HTTP/2 just ends the stream.
 //
-// A handler may have another goroutine read, as proxies do: what that has not read when the answer begins, it gets no more of.
+// A handler may let another goroutine read, as proxies do. What that goroutine has not read when
+// the response begins, it does not get.
 //
-// A read deadline must not outlast the reading: net/http goes on to read, to see the client go, and takes its end for that.
+// A read deadline must be removed when the body has been read: net/http goes on reading in the
+// background, to notice that the client leaves, and takes an expired deadline for that.
 type body struct {
 	io.ReadCloser
-	conn readDeadline // nil if there is nothing to be waited for: no body, or no connection. A *lifted after lift
+	conn readDeadline // nil if there is no body or no connection; a *lifted after lift
 
-	mu      sync.Mutex // guards what follows, http1 apart, and reading
-	rest    int64      // how much is announced and has not been read; less than 0 if nobody knows
-	begun   bool       // something has been asked for
-	done    bool       // all has been read, or nothing more will come
-	whole   bool       // all has been read
-	hurried bool       // the read deadline is a stranger's
-	settled bool       // settle has been called
-	expects bool       // the client only sends what it is asked for (Expect: 100-continue)
-	http1   bool
+	mu       sync.Mutex // held during reads; guards the fields below, except http1
+	rest     int64      // bytes announced and not yet read; negative if the length is unknown
+	begun    bool       // a read has been tried
+	done     bool       // the body has ended, or a read has failed
+	complete bool       // the body has been read to its end
+	limited  bool       // there is a short read deadline of ours, removed at the end of the body
+	settled  bool       // settle has been called
+	expects  bool       // the client waits for 100-continue before it sends the body
+	http1    bool
 }
 
-// readDeadline is what connections can do. Writers that cannot (in tests, in process) have no slow clients either.
+// readDeadline is implemented by the ResponseWriters of net/http. A writer without it (in tests, in
+// process) has no connection.
 type readDeadline interface{ SetReadDeadline(time.Time) error }
 
-// start puts b in the place of r's body, if there is one.
+// start replaces r.Body by b if r has a body.
 func (b *body) start(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	if r.ContentLength == 0 && r.Header["Content-Length"] == nil { // what net/http says of HTTP/2 requests that have ended
+	if r.ContentLength == 0 && r.Header["Content-Length"] == nil { // an HTTP/2 request that ended with its headers
 		return
 	}
 	b.conn, _ = w.(readDeadline)
@@ -54,41 +60,43 @@ func (b *body) start(w http.ResponseWriter, r *http.Request) {
 	r.Body = b
 }
 
-// Read reads for the handler.
+// Read implements io.Reader for the handler.
 func (b *body) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.read(p)
 }
 
+// read is Read with mu held.
 func (b *body) read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
 	b.rest -= int64(n)
 	if err != nil && !b.done {
-		b.done, b.whole = true, err == io.EOF
-		if b.hurried && b.whole {
+		b.done, b.complete = true, err == io.EOF
+		if b.limited && b.complete {
 			b.limit(time.Time{})
 		}
 	}
 	return n, err
 }
 
-// limit lets the body end at t.
+// limit sets the read deadline; a zero t removes it.
 func (b *body) limit(t time.Time) {
 	if b.conn != nil {
 		_ = b.conn.SetReadDeadline(t)
 	}
 }
 
-// hurry gives the body a stranger's time.
-func (b *body) hurry() {
-	b.hurried = true
+// limitStranger allows the body only the time of a stranger.
+func (b *body) limitStranger() {
+	b.limited = true
 	b.limit(time.Now().Add(strangerTime))
 }
 
-// lift lets the handler read until ctx, the request's, ends. The server itself may end ctx while
-// the client is silent, and a handler that reads would not notice.
+// lift replaces the read deadline by the end of ctx, the request's context, for handlers that
+// stream. The server itself may end ctx while the client is silent, and without a deadline a
+// blocked Read would not return.
 func (b *body) lift(ctx context.Context) {
 	if _, ok := b.conn.(*lifted); ok || b.conn == nil {
 		return
@@ -98,16 +106,16 @@ func (b *body) lift(ctx context.Context) {
 	b.conn = l
 }
 
-// lifted is the connection of a request whose read deadline has been taken off.
+// lifted is a connection whose read deadline has been removed.
 type lifted struct {
 	readDeadline
-	stop func() bool // before end is called
+	stop func() bool // keeps end from being called
 
 	mu   sync.Mutex
-	left bool // the connection may serve another request, and has its deadlines
+	left bool // the handler has returned; the connection may serve another request
 }
 
-// end ends what is being read.
+// end makes a blocked Read return.
 func (l *lifted) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,6 +124,7 @@ func (l *lifted) end() {
 	}
 }
 
+// leave stops end from touching the connection.
 func (l *lifted) leave() {
 	if !l.stop() {
 		l.mu.Lock()
@@ -124,10 +133,10 @@ func (l *lifted) leave() {
 	}
 }
 
-// leave is called once the handler has left, however it left. From then on net/http waits for what
-// the handler has not read of the body, until the read deadline: this makes sure that there is one.
-// After a panic, which aborts the answer, there is nothing to wait for. The deadline of a body that
-// has been settled already stays as it is.
+// leave is called when the handler has returned or panicked. From then on net/http waits for the
+// unread rest of the body until the read deadline, so leave makes sure that there is one. After a
+// panic, which aborts the response, the deadline is now. A body that was settled already keeps its
+// deadline.
 func (b *body) leave(w *response, panicked bool) {
 	if l, ok := b.conn.(*lifted); ok {
 		l.leave()
@@ -136,43 +145,44 @@ func (b *body) leave(w *response, panicked bool) {
 	case b.conn == nil || !b.http1 || w.hijacked || b.settled && !panicked:
 	case panicked:
 		b.limit(time.Now())
-	case w.begun: // by a handler that had lifted the deadline
+	case w.begun: // the handler had lifted the deadline, so response.begin did not settle
 		b.limit(time.Now().Add(restTime))
 	default:
 		b.settle()
 	}
 }
 
-// settle comes to an end with the body before the answer begins. If it does not, the deadline stays, and net/http, which
-// tries once more, closes the connection behind the answer.
+// settle reads the rest of the body before the response begins. If the rest is too long or too
+// slow, the deadline stays set, and net/http closes the connection after the response.
 func (b *body) settle() {
 	if b.conn == nil || !b.http1 {
 		return
 	}
 	b.settled = true
-	late := !b.mu.TryLock() // somebody reads, who has to come to an end
+	late := !b.mu.TryLock() // another goroutine reads; the deadline makes its Read return
 	if late {
 		b.limit(time.Now().Add(restTime))
 		b.mu.Lock()
 	}
 	defer b.mu.Unlock()
 	if b.done {
-		if late && b.whole {
+		if late && b.complete {
 			b.limit(time.Time{})
 		}
 		return
 	}
-	b.hurried = true // at the end of the body its deadline is taken off
+	b.limited = true // read removes the deadline at the end of the body
 	b.limit(time.Now().Add(restTime))
-	if b.expects && !b.begun || b.rest > maxRest { // to read would be to ask for it; or be for nothing
+	if b.expects && !b.begun || b.rest > maxRest { // reading would ask for the body (100-continue), or be in vain
 		return
 	}
-	buf := rests.Get().(*[]byte)
-	defer rests.Put(buf)
+	buf := restBuffers.Get().(*[]byte)
+	defer restBuffers.Put(buf)
 	for read := 0; !b.done && read < maxRest; {
 		n, _ := b.read(*buf)
 		read += n
 	}
 }
 
-var rests = sync.Pool{New: func() any { b := make([]byte, 8<<10); return &b }}
+// restBuffers are buffers for discarding.
+var restBuffers = sync.Pool{New: func() any { b := make([]byte, 8<<10); return &b }}

@@ -26,8 +26,8 @@ func head(token, more string) string {
 	return text + more + "\r\n\r\n"
 }
 
-// TestBodyLeft: an answer waits for what its handler has left of the body only as long as that is of use, and then the
-// connection goes on.
+// TestBodyLeft: a response waits for the unread rest of the body only as long as that is of use,
+// and the connection then serves the next request.
 func TestBodyLeft(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }
 	read := func(n int64) http.HandlerFunc {
@@ -89,7 +89,7 @@ func TestBodyLeft(t *testing.T) {
 	}
 }
 
-// TestBodyAskedFor: nobody is asked for a body that is not read.
+// TestBodyAskedFor: the client is not asked (100-continue) for a body that is not read.
 func TestBodyAskedFor(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -109,7 +109,7 @@ func TestBodyAskedFor(t *testing.T) {
 	}
 }
 
-// TestBodyEnds: a body that has come in time does not end the request, however long that lasts.
+// TestBodyEnds: the deadline of a body that arrived in time does not end a long request.
 func TestBodyEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, token string
@@ -152,8 +152,8 @@ func TestBodyEnds(t *testing.T) {
 	}
 }
 
-// TestSlowBodies bounds how long a handler waits for a body: a stranger's for a while, a user's for a little longer than the
-// request may take.
+// TestSlowBodies bounds how long a handler waits for a body: a stranger's for strangerTime, a
+// user's for a little longer than the request may take.
 func TestSlowBodies(t *testing.T) {
 	for token, want := range map[string]time.Duration{"": strangerTime, "admin-token": time.Minute + bodyGrace} {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// deadlines is a connection that counts the deadlines for what it sends us: each wakes its goroutine.
+// deadlines is a connection that counts calls of SetReadDeadline, because each of them wakes a
+// goroutine.
 type deadlines struct {
 	sink
 	set int
@@ -182,8 +183,8 @@ type deadlines struct {
 
 func (d *deadlines) SetReadDeadline(time.Time) error { d.set++; return nil }
 
-// TestBodylessSetsNoDeadline: there is no deadline for a body that does not exist, by HTTP/2 neither, whose requests always
-// have one for net/http.
+// TestBodylessSetsNoDeadline: a request without a body sets no deadline, with HTTP/2 neither, where
+// net/http always gives the request a body.
 func TestBodylessSetsNoDeadline(t *testing.T) {
 	h := Chain(noop, testConfig(t).Steps()...)
 	for _, major := range []int{1, 2} {
@@ -198,7 +199,7 @@ func TestBodylessSetsNoDeadline(t *testing.T) {
 	}
 }
 
-// TestBodyOverHTTP2 leaves the rest of a body alone: the stream ends with its answer.
+// TestBodyOverHTTP2: the rest of a body is not read, because the stream ends with the response.
 func TestBodyOverHTTP2(t *testing.T) {
 	body := strings.NewReader("the rest")
 	r := httptest.NewRequest("POST", "/api/v1/namespaces/n/pods", body)
@@ -210,8 +211,9 @@ func TestBodyOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestBodyReadElsewhere: a body that another goroutine is reading when the answer begins holds up neither for long, and the connection goes
-// on if all of it came. It takes real time, as fake time stands still while somebody waits for a lock.
+// TestBodyReadElsewhere: if another goroutine is reading the body when the response begins, neither
+// waits long, and the connection goes on if the body is complete. The test takes real time, because
+// fake time stands still while somebody waits for a lock.
 func TestBodyReadElsewhere(t *testing.T) {
 	t.Parallel()
 	reading := make(chan struct{})
@@ -223,7 +225,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 			_, _ = r.Body.Read(make([]byte, 1))
 		}()
 		<-reading
-		time.Sleep(time.Millisecond) // most likely it reads by now; it is as well if it does not
+		time.Sleep(time.Millisecond) // by now it most likely reads; the test holds in either case
 		w.WriteHeader(http.StatusConflict)
 		<-done
 		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // else net/http takes the client for gone

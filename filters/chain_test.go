@@ -83,7 +83,8 @@ func serve(c Config, h http.HandlerFunc, token, method, target string, headers .
 
 func ok(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }
 
-// TestOrder: each step says why it stands where it stands, and what it says of its place is true.
+// TestOrder: each step gives the reason for its place, and what the reason says about other steps
+// is true.
 func TestOrder(t *testing.T) {
 	place := map[string]int{}
 	steps := testConfig(t).Steps()
@@ -113,7 +114,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The minimal Config must work, with everything optional off.
+// TestDefaults: the minimal Config works, with everything optional off.
 func TestDefaults(t *testing.T) {
 	c := Config{Fail: fail, Authenticator: authn.Anonymous(nil), Authorizer: authz.AlwaysAllow()}
 	if w := serve(c, ok, "", "GET", "/api/v1/pods"); w.Code != 200 || w.Body.String() != "ok" {
@@ -153,7 +154,7 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 }
 
-// What handlers find in the context.
+// TestInfo checks what handlers find in the context.
 func TestInfo(t *testing.T) {
 	w := serve(testConfig(t), func(_ http.ResponseWriter, r *http.Request) {
 		i := request.From(r.Context())
@@ -197,7 +198,7 @@ func TestForbiddenReason(t *testing.T) {
 	}
 }
 
-// TestRights: a handler may ask about another verb than that of the request.
+// TestRights: a handler may ask about another verb than the request's.
 func TestRights(t *testing.T) {
 	serve(testConfig(t), func(_ http.ResponseWriter, r *http.Request) {
 		rights := request.From(r.Context()).Rights
@@ -208,7 +209,7 @@ func TestRights(t *testing.T) {
 		if want := `pods "p" is forbidden: User "alice" cannot create resource "pods" in API group "" in the namespace "n"`; err == nil || err.Error() != want {
 			t.Errorf("create: got %v, want %s", err, want)
 		}
-		if info := request.From(r.Context()); !info.Decided || info.Decision != request.Allow { // that of the request as it came
+		if info := request.From(r.Context()); !info.Decided || info.Decision != request.Allow { // of the original request
 			t.Errorf("what is kept for the record: %v %v", info.Decided, info.Decision)
 		}
 	}, "alice-token", "GET", "/api/v1/namespaces/n/pods/p")
@@ -233,7 +234,7 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// TestCORSLongOrigin: what is longer than an origin can be is compared with none.
+// TestCORSLongOrigin: an Origin longer than any origin is matched with none.
 func TestCORSLongOrigin(t *testing.T) {
 	c := testConfig(t)
 	c.Origins = []*regexp.Regexp{regexp.MustCompile("^https://")}
@@ -246,7 +247,8 @@ func TestCORSLongOrigin(t *testing.T) {
 	}
 }
 
-// TestNobody: whom no authenticator knows is turned away, and why is logged for those who debug it, and not told.
+// TestNobody: a client that no authenticator knows gets 401. The reason is in the log at level
+// debug and not in the response.
 func TestNobody(t *testing.T) {
 	for _, tt := range []struct {
 		name string

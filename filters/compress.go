@@ -10,20 +10,25 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// compressFrom is the size, in bytes, from which on an answer is worth the time that compressing it takes.
+// This file compresses large responses. Compress is a step of the chain; compressor is the
+// ResponseWriter that it puts in front of the handler.
+
+// compressFrom is the size in bytes from which on compressing a response is worth its time. It is
+// kube-apiserver's.
 const compressFrom = 128 << 10
 
-// Compress sends large answers to gets and lists as gzip to clients that accept it. An answer is large if its
-// Content-Length or its first 128 KiB say so; up to that much of an answer without Content-Length is held back to find out.
-// Order: around the handler alone; errors of other filters are small. Cost of a small answer: nothing but a look at
-// two headers. There is no such filter if off is set.
+// Compress sends large responses to get and list as gzip if the client accepts it. A response is
+// large if its Content-Length, or without one its first bytes, reach compressFrom; up to that many
+// bytes are held back to find out. If off is set, there is no such filter.
+// Order: around the handler alone, because errors of other filters are small. Cost for a small
+// response: a look at two headers.
 func Compress(off bool) Filter {
 	if off {
 		return nil
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if !compressible(x, r) {
 				next(w, r)
 				return
@@ -31,38 +36,42 @@ func Compress(off bool) Filter {
 			c := &x.compressor
 			c.ResponseWriter = w
 			next(c, r)
-			// Not deferred: after a panic the answer must look broken.
+			// After a panic the response must look broken, so finish is not deferred.
 			c.finish()
 		}
 	}
 }
 
+// compressible reports whether the response to r may be compressed.
 func compressible(x *exchange, r *http.Request) bool {
-	if !x.info.IsResource || r.Method != http.MethodGet || x.info.Verb != "get" && x.info.Verb != "list" || LongRunning(&x.info) {
+	if !x.info.IsResource || r.Method != http.MethodGet || x.info.Verb != "get" && x.info.Verb != "list" ||
+		LongRunning(&x.info) {
 		return false
 	}
 	return request.AcceptsGzip(r.Header)
 }
 
-// compressor is a ResponseWriter that decides at the last moment how to send its answer.
+// compressor is a ResponseWriter that holds a response back until it is decided whether to compress
+// it.
 type compressor struct {
 	http.ResponseWriter
-	held    *[]byte // body held back until decided
-	gz      *gzip.Writer
-	code    int32 // held back until decided; 0 if the handler has not said
+	held    *[]byte      // the body so far, while undecided; nil: none
+	gz      *gzip.Writer // nil: not compressed
+	code    int32        // the status, while undecided; 0 if the handler has not set it
 	decided bool
 }
 
 var (
 	gzips = sync.Pool{New: func() any {
-		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // only a wrong level fails
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // only an invalid level is an error
 		return w
 	}}
-	// Buffers never grow beyond compressFrom, so all of them may be kept.
-	holds = sync.Pool{New: func() any { b := make([]byte, 0, compressFrom); return &b }}
+	// The capacity of these buffers never grows beyond compressFrom, so all of them may be kept.
+	holdBuffers = sync.Pool{New: func() any { b := make([]byte, 0, compressFrom); return &b }}
 )
 
-// WriteHeader holds the code back, unless it belongs to no body.
+// WriteHeader implements http.ResponseWriter. It holds the status back until the decision;
+// responses without a body and informational responses are not compressed.
 func (c *compressor) WriteHeader(code int) {
 	switch {
 	case c.decided, code < http.StatusOK:
@@ -75,6 +84,7 @@ func (c *compressor) WriteHeader(code int) {
 	}
 }
 
+// Write implements http.ResponseWriter.
 func (c *compressor) Write(p []byte) (int, error) {
 	if !c.decided && !c.hold(p) {
 		return c.send(p)
@@ -85,6 +95,7 @@ func (c *compressor) Write(p []byte) (int, error) {
 	return c.send(p)
 }
 
+// send writes p after the decision.
 func (c *compressor) send(p []byte) (int, error) {
 	if c.gz != nil {
 		return c.gz.Write(p)
@@ -92,7 +103,8 @@ func (c *compressor) send(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// hold keeps p if it is still open how to send it; else it decides, and sends what was held.
+// hold returns true if it has kept p because it is still undecided. Otherwise it decides, sends
+// what was held, and returns false: the caller then sends p.
 func (c *compressor) hold(p []byte) bool {
 	if s := c.Header().Get("Content-Length"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -112,13 +124,13 @@ func (c *compressor) hold(p []byte) bool {
 		return false
 	}
 	if c.held == nil {
-		c.held = holds.Get().(*[]byte)
+		c.held = holdBuffers.Get().(*[]byte)
 	}
 	*c.held = append(*c.held, p...)
 	return true
 }
 
-// decide settles the header and sends what was held back. An error of that shows at the next write.
+// decide sends the header and then what was held back. An error of that shows at the next write.
 func (c *compressor) decide(zip bool) {
 	c.decided = true
 	if zip {
@@ -135,12 +147,12 @@ func (c *compressor) decide(zip bool) {
 	if c.held != nil {
 		_, _ = c.send(*c.held)
 		*c.held = (*c.held)[:0]
-		holds.Put(c.held)
+		holdBuffers.Put(c.held)
 		c.held = nil
 	}
 }
 
-// finish sends what is left.
+// finish sends what is held back, and ends the gzip stream.
 func (c *compressor) finish() {
 	if !c.decided && (c.code != 0 || c.held != nil) {
 		c.decide(false)
@@ -153,10 +165,11 @@ func (c *compressor) finish() {
 	}
 }
 
-// Flush sends everything written so far.
+// Flush sends everything that has been written.
 func (c *compressor) Flush() { _ = c.FlushError() }
 
-// FlushError is Flush for http.ResponseController. A handler that flushes sends little at a time.
+// FlushError flushes for http.ResponseController. A handler that flushes sends small parts, so a
+// flush while undecided decides against compression.
 func (c *compressor) FlushError() error {
 	if !c.decided {
 		c.decide(false)

@@ -8,12 +8,14 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// maxOrigin bounds the origins that are compared, in bytes: a scheme, a host name of 253 bytes and a port are shorter.
+// maxOrigin is the length in bytes of the longest Origin that is matched. A scheme, a host name of
+// 253 bytes and a port are shorter.
 const maxOrigin = 512
 
-// CORS lets web pages of the given origins call the API, and answers their preflight requests. Without an origin it is
-// no filter at all.
-// Order: before Authenticate, as browsers send preflights without credentials. Cost: a header lookup.
+// CORS lets web pages whose Origin matches one of origins call the API, and answers their preflight
+// requests. Without origins there is no such filter.
+// Order: before Authenticate, because browsers send preflights without credentials. Cost: a header
+// lookup.
 func CORS(origins []*regexp.Regexp) Filter {
 	if len(origins) == 0 {
 		return nil
@@ -21,12 +23,14 @@ func CORS(origins []*regexp.Regexp) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			origin := request.Header(r.Header, "Origin")
-			if origin != "" && len(origin) <= maxOrigin && slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
+			if origin != "" && len(origin) <= maxOrigin &&
+				slices.ContainsFunc(origins, func(re *regexp.Regexp) bool { return re.MatchString(origin) }) {
 				h := w.Header()
 				h.Set("Access-Control-Allow-Origin", origin)
 				h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")
 				h.Set("Access-Control-Allow-Headers",
-					"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since")
+					"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, "+
+						"X-Requested-With, If-Modified-Since")
 				h.Set("Access-Control-Expose-Headers", "Date")
 				h.Set("Access-Control-Allow-Credentials", "true")
 				if r.Method == http.MethodOptions {

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// register registers c with reg, or returns the collector that reg has in its place already:
-// chains with one registry count together. reg may be nil: then nobody sees what c counts.
+// register registers c with reg. If reg already has an equal collector, it returns that one, so
+// chains with one registry share their metrics. If reg is nil, c counts without being shown.
 func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	if reg == nil {
 		return c
@@ -18,23 +18,24 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 		return before.ExistingCollector.(C)
 	}
 	if err != nil {
-		panic(err) // two filters have metrics of one name, with different labels or help
+		panic(err) // two filters use one metric name with different labels or help
 	}
 	return c
 }
 
-// attempts count and time what a filter tries to do, by labels that say how it ended.
+// attempts count and time what a filter tries to do, for each combination of label values.
 type attempts struct {
 	total   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 }
 
-// attempt counts the attempts that ended in one way.
+// attempt counts and times the attempts with one combination of label values.
 type attempt struct {
 	total   prometheus.Counter
 	seconds prometheus.Observer
 }
 
+// newAttempts registers a counter and a histogram with the same labels.
 func newAttempts(reg prometheus.Registerer, labels []string, total, totalHelp, seconds, secondsHelp string) attempts {
 	return attempts{
 		register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: total, Help: totalHelp}, labels)),
@@ -43,12 +44,13 @@ func newAttempts(reg prometheus.Registerer, labels []string, total, totalHelp, s
 	}
 }
 
-// of returns what counts attempts with these values of the labels. Looking it up costs more
-// than to count.
-func (a *attempts) of(values ...string) attempt {
+// with returns the attempt for the given label values. The lookup costs more than counting, so
+// callers keep the result.
+func (a *attempts) with(values ...string) attempt {
 	return attempt{a.total.WithLabelValues(values...), a.seconds.WithLabelValues(values...)}
 }
 
+// took counts one attempt that took d.
 func (a attempt) took(d time.Duration) {
 	a.total.Inc()
 	a.seconds.Observe(d.Seconds())

@@ -10,21 +10,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// bodyGrace is how much longer than the request itself the reading of its body may take, so that the handler still
-// finds the context at its end, and not the connection.
+// bodyGrace is how much longer than the request its body may take, so that the handler is told of
+// the timeout by its context and not by an error of the connection.
 const bodyGrace = time.Second
 
-// Deadline ends the context of a request after limit, or earlier if the timeout parameter says so. If the handler returns
-// without an answer by then, the client gets 504. The handler is not left behind to run on by itself: it has to heed its
-// context, and what it writes belongs to it alone. A body that comes too slowly ends with the request, too; an answer
-// that is read too slowly ends with the server's WriteTimeout. What looks like a long-running request has no
-// timeout parameter, but ends in time as well, until Long lets it go on.
-// Order: after Info, and outside everything that can wait. Cost: a clock reading; the timer only starts when somebody
-// waits for the context (see request.Context).
+// Deadline ends the context of a request after limit, or earlier if the parameter timeout says so.
+// If the handler returns without a response after that time, the client gets 504. The handler is
+// not abandoned: it must obey its context, and nobody else writes its response. A body that arrives
+// too slowly ends with the request; a response that is read too slowly ends with the server's
+// WriteTimeout. A request that looks long-running has no timeout parameter, and ends after limit as
+// well unless Long lifts the deadline.
+// Order: after Info, and outside everything that can wait. Cost: a clock reading. The timer starts
+// only if somebody waits for the context (see request.Context).
 func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			timeout := limit
 			if !long(&x.info) {
 				var err error
@@ -47,13 +48,14 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 	}
 }
 
-// timeoutOf returns the time that a request has. Nothing, zero and less, and more than limit, all mean limit.
+// timeoutOf returns the time that a request has: the parameter timeout, or limit if that is absent,
+// not positive, or larger than limit.
 func timeoutOf(query *request.Query, limit time.Duration) (time.Duration, error) {
 	v := query.Get("timeout")
 	if v == "" {
 		return limit, nil
 	}
-	d, err := time.ParseDuration(meta.Excerpt(v)) // what is cut is none
+	d, err := time.ParseDuration(meta.Excerpt(v)) // a value that is long enough to be cut is no duration
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +65,10 @@ func timeoutOf(query *request.Query, limit time.Duration) (time.Duration, error)
 	return d, nil
 }
 
-// timedOut is the Status for a request whose time is up, and says to the writer of errors that it is this timeout.
+// timedOut is the error for a request whose time is up. It carries context.DeadlineExceeded, by
+// which router.WriteError recognizes this timeout.
 func timedOut() error {
-	return errors.Join(meta.NewTimeout("request did not complete within the allotted timeout", 0), context.DeadlineExceeded)
+	return errors.Join(
+		meta.NewTimeout("request did not complete within the allotted timeout", 0), context.DeadlineExceeded,
+	)
 }

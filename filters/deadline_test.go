@@ -45,7 +45,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// What the handler wrote stands, and watches have no deadline.
+// TestDeadlineLeavesAlone: a response that has begun stands, and watches have no deadline.
 func TestDeadlineLeavesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)

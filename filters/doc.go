@@ -1,17 +1,21 @@
-// Package filters holds what every request passes before its handler: identity, limits, rights, and what is logged
-// and counted about it.
+// Package filters holds what every request passes before its handler: audit id, log, metrics,
+// timeouts, authentication, impersonation, concurrency limits, authorization, compression.
 //
-// A filter is a function from handler to handler, one to a file, made by a constructor that owns its state. The list of
-// them, in request order and with the reason for each place, is Config.Steps in chain.go.
+// Words: a Filter is a function from handler to handler. A Step is a Filter with its name and the
+// reason for its place. An exchange is everything that one request allocates. A Gate decides which
+// requests may run, and a Seat is what a request holds while it runs. A stranger is a client
+// without an identity, or one whose identity is not known yet. A refusal is a response by a filter
+// instead of the handler.
 //
-// What filters learn about a request stands in one struct, made by Begin and found through the context: the
-// request.Info that everybody reads, the context itself, and the writer that counts what is sent. So a request costs
-// one context value, and Begin must stand outermost.
+// Laws: there is one filter to a file, made by a constructor that owns its state. Config.Steps in
+// chain.go is the only list of filters, in the order of a request. All state of a request is in its
+// exchange, which Begin makes and the context carries; so a request costs one context value, and
+// Begin must be outermost. A filter never writes the body of an error itself but hands an error to
+// its ErrorWriter. Filters are safe for concurrent use and start no goroutine.
 //
-// A filter never writes the body of an error. It hands a meta.StatusError to the ErrorWriter it was given.
+// Package server makes the Config and the chain. Packages authn and authz decide who a caller is
+// and what the caller may do; the filters here only ask them. Not here: routing (router), the order
+// of a shutdown, and TLS (server).
 //
-// Filters are safe for concurrent use and start no goroutine. Who a caller is and what they may do is decided in
-// packages authn and authz; this package only asks. Not here: routing (router), shutdown order and TLS (server).
-//
-// Read: chain.go, begin.go, response.go, gate.go; then any filter.
+// Read chain.go, begin.go, response.go and gate.go; then any filter.
 package filters

@@ -10,44 +10,48 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Drain knows the requests that are being served, and can see them out. All methods may be called at once.
+// Drain counts the requests that are being served, refuses new ones during a shutdown, and waits
+// for the others to end. All methods may be called concurrently.
 type Drain struct {
-	// Stays is told of each long-running request that begins. It is fixed before the first; nil: nobody is told.
+	// Stays, if set, is called for each long-running request that begins. It is set before the
+	// first request.
 	Stays func()
-	// Spread is the time over which long-running requests are ended, evenly, so that not all clients come to another server at
-	// once. It is fixed before the first; 0: all are ended together.
+	// Spread is the time over which Close ends the long-running requests, at random moments, so
+	// that their clients do not all reconnect at once. 0 ends them together. It is set before the
+	// first request.
 	Spread time.Duration
 
-	all, long atomic.Int64 // long ones are among all
-	state     atomic.Int32 // draining or refusing
-	// A token says that somebody left while draining; who waits counts again.
+	all, long atomic.Int64 // requests being served; all includes long
+	state     atomic.Int32 // letting, refusing or draining
+	// left gets a token when a request ends while draining. wait then counts again.
 	left chan struct{}
-	// Ended by Close, and with it every long-running request.
+	// open is the context that Close cancels by shut, and with it every long-running request.
 	open context.Context
 	shut context.CancelFunc
 }
 
-// NewDrain returns a Drain that lets requests in.
+// NewDrain returns a Drain that admits requests.
 func NewDrain() *Drain {
 	open, shut := context.WithCancel(context.Background())
 	return &Drain{left: make(chan struct{}, 1), open: open, shut: shut}
 }
 
-// Running returns how many requests are being served, short and long-running ones.
+// Running returns how many short and how many long-running requests are being served.
 func (d *Drain) Running() (short, long int64) {
 	all, long := d.all.Load(), d.long.Load()
 	return max(all-long, 0), long
 }
 
-// The states of a Drain, in the order in which it goes through them.
+// The states of a Drain. The state only moves forward.
 const (
 	letting  int32 = iota
 	refusing       // since Refuse
 	draining       // since Close
 )
 
-// Refuse answers new requests with 429 and returns when all short ones have been served, or with ctx's error if that ends first.
-// Long-running ones go on, and health and metrics are served. It may be called once, before Close.
+// Refuse makes Filter answer new requests with 429, and returns when all short requests have ended,
+// or with ctx's error if that ends first. Long-running requests go on, and health checks and
+// metrics are still served. It may be called once, before Close.
 func (d *Drain) Refuse(ctx context.Context) error {
 	d.state.Store(refusing)
 	return d.wait(ctx, func() bool {
@@ -56,15 +60,16 @@ func (d *Drain) Refuse(ctx context.Context) error {
 	})
 }
 
-// Close turns new requests away, ends the long-running ones through their contexts, and returns when all requests
-// have been served, or with ctx's error if that ends first. It may be called again.
+// Close makes Filter answer new requests with 503, ends the contexts of long-running requests, and
+// returns when all requests have ended, or with ctx's error if that ends first. It may be called
+// again.
 func (d *Drain) Close(ctx context.Context) error {
 	d.state.Store(draining)
 	d.shut()
 	return d.wait(ctx, func() bool { return d.all.Load() > 0 })
 }
 
-// wait returns when there is nobody to wait for.
+// wait returns when busy returns false, or with ctx's error.
 func (d *Drain) wait(ctx context.Context, busy func() bool) error {
 	for busy() {
 		select {
@@ -76,7 +81,7 @@ func (d *Drain) wait(ctx context.Context, busy func() bool) error {
 	return nil
 }
 
-// leave is called when a request is done.
+// leave counts a request out.
 func (d *Drain) leave() {
 	d.all.Add(-1)
 	if d.state.Load() != letting {
@@ -87,18 +92,20 @@ func (d *Drain) leave() {
 	}
 }
 
-// Filter counts requests in and out. Once d is closed, new ones get 503 with Retry-After: 1 (seconds) on a
-// connection that is closed, so that the client finds another server; while it refuses them, 429 with Retry-After: 5, as
-// kube-apiserver words it. Long-running ones are known in Long only.
+// Filter counts requests in and out. While d refuses, a new request gets 429 with Retry-After: 5,
+// in kube-apiserver's words; after Close it gets 503 with Retry-After: 1 (seconds). Both close the
+// connection, so that the client finds another server. Only Long knows which requests are
+// long-running.
 // Order: before any work. Cost: two atomic adds.
 func (d *Drain) Filter(fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			// Counted first and asked second: Close does it the other way round, so one of the two sees the other.
+			// The request is counted before the state is read. Close sets the state before it reads
+			// the count. So either Close waits for this request, or this request sees the state.
 			d.all.Add(1)
 			defer d.leave()
 			switch state := d.state.Load(); {
-			case state == letting, state == refusing && observes(r.URL.Path):
+			case state == letting, state == refusing && isObservation(r.URL.Path):
 				next(w, r)
 			case state == refusing:
 				w.Header().Set("Retry-After", "5")
@@ -115,8 +122,9 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 
 const shuttingDown = "The apiserver is shutting down, please try again later."
 
-// observes reports whether somebody at a path looks how the server is.
-func observes(path string) bool {
+// isObservation reports whether path is one by which operators observe the server: health checks
+// and metrics.
+func isObservation(path string) bool {
 	for _, prefix := range []string{"/readyz", "/livez", "/healthz", "/metrics"} {
 		if strings.HasPrefix(path, prefix) {
 			return true

@@ -69,8 +69,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestRefuse: new requests are told to come again, short ones under way are served, and long ones go on until Close, which ends
-// them one after the other.
+// TestRefuse: new requests get 429, short ones under way are served, and long ones go on until
+// Close ends them one after the other.
 func TestRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
@@ -133,7 +133,7 @@ func TestRefuse(t *testing.T) {
 	})
 }
 
-// Whatever the timing, a request is either turned away or waited for.
+// TestDrainRace: a request is either refused or waited for, whatever the timing.
 func TestDrainRace(t *testing.T) {
 	c := testConfig(t)
 	for range 200 {

@@ -41,7 +41,7 @@ func (c regional) Steps() []Step {
 	}, c.Config.Steps()...)
 }
 
-// A filter, its place in the chain, its setting and a request that passes it.
+// ExampleFilter shows a filter, its place in the chain, its setting and a request that passes it.
 func ExampleFilter() {
 	c := regional{Config{Fail: fail, Authenticator: authn.Anonymous(nil), Authorizer: authz.AlwaysAllow()}, "north"}
 	w := httptest.NewRecorder()

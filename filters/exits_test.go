@@ -24,18 +24,18 @@ import (
 
 // exit is a way in which a request leaves the chain before its body has been read.
 type exit struct {
-	step    string // that the request leaves at; "handler" for the handler
+	step    string // the step that answers the request; "handler" for the handler
 	name    string
 	config  func(*Config) // nil: as it is
 	token   string        // "": a stranger's
 	request string        // method and target
 	headers []string      // names and values
 	h       http.HandlerFunc
-	code    int           // of the answer; 0: the answer is broken off, or there is none
-	within  time.Duration // nothing of the request is left afterwards; 0: exitTime
+	code    int           // of the response; 0: it breaks off, or there is none
+	within  time.Duration // after which nothing of the request is left; 0: exitTime
 }
 
-// exitTime is what the body of a request that has ended may take. The rest is for a busy machine.
+// exitTime is how long the body of an ended request may take, with a reserve for a busy machine.
 const exitTime = restTime + 3*time.Second
 
 // exits are the ways out of each step, at least one for each that may refuse a request. Tests
@@ -48,10 +48,10 @@ func addExits(more []exit) bool {
 	return true
 }
 
-// Requests that leave.
+// Requests that are used by several exits.
 const exitGet, exitPost, exitWatch = "GET /api/v1/pods", "POST /api/v1/namespaces/n/pods", "GET /api/v1/pods?watch=1"
 
-// noRefusal leaves strangers no place to be refused in.
+// noRefusal allows no refusals of strangers, so that each one is cut.
 func noRefusal(c *Config) {
 	c.refusals = new(refusals)
 	c.refusals.strangers.Store(maxRefusals)
@@ -73,8 +73,8 @@ func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func untilEnd(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// soon ends the server soon after a long-running request has begun.
-func soon(c *Config) {
+// drainSoon closes the Drain soon after a long-running request has begun.
+func drainSoon(c *Config) {
 	c.Drain.Stays = func() { time.AfterFunc(100*time.Millisecond, func() { endDrain(c.Drain) }) }
 }
 
@@ -107,22 +107,22 @@ var _ = addExits([]exit{
 		h: func(w http.ResponseWriter, _ *http.Request) { flushed(w); panic("x") }},
 	{step: "recover", name: "panics, no place to refuse",
 		config: func(c *Config) { noRefusal(c); c.Authorizer = authz.AlwaysAllow() }, request: exitWatch,
-		h: func(_ http.ResponseWriter, r *http.Request) { of(r).leave(); panic("x") }},
+		h: func(_ http.ResponseWriter, r *http.Request) { exchangeOf(r).leaveSeats(); panic("x") }},
 	{step: "handler", name: "no answer, no deadline",
 		token: "alice-token", request: exitWatch, h: func(w http.ResponseWriter, _ *http.Request) { lift(w) }, code: 200},
 	{step: "handler", name: "aborts without a deadline", token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); abort(w, r) }},
 	{step: "recover", name: "panics without a deadline", token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, _ *http.Request) { lift(w); panic("x") }, code: 500},
-	{step: "handler", name: "lasts until the end of the server", config: soon, token: "alice-token", request: exitWatch,
+	{step: "handler", name: "lasts until the end of the server", config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "answers without a deadline until the end of the server",
-		config: soon, token: "alice-token", request: exitWatch,
+		config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); flushed(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "reads without a deadline until the end of the server",
-		config: soon, token: "alice-token", request: exitWatch,
+		config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { lift(w); readAll(w, r) }, code: 200},
-	{step: "handler", name: "answers until the end of the server", config: soon, token: "alice-token", request: exitWatch,
+	{step: "handler", name: "answers until the end of the server", config: drainSoon, token: "alice-token", request: exitWatch,
 		h: func(w http.ResponseWriter, r *http.Request) { flushed(w); untilEnd(w, r) }, code: 200},
 	{step: "handler", name: "waits for a stranger's body",
 		config: func(c *Config) { c.Authorizer = authz.AlwaysAllow() }, request: exitPost,
@@ -132,15 +132,15 @@ var _ = addExits([]exit{
 		h: readAll, code: 200, within: time.Second + bodyGrace + exitTime},
 })
 
-// TestExits: whichever way a request leaves the chain, the server does not wait for its body for
-// long. The body is announced, begins, and stays away.
+// TestExits: whichever way a request leaves the chain, the server does not wait long for its body,
+// which the client announces and begins, but never completes.
 func TestExits(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	left := map[string]bool{}
 	for _, e := range exits {
 		left[e.step] = true
-		// All at once, as they wait for most of the time.
+		// All exits run at once, because they mostly wait.
 		all.Go(func() { t.Run(e.step+", "+e.name+", by HTTP/1.1", e.by1) })
 		all.Go(func() { t.Run(e.step+", "+e.name+", by HTTP/2", e.by2) })
 	}
@@ -200,7 +200,7 @@ func (e *exit) serve(t *testing.T) (s *httptest.Server, running *atomic.Int64) {
 	return s, running
 }
 
-// time is how long all of a request may take.
+// time returns how long the whole request may take.
 func (e *exit) time() time.Duration {
 	if e.within == 0 {
 		return exitTime
@@ -208,7 +208,7 @@ func (e *exit) time() time.Duration {
 	return e.within
 }
 
-// by1 looks for the end of the connection.
+// by1 checks the end of the connection, with HTTP/1.1.
 func (e *exit) by1(t *testing.T) {
 	s, _ := e.serve(t)
 	conn, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
@@ -244,13 +244,13 @@ func (e *exit) by1(t *testing.T) {
 	}
 }
 
-// by2 looks for the end of the stream, and of the handler.
+// by2 checks the end of the stream and of the handler, with HTTP/2.
 func (e *exit) by2(t *testing.T) {
 	s, running := e.serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), e.time())
 	defer cancel()
 	method, target, _ := strings.Cut(e.request, " ")
-	body := &absent{gone: make(chan struct{})}
+	body := &stallingBody{gone: make(chan struct{})}
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+target, body)
 	if err != nil {
 		t.Fatal(err)
@@ -296,15 +296,15 @@ func isTimeout(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// absent is a body that begins, and stays away until nobody wants it.
-type absent struct {
+// stallingBody is a body that begins and then blocks until it is closed.
+type stallingBody struct {
 	begun bool
 	gone  chan struct{}
 	over  atomic.Bool
 }
 
 // Read implements io.Reader.
-func (b *absent) Read(p []byte) (int, error) {
+func (b *stallingBody) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
 		p[0] = '0'
@@ -315,7 +315,7 @@ func (b *absent) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer. The client calls it when the server has ended the stream.
-func (b *absent) Close() error {
+func (b *stallingBody) Close() error {
 	if b.over.CompareAndSwap(false, true) {
 		close(b.gone)
 	}

@@ -7,45 +7,48 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Gate decides which requests may run. Any number of goroutines may use it at once.
+// Gate decides which requests may run. It is safe for concurrent use. InFlight is the only
+// implementation; a filter never knows which Gate it has.
 type Gate interface {
-	// Seat gives the request of info a seat for a phase. It may wait for one until ctx, the
-	// request's, ends. A request that needs no seat gets nil. The error is the answer to the
-	// client, and says when to try again.
+	// Seat returns a seat for the request of info in a phase. It may wait for the seat until ctx,
+	// the request's context, ends. A request that needs no seat gets nil. The error is the answer
+	// to the client, with the time after which to try again.
 	Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error)
-	// Apart returns a Gate for requests that wait for one other server. A request that gets a seat
-	// there leaves those that it has here.
+	// Apart returns a Gate for requests that wait for one other server, with seats of its own. A
+	// request that gets a seat there gives back the seats that it has here.
 	Apart() Gate
 }
 
-// Seat is what a request holds while it runs.
+// Seat is what a request holds of a Gate while it runs.
 type Seat interface {
 	// Leave gives the seat back. It is called once.
 	Leave()
 }
 
-// Phase is the part of a request's life that a seat is for.
+// Phase is the part of a request's life for which it holds a seat.
 type Phase uint8
 
 const (
 	// Short is the whole life of a request that is not long-running.
 	Short Phase = iota
 	// Beginning is a long-running request from its authentication until its answer begins.
+	// Beginning is the time of a long-running request from its authentication until its response
+	// begins.
 	Beginning
-	// Lasting is a long-running request from its authorization to its end. A request holds this
-	// seat beside the one for Beginning.
+	// Lasting is the time of a long-running request from its authorization to its end. During
+	// Beginning a request may hold this seat as well.
 	Lasting
 )
 
-// TakeSeat has requests take a seat of gate, and refuses those that get none. It bounds the
-// time for a stranger's body, because gates bound only the number.
-// Order: after Authenticate, to tell users apart. Cost: that of gate, and no allocation.
+// TakeSeat takes a seat of gate for each request and refuses requests that get none. A stranger's
+// body gets a time limit here, because a gate bounds the number of requests, not their time.
+// Order: after Authenticate, which tells users apart. Cost: that of gate, and no allocation.
 func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if isStranger(x.info.User) {
-				x.body.hurry()
+				x.body.limitStranger()
 			}
 			phase := Short
 			if long(&x.info) {
@@ -53,15 +56,16 @@ func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter
 			}
 			if seat, ok := askSeat(gate, phase, fail, w, r); ok {
 				x.seat = seat
-				defer x.leave()
+				defer x.leaveSeats()
 				next(w, r)
 			}
 		}
 	}
 }
 
-// Apart makes the Filter around a handler that waits for one other server: requests exchange their
-// seats for one of gate.Apart, so that those which hang there do not keep others from running here.
+// Apart returns the Filter around a handler that waits for one other server. A request exchanges
+// its seats for one of gate.Apart, so that requests to a slow server do not keep others from
+// running here.
 // Order: behind all others.
 func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
 	gate, fail = gate.Apart(), new(refusals).bound(fail)
@@ -72,19 +76,19 @@ func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
 				phase = Lasting
 			}
 			if seat, ok := askSeat(gate, phase, fail, w, r); ok {
-				x := of(r)
-				x.leave()
+				x := exchangeOf(r)
+				x.leaveSeats()
 				x.seat = seat
-				defer x.leave()
+				defer x.leaveSeats()
 				next(w, r)
 			}
 		}
 	}
 }
 
-// askSeat asks gate for a seat for r, and refuses r if it gets none.
+// askSeat asks gate for a seat for r. If there is none, it refuses r and ok is false.
 func askSeat(gate Gate, phase Phase, fail ErrorWriter, w http.ResponseWriter, r *http.Request) (seat Seat, ok bool) {
-	x := of(r)
+	x := exchangeOf(r)
 	seat, err := gate.Seat(r.Context(), &x.info, phase)
 	if err != nil {
 		x.response.terminated = byServer
@@ -93,36 +97,36 @@ func askSeat(gate Gate, phase Phase, fail ErrorWriter, w http.ResponseWriter, r 
 	return seat, err == nil
 }
 
-// pair is the seats of a long-running request whose answer has not begun.
-type pair struct{ beginning, lasting Seat }
+// seatPair holds both seats of a long-running request until its response begins.
+type seatPair struct{ beginning, lasting Seat }
 
 // Leave implements Seat.
-func (p *pair) Leave() {
+func (p *seatPair) Leave() {
 	p.beginning.Leave()
 	if p.lasting != nil {
 		p.lasting.Leave()
 	}
 }
 
-// last has a long-running request hold a seat until it ends, and the one that it has until its
-// answer begins.
-func (x *exchange) last(seat Seat) {
+// holdLasting adds the seat that a long-running request holds until it ends to the one that it
+// holds until its response begins.
+func (x *exchange) holdLasting(seat Seat) {
 	if x.seat != nil {
-		seat = &pair{x.seat, seat}
+		seat = &seatPair{x.seat, seat}
 	}
 	x.seat = seat
 }
 
-// begun is called when the answer begins.
-func (x *exchange) begun() {
-	if p, ok := x.seat.(*pair); ok {
+// answerBegun is called when the response begins. It gives back the seat for Beginning.
+func (x *exchange) answerBegun() {
+	if p, ok := x.seat.(*seatPair); ok {
 		p.beginning.Leave()
 		x.seat = p.lasting
 	}
 }
 
-// leave gives back what x holds.
-func (x *exchange) leave() {
+// leaveSeats gives back all seats of x.
+func (x *exchange) leaveSeats() {
 	if x.seat != nil {
 		x.seat.Leave()
 		x.seat = nil

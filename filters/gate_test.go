@@ -18,14 +18,14 @@ var _ = addExits([]exit{
 		config: func(c *Config) { noRefusal(c); noSeat(Short)(c) }, request: exitGet},
 })
 
-// noSeat has no seats for a phase.
+// noSeat is a configuration whose gate refuses all requests in a phase.
 func noSeat(phase Phase) func(*Config) {
 	return func(c *Config) {
 		c.Gate = &journal{log: new([]string), refuses: func(p Phase) bool { return p == phase }}
 	}
 }
 
-// journal is a Gate that writes down who takes and leaves which seat.
+// journal is a Gate that records which seats are taken and left.
 type journal struct {
 	name    string
 	log     *[]string

@@ -5,10 +5,11 @@ import (
 	"net/http"
 )
 
-// Goaway has a share of the HTTP/2 connections end after a request, where chance is that of one request: clients connect again
-// then, perhaps to another server behind the same address, and so the load spreads. What still runs on the connection is
-// served. Watches that go on for long keep to their server. A chance of 0 leaves the filter out.
-// Order: before the first answer. Cost: a random number.
+// Goaway ends HTTP/2 connections at random: after each request with the given chance. The client
+// then connects again, perhaps to another server behind the same address, so the load spreads.
+// Requests that run on the connection are still served, and long watches stay with their server. A
+// chance of 0 leaves the filter out.
+// Order: before the first response. Cost: a random number.
 func Goaway(chance float64) Filter {
 	if chance <= 0 {
 		return nil
@@ -16,7 +17,7 @@ func Goaway(chance float64) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 2 && rand.Float64() < chance {
-				w.Header().Set("Connection", "close") // net/http sends GOAWAY for it
+				w.Header().Set("Connection", "close") // net/http's HTTP/2 server sends GOAWAY for it
 			}
 			next(w, r)
 		}

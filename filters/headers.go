@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// The values are shared by all answers. They are full, so that adding to one makes a copy.
+// noCache is the value of Cache-Control, shared by all responses. Its capacity is used up, so that
+// appending to it copies it.
 var noCache = []string{"no-cache, private"}
 
-// Headers sets the headers of every answer: what comes from the API changes and may be secret,
-// so caches must not keep it. server is the value of Server, and hsts are the directives of
-// Strict-Transport-Security; none: it is not sent. Handlers may overwrite all.
-// Order: outside every filter that answers by itself. Cost: a map entry for each, no
+// Headers sets headers of every response. Cache-Control forbids caching, because what the API
+// answers changes and may be secret. server is the value of Server, and hsts are the directives of
+// Strict-Transport-Security; an empty one is not sent. Handlers may overwrite all of them.
+// Order: outside every filter that answers by itself. Cost: a map entry for each header, no
 // allocation.
 func Headers(server string, hsts []string) Filter {
 	var name, transport []string

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The headers by which a request asks to be served as another user. Names of extra headers go on with the key.
+// The headers by which a request asks to be served as another user. An extra header is
+// Impersonate-Extra-KEY.
 const (
 	impersonatePrefix = "Impersonate-"
 	impersonateUser   = "Impersonate-User"
@@ -24,12 +25,13 @@ const (
 	impersonateExtra  = "Impersonate-Extra-"
 )
 
-// Impersonate serves a request with Impersonate-* headers as the user that they name, if the one who sends it may be that user:
-// see impersonator. It takes all of them off the request, so that nobody behind can take them for true, and notes who
-// it was.
-// Order: after authenticate, so that strangers are told 401; before all that judges the user. Cost: a look at each
-// header's name, no allocation; with such headers what may costs for each thing that is asked for, and nothing is remembered, so
-// that a right that is taken away is gone.
+// Impersonate serves a request with Impersonate-* headers as the user that the headers name, if its
+// sender may be that user; see impersonator. It removes these headers, so that no handler trusts
+// them, and notes the sender in Info.Impersonator.
+// Order: after authenticate, so that strangers get 401; before all filters that depend on the user.
+// Cost: a look at each header's name, no allocation. A request with such headers costs one
+// authorization for each thing that it asks for. No answer is remembered, so a right that is
+// withdrawn ends at once.
 func Impersonate(may request.Authorizer, reg prometheus.Registerer, fail ErrorWriter) Filter {
 	i := newImpersonator(may, reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -42,8 +44,9 @@ func Impersonate(may request.Authorizer, reg prometheus.Registerer, fail ErrorWr
 	}
 }
 
-// refuses answers r unless it may be served as the user that its headers name, who is its user from then on. It is a function of
-// its own for the sake of the filter's frame.
+// refuses makes the user that r's headers name the user of r and returns false, or answers r with
+// the error and returns true. It is a function of its own, so that the filter has a small stack
+// frame.
 func (i *impersonator) refuses(w http.ResponseWriter, r *http.Request, fail ErrorWriter) bool {
 	err := i.impersonate(r)
 	if err != nil {
@@ -53,6 +56,7 @@ func (i *impersonator) refuses(w http.ResponseWriter, r *http.Request, fail Erro
 	return err != nil
 }
 
+// impersonates reports whether a request asks for impersonation.
 func impersonates(h http.Header) bool {
 	for name := range h {
 		if isImpersonation(name) {
@@ -62,22 +66,22 @@ func impersonates(h http.Header) bool {
 	return false
 }
 
-// isImpersonation reports whether a header of this name asks for impersonation, however it is spelled: net/http has
-// canonicalized the names, but not those that it finds strange.
+// isImpersonation reports whether a header asks for impersonation, in any case: net/http
+// canonicalizes names, but leaves names with unusual characters as they were sent.
 func isImpersonation(name string) bool {
 	return len(name) >= len(impersonatePrefix) && strings.EqualFold(name[:len(impersonatePrefix)], impersonatePrefix)
 }
 
-// impersonate makes the user that the headers of r name the user of r. The error is for the client.
+// impersonate makes the user that r's headers name the user of r. The error is for the client.
 func (i *impersonator) impersonate(r *http.Request) error {
 	wanted, err := wantedUser(r.Header)
 	maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return isImpersonation(name) })
 	if wanted == nil || err != nil {
 		return err
 	}
-	x := of(r)
+	x := exchangeOf(r)
 	began := time.Now()
-	user, mode, err := i.judge(r.Context(), wanted, &x.info)
+	user, mode, err := i.decide(r.Context(), wanted, &x.info)
 	i.metrics.requests.took(mode, err == nil, time.Since(began))
 	if err != nil {
 		return err
@@ -86,10 +90,12 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	return nil
 }
 
-// wantedUser is the user that headers name, as they name it; nil if they name none. Keys of extra are in lower case, but for what
-// is written by its code.
+// wantedUser returns the user that the headers name, or nil if they name none. Keys of extra are
+// lower-cased first and then unescaped, so an escaped letter keeps its case.
 func wantedUser(h http.Header) (*request.User, error) {
-	u := &request.User{Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup])}
+	u := &request.User{
+		Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup]),
+	}
 	asks := u.UID != "" || len(u.Groups) > 0
 	var extras []string
 	for name := range h {
@@ -97,7 +103,7 @@ func wantedUser(h http.Header) (*request.User, error) {
 			extras = append(extras, name)
 		}
 	}
-	slices.Sort(extras) // two names may be one key
+	slices.Sort(extras) // two headers may mean one key; the order of the values must not be random
 	for _, name := range extras {
 		key := name[len(impersonateExtra):]
 		asks = true
@@ -116,7 +122,7 @@ func wantedUser(h http.Header) (*request.User, error) {
 	switch {
 	case u.Name != "":
 		return u, nil
-	case asks: // in the words of Kubernetes, which shows a value of Go
+	case asks: // in Kubernetes' words, which print a Go value
 		return nil, meta.NewBadRequest(meta.Excerpt(fmt.Sprintf(
 			"requested &user.DefaultInfo{Name:%#v, UID:%#v, Groups:%#v, Extra:%#v} without impersonating a user name",
 			u.Name, u.UID, u.Groups, u.Extra)))

@@ -22,11 +22,12 @@ import (
 var _ = addExits([]exit{
 	{step: "impersonate", name: "may not", token: "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}, code: 403},
 	{step: "impersonate", name: "may not, no place to refuse",
-		config: func(c *Config) { c.refusals = new(refusals); c.refusals.known.Store(maxRefusals) },
+		config: func(c *Config) { c.refusals = new(refusals); c.refusals.users.Store(maxRefusals) },
 		token:  "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}},
 })
 
-// rights is an Authorizer that allows what it lists, as "user verb resource.group/namespace/name", and nothing else.
+// rights is an Authorizer that allows exactly what it lists, as "user verb
+// resource.group/namespace/name".
 type rights []string
 
 func (r rights) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
@@ -44,14 +45,15 @@ func (r rights) Authorize(_ context.Context, a *request.Attributes) (request.Dec
 	return request.NoOpinion, "", nil
 }
 
-// served is what a handler was told of a request.
+// served is what a handler saw of a request.
 type served struct {
 	user, by *request.User
 	info     request.Info
 	headers  http.Header
 }
 
-// impersonated sends a request by a user with headers, a name and a value each, through Impersonate.
+// impersonated sends a request by a user with headers, a name and a value each, through
+// Impersonate.
 func impersonated(may request.Authorizer, f *Filter, by *request.User, target string, headers ...string) (*served, *httptest.ResponseRecorder) {
 	var got *served
 	if f == nil {
@@ -59,7 +61,7 @@ func impersonated(may request.Authorizer, f *Filter, by *request.User, target st
 		f = &own
 	}
 	steps := []Step{{Filter: Begin()}, {Filter: Info(fail)}, {Filter: func(next http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { of(r).info.User = by; next(w, r) }
+		return func(w http.ResponseWriter, r *http.Request) { exchangeOf(r).info.User = by; next(w, r) }
 	}}, {Filter: *f}}
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
@@ -79,7 +81,7 @@ func userText(u *request.User) string {
 
 const pods = "/api/v1/namespaces/n/pods"
 
-// TestImpersonate: who may be whom, by which right, and what that makes of them.
+// TestImpersonate: who may be served as whom, by which rights, and as which user.
 func TestImpersonate(t *testing.T) {
 	bob := &request.User{Name: "bob", Groups: []string{"dev"}, Extra: map[string][]string{"a": {"b"}}}
 	agent := &request.User{Name: "system:serviceaccount:kube-system:agent", Extra: map[string][]string{
@@ -171,7 +173,7 @@ func TestImpersonate(t *testing.T) {
 	}
 }
 
-// TestImpersonateHeadersGo: whatever begins as the headers of impersonation do reaches nobody.
+// TestImpersonateHeadersGo: no header that begins like those of impersonation reaches a handler.
 func TestImpersonateHeadersGo(t *testing.T) {
 	own := Impersonate(authz.AlwaysAllow(), nil, fail)
 	r := httptest.NewRequest("GET", pods, nil)
@@ -179,15 +181,19 @@ func TestImpersonateHeadersGo(t *testing.T) {
 		r.Header[name] = []string{"jane"} // as it stands: not everything is canonicalized on the way
 	}
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if len(r.Header) != 2 || of(r).info.User.Name != "jane" {
-			t.Errorf("the handler sees %v of %v", r.Header, of(r).info.User)
+		if len(r.Header) != 2 || exchangeOf(r).info.User.Name != "jane" {
+			t.Errorf("the handler sees %v of %v", r.Header, exchangeOf(r).info.User)
 		}
 	}), Step{Filter: Begin()}, Step{Filter: Info(fail)}, Step{Filter: func(next http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) { of(r).info.User = &request.User{Name: "bob"}; next(w, r) }
+		return func(w http.ResponseWriter, r *http.Request) {
+			exchangeOf(r).info.User = &request.User{Name: "bob"}
+			next(w, r)
+		}
 	}}, Step{Filter: own}).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// TestImpersonateAgain: whose classic right was used is told of that when it does not suffice, as nothing else was asked.
+// TestImpersonateAgain: a user whose last impersonation was classic gets the refusal of the classic
+// mode, because that is tried first.
 func TestImpersonateAgain(t *testing.T) {
 	asked := 0
 	may := rights{"bob impersonate users.//jane"}
@@ -206,13 +212,13 @@ func TestImpersonateAgain(t *testing.T) {
 	if want := `Forbidden: users "joe" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope`; w.Body.String() != want {
 		t.Errorf("got %s, want %s", w.Body, want)
 	}
-	may = nil // it is gone at once
+	may = nil // the right ends at once
 	if got, _ := impersonated(nil, &f, bob, pods, "Impersonate-User", "jane"); got != nil {
 		t.Errorf("served as %v, without the right to", got.user)
 	}
 }
 
-// TestImpersonateErrors: that rights cannot be found out refuses, and says why.
+// TestImpersonateErrors: an error of the authorizer is a refusal, with the error as reason.
 func TestImpersonateErrors(t *testing.T) {
 	own := meta.NewForbidden(meta.GroupResource{Resource: "x"}, "y", errors.New("so it is"))
 	for _, tt := range []struct {
@@ -242,7 +248,7 @@ func TestImpersonateErrors(t *testing.T) {
 	}
 }
 
-// TestImpersonationLogged: the log of requests names both.
+// TestImpersonationLogged: the request's log line names both users.
 func TestImpersonationLogged(t *testing.T) {
 	core, lines := observer.New(zap.DebugLevel)
 	c := testConfig(t)
@@ -260,7 +266,8 @@ func TestImpersonationLogged(t *testing.T) {
 	}
 }
 
-// A look at each name is all that it costs, however many there are.
+// TestImpersonateAllocs: a request without such headers costs a look at each header's name and no
+// allocation.
 func TestImpersonateAllocs(t *testing.T) {
 	r := get()
 	for i := range 1000 {
@@ -272,8 +279,9 @@ func TestImpersonateAllocs(t *testing.T) {
 	}
 }
 
-// FuzzImpersonate sends any headers: who is served is who sent them, or somebody whom they name and all of whose parts were allowed;
-// nobody becomes a member of system:masters without the right to, and no handler sees the headers.
+// FuzzImpersonate sends random headers. The request is served as its sender, or as a user that it
+// names and all of whose parts were allowed. Nobody becomes a member of system:masters without the
+// right, and no handler sees the headers.
 func FuzzImpersonate(f *testing.F) {
 	for _, seed := range []string{
 		"Impersonate-User: jane", "Impersonate-User: jane\nImpersonate-Group: system:masters", "Impersonate-User: system:serviceaccount:a:b",

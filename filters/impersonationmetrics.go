@@ -8,42 +8,46 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// impersonationMetrics count and time what Impersonate does, under the names that Kubernetes uses.
+// impersonationMetrics count and time impersonations under Kubernetes' names.
 type impersonationMetrics struct {
-	requests  byMode // with its headers
-	questions byMode // to the authorizer
+	requests  byMode // requests with Impersonate-* headers
+	questions byMode // calls of the authorizer
 }
 
-// byMode are attempts by mode of impersonation and by decision. What belongs to both is looked up when it first happens: modes that
-// nobody uses are not shown.
+// byMode are attempts by mode of impersonation and by decision. A combination is looked up when it
+// first happens, so that modes that nobody uses are not shown.
 type byMode struct {
 	attempts
-	known [1 + len(impersonationModes)][2]atomic.Pointer[attempt] // the first mode is none; denied and allowed
+	// attemptOf is indexed by the mode plus 1 (0: no mode allowed it), and by denied and allowed.
+	attemptOf [1 + len(impersonationModes)][2]atomic.Pointer[attempt]
 }
 
-// took counts an attempt; m is nil if no mode allowed it.
+// took counts an attempt in mode m. m is nil if no mode allowed the impersonation.
 func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
-	place, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
+	index, decision, label := 1+slices.Index(impersonationModes[:], m), 0, "denied"
 	if allowed {
 		decision, label = 1, "allowed"
 	}
-	known := &b.known[place][decision]
-	a := known.Load()
+	cached := &b.attemptOf[index][decision]
+	a := cached.Load()
 	if a == nil {
-		looked := b.of(m.label(), label)
+		looked := b.with(m.label(), label)
 		a = &looked
-		known.Store(a)
+		cached.Store(a)
 	}
 	a.took(d)
 }
 
+// newImpersonationMetrics registers the metrics with reg, which may be nil.
 func newImpersonationMetrics(reg prometheus.Registerer) *impersonationMetrics {
 	m, labels := &impersonationMetrics{}, []string{"mode", "decision"}
 	m.requests.attempts = newAttempts(reg, labels,
 		"apiserver_impersonation_attempts_total", "Requests to be served as somebody else, by how that was allowed.",
-		"apiserver_impersonation_attempts_duration_seconds", "Time to decide whether a request may be served as somebody else, in seconds.")
+		"apiserver_impersonation_attempts_duration_seconds",
+		"Time to decide whether a request may be served as somebody else, in seconds.")
 	m.questions.attempts = newAttempts(reg, labels,
 		"apiserver_impersonation_authorization_attempts_total", "Questions to the authorizer for impersonation.",
-		"apiserver_impersonation_authorization_attempts_duration_seconds", "Time of questions to the authorizer for impersonation, in seconds.")
+		"apiserver_impersonation_authorization_attempts_duration_seconds",
+		"Time of questions to the authorizer for impersonation, in seconds.")
 	return m
 }

@@ -18,54 +18,76 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// An impersonator decides who may be served as whom. There are five modes, asked in turn; the first that allows it decides, and the
-// first refusal is what the client is told.
+// This file decides about impersonation, as KEP-5284 (constrained impersonation) defines it.
+// Impersonate calls decide for each request with Impersonate-* headers.
+
+// impersonator decides who may be served as whom. There are five modes, which are tried in turn.
+// The first mode that allows the impersonation decides, and the first refusal is what the client is
+// told.
 //
-// Four of them are constrained: to be a user in one takes the right to impersonate:MODE each thing that makes the user (users, groups,
-// uids, userextras, serviceaccounts, nodes of the group authentication.k8s.io), and the right to impersonate-on:MODE:VERB what the
-// request is for. The last is the classic one: who may impersonate a user, with groups, may do everything that these may.
+// Four modes are constrained: to be served as a user in mode MODE, the sender needs the right to
+// impersonate:MODE each thing that makes up the user (users, groups, uids, userextras,
+// serviceaccounts, nodes of the group authentication.k8s.io), and the right to
+// impersonate-on:MODE:VERB what the request is for. The last mode is the classic one: the sender
+// needs only the right to impersonate the user and its groups, and may then do everything that they
+// may.
 //
-// Who has impersonated in a mode is asked in that first the next time, so that the others cost nothing for long.
+// The mode in which a user impersonated last is tried first the next time, so the other modes cost
+// nothing for most requests.
 type impersonator struct {
 	may     request.Authorizer
 	metrics *impersonationMetrics
-	last    [lastModes]atomic.Uint64 // by the hash of the user's name: the rest of that, and the place of a mode counted from 1
+	// last remembers the mode in which a user impersonated last, at the user name's hash modulo
+	// lastModes: the hash, with its last 3 bits replaced by the mode's index plus 1.
+	last [lastModes]atomic.Uint64
 }
 
-// lastModes is for how many users it is remembered in which mode they impersonate; a multiple of 8.
+// lastModes is the number of users whose last impersonation mode is remembered. It is a multiple of
+// 8, because the last 3 bits of a hash are not kept.
 const lastModes = 512
 
-// manyToAsk is from how many groups or values on it is asked first in constrained modes whether all of them are allowed.
+// manyToAsk is the number of groups or extra values from which on a constrained mode first asks
+// whether all of them ("*") are allowed, instead of asking for each.
 const manyToAsk = 4
 
-// groupAuthentication is the API group of what is impersonated, users and groups of the classic mode apart.
+// groupAuthentication is the API group of everything that is impersonated, except users and groups
+// in the classic mode.
 const groupAuthentication = "authentication.k8s.io"
 
-// extraNodeKeys says in a service account's extra which keys there are.
+// extraNodeKeys is a key in extra whose values are the keys of the service account's own extra; see
+// withoutNode.
 const extraNodeKeys = "authentication.kubernetes.io/associated-node-keys"
 
-// impersonationMode is one way to be served as somebody else.
+// impersonationMode is one way to be served as another user.
 type impersonationMode struct {
-	name string // "" of the classic one
-	// fits reports whether it is about such a user.
+	name string // "" for the classic mode
+	// fits reports whether the mode is for this combination of users.
 	fits func(wanted, by *request.User) bool
-	// anyNode: it is about a node that the user belongs to, whichever that is, and the rights are the same for all nodes.
+	// anyNode says that the mode is for the node that the sender runs on. The sender needs the same
+	// right for any node, so the question names "*" instead of the node.
 	anyNode bool
 }
 
+// impersonationModes are the modes in the order in which they are tried.
 var impersonationModes = [...]*impersonationMode{
 	{name: "associated-node", fits: isOwnNode, anyNode: true},
 	{name: "arbitrary-node", fits: func(wanted, _ *request.User) bool { return onlyNamed(wanted) && isNode(wanted) }},
-	{name: "serviceaccount", fits: func(wanted, _ *request.User) bool { return onlyNamed(wanted) && isServiceAccount(wanted) }},
-	{name: "user-info", fits: func(wanted, _ *request.User) bool { return !isNode(wanted) && !isServiceAccount(wanted) }},
+	{name: "serviceaccount", fits: func(wanted, _ *request.User) bool {
+		return onlyNamed(wanted) && isServiceAccount(wanted)
+	}},
+	{name: "user-info", fits: func(wanted, _ *request.User) bool {
+		return !isNode(wanted) && !isServiceAccount(wanted)
+	}},
 	{fits: func(_, _ *request.User) bool { return true }},
 }
 
+// newImpersonator returns an impersonator that asks may.
 func newImpersonator(may request.Authorizer, reg prometheus.Registerer) *impersonator {
 	return &impersonator{may: may, metrics: newImpersonationMetrics(reg)}
 }
 
-// constraint is the verb by which a user is allowed to be another, "" if that is the classic one.
+// constraint returns the verb that allowed a constrained impersonation, and "" for the classic
+// mode; see request.Info.
 func (m *impersonationMode) constraint() string {
 	if m.name == "" {
 		return ""
@@ -73,6 +95,7 @@ func (m *impersonationMode) constraint() string {
 	return m.verb()
 }
 
+// verb returns the verb that the sender needs for each thing that makes up the user.
 func (m *impersonationMode) verb() string {
 	if m.name == "" {
 		return "impersonate"
@@ -80,7 +103,7 @@ func (m *impersonationMode) verb() string {
 	return "impersonate:" + m.name
 }
 
-// label is what metrics call the mode; nil stands for none.
+// label returns the mode's name in metrics; "" for nil, which means no mode.
 func (m *impersonationMode) label() string {
 	switch {
 	case m == nil:
@@ -91,10 +114,12 @@ func (m *impersonationMode) label() string {
 	return m.name
 }
 
-// judge returns the user that the request of info is to be served as, who is wanted by its user, and the mode that allows it. The
-// error says what is missing.
-func (i *impersonator) judge(ctx context.Context, wanted *request.User, info *request.Info) (*request.User, *impersonationMode, error) {
-	c := &claim{impersonator: i, ctx: ctx}
+// decide decides whether info's user may be served as wanted. It returns the user to serve the
+// request as and the mode that allowed it, or the error for the client.
+func (i *impersonator) decide(
+	ctx context.Context, wanted *request.User, info *request.Info,
+) (*request.User, *impersonationMode, error) {
+	c := &impersonationCheck{impersonator: i, ctx: ctx}
 	var refused error
 	try := func(m *impersonationMode) *request.User {
 		if !m.fits(wanted, info.User) {
@@ -102,7 +127,7 @@ func (i *impersonator) judge(ctx context.Context, wanted *request.User, info *re
 		}
 		user, err := c.check(m, wanted, info)
 		if refused == nil {
-			refused, c.told = err, err != nil
+			refused, c.clientTold = err, err != nil
 		}
 		return user
 	}
@@ -122,19 +147,21 @@ func (i *impersonator) judge(ctx context.Context, wanted *request.User, info *re
 			return user, m, nil
 		}
 	}
-	return nil, nil, refused // the classic mode is for everybody
+	return nil, nil, refused // not nil: the classic mode fits every user, and has refused
 }
 
-// lastMode is the one in which the user of a hash has impersonated, nil if that is not known.
+// lastMode returns the mode in which the user with this hash impersonated last, nil if it is not
+// remembered.
 func (i *impersonator) lastMode(hash uint64) *impersonationMode {
-	known := i.last[hash%lastModes].Load()
-	if known&7 == 0 || known&^7 != hash&^7 {
+	stored := i.last[hash%lastModes].Load()
+	if stored&7 == 0 || stored&^7 != hash&^7 {
 		return nil
 	}
-	return impersonationModes[known&7-1]
+	return impersonationModes[stored&7-1]
 }
 
-// hashOf is FNV-1a. Two names with one hash do no more harm than that a mode is asked too early.
+// hashOf is FNV-1a. If two names have one hash, the only harm is that the wrong mode is tried
+// first.
 func hashOf(name string) uint64 {
 	hash := uint64(14695981039346656037)
 	for n := range len(name) {
@@ -143,18 +170,21 @@ func hashOf(name string) uint64 {
 	return hash
 }
 
-// claim is what a user has to be allowed, in one mode after the other.
-type claim struct {
+// impersonationCheck is one decision: it asks for everything that a user has to be allowed, in one
+// mode after the other.
+type impersonationCheck struct {
 	*impersonator
-	ctx      context.Context
-	told     bool // why it is refused is known, and what other modes say of that is nobody's business
-	mode     *impersonationMode
-	by       *request.User
-	question request.Attributes // what is being asked
+	ctx        context.Context
+	clientTold bool // the error for the client is known; later refusals need no text
+	mode       *impersonationMode
+	by         *request.User
+	question   request.Attributes // the question being asked; reused for the next one
 }
 
-// check asks for everything that a mode demands, and returns the user that wanted stands for.
-func (c *claim) check(m *impersonationMode, wanted *request.User, info *request.Info) (*request.User, error) {
+// check asks for everything that mode m demands, and returns the user to serve the request as.
+func (c *impersonationCheck) check(
+	m *impersonationMode, wanted *request.User, info *request.Info,
+) (*request.User, error) {
 	c.mode, c.by = m, info.User
 	if m.anyNode {
 		c.by = withoutNode(info.User)
@@ -193,8 +223,9 @@ func (c *claim) check(m *impersonationMode, wanted *request.User, info *request.
 	return &user, nil
 }
 
-// name asks for the user by name, and returns its groups, those that follow from the name included.
-func (c *claim) name(user *request.User) ([]string, error) {
+// name asks for the user by name. It returns the user's groups, including those that follow from
+// the name.
+func (c *impersonationCheck) name(user *request.User) ([]string, error) {
 	groups := user.Groups
 	a := c.identity("users", user.Name)
 	if node, ok := request.NodeOf(user.Name); ok && c.mode.name != "" {
@@ -213,7 +244,9 @@ func (c *claim) name(user *request.User) ([]string, error) {
 	return groups, c.ask(a)
 }
 
-func (c *claim) groups(groups []string) error {
+// groups asks for each group, or for all at once. Constrained modes never allow system:masters or
+// an empty group.
+func (c *impersonationCheck) groups(groups []string) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -241,7 +274,8 @@ func (c *claim) groups(groups []string) error {
 	return nil
 }
 
-func (c *claim) extra(extra map[string][]string) error {
+// extra asks for each value of extra, or for all at once.
+func (c *impersonationCheck) extra(extra map[string][]string) error {
 	if len(extra) == 0 {
 		return nil
 	}
@@ -272,7 +306,7 @@ func (c *claim) extra(extra map[string][]string) error {
 	return nil
 }
 
-// checkExtra says what nobody can be in a constrained mode.
+// checkExtra returns an error for an extra that no constrained mode allows.
 func checkExtra(key string, values []string) error {
 	if key == "" {
 		return errors.New("impersonating the empty string key in extra is not allowed")
@@ -289,16 +323,19 @@ func checkExtra(key string, values []string) error {
 	return nil
 }
 
-// about is the question whether the user may be something. It holds until the next one.
-func (c *claim) about(resource, name string) *request.Attributes {
+// about returns the question whether the sender may be something. It is valid until the next call
+// of about.
+func (c *impersonationCheck) about(resource, name string) *request.Attributes {
 	c.question = request.Attributes{
-		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1", Resource: resource, Name: name,
+		User: c.by, Verb: c.mode.verb(), IsResource: true, Group: groupAuthentication, Version: "v1",
+		Resource: resource, Name: name,
 	}
 	return &c.question
 }
 
-// identity is about for what has been impersonated since before there was a group for it.
-func (c *claim) identity(resource, name string) *request.Attributes {
+// identity is about for users and groups. In the classic mode, which is older than the group
+// authentication.k8s.io, they are in the group "".
+func (c *impersonationCheck) identity(resource, name string) *request.Attributes {
 	a := c.about(resource, name)
 	if c.mode.name == "" {
 		a.Group = ""
@@ -306,16 +343,17 @@ func (c *claim) identity(resource, name string) *request.Attributes {
 	return a
 }
 
-// ask returns why a is not allowed. That it cannot be found out is no other answer.
-func (c *claim) ask(a *request.Attributes) error {
+// ask returns nil if a is allowed, otherwise the error for the client. An authorizer's own error is
+// a refusal, too.
+func (c *impersonationCheck) ask(a *request.Attributes) error {
 	began := time.Now()
 	decision, reason, err := c.may.Authorize(c.ctx, a)
 	c.metrics.questions.took(c.mode, decision == request.Allow, time.Since(began))
 	switch {
 	case decision == request.Allow:
 		return nil
-	case c.told:
-		return errTold
+	case c.clientTold:
+		return errClientTold
 	}
 	if err != nil {
 		var status *meta.StatusError
@@ -330,29 +368,34 @@ func (c *claim) ask(a *request.Attributes) error {
 	return request.Forbidden(a, reason)
 }
 
-// errTold stands for an error that nobody is told.
-var errTold = errors.New("another mode has been refused before")
+// errClientTold stands for an error that the client is not told.
+var errClientTold = errors.New("another mode has been refused before")
 
+// onlyNamed reports whether a user consists of nothing but a name.
 func onlyNamed(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0 }
 
+// isNode reports whether u has the name of a node.
 func isNode(u *request.User) bool {
 	_, ok := request.NodeOf(u.Name)
 	return ok
 }
 
+// isServiceAccount reports whether u has the name of a service account.
 func isServiceAccount(u *request.User) bool {
 	_, _, ok := request.ServiceAccountOf(u.Name)
 	return ok
 }
 
-// isOwnNode reports whether wanted is the node that the pod runs on which has got the service account's token.
+// isOwnNode reports whether by is a service account whose token is bound to a pod on the node
+// wanted.
 func isOwnNode(wanted, by *request.User) bool {
 	node, ok := request.NodeOf(wanted.Name)
 	on := by.Extra[request.ExtraNodeName]
 	return ok && onlyNamed(wanted) && isServiceAccount(by) && len(on) == 1 && on[0] == node
 }
 
-// withoutNode is a user of whom nothing is told that differs from node to node.
+// withoutNode returns u without the values of extra, which differ from node to node; only the keys
+// are kept. So one rule can be about the service account on all nodes.
 func withoutNode(u *request.User) *request.User {
 	keys := slices.Sorted(maps.Keys(u.Extra))
 	return &request.User{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{extraNodeKeys: keys}}

@@ -11,66 +11,67 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// InFlight is a Gate that bounds how many requests run at once, apart for reading (get, list),
-// writing and long-running ones. Requests over the limit are refused at once. A long-running
-// request takes its seat when it has been authorized.
+// InFlight is a Gate that bounds how many requests run at once, separately for reading (get, list),
+// writing and long-running requests. A request over a limit is refused at once. A long-running
+// request takes its seat after it has been authorized.
 //
-// Strangers, who have shown no credentials, have seats of their own beside the others': a
-// quarter as many. So they never take the seat of somebody who is known. Health needs no seat,
-// and members of system:masters always get one: somebody must be able to see what is wrong.
+// Strangers have seats of their own, a quarter as many, so they never take the seat of an
+// authenticated user. Health checks need no seat, and members of system:masters always get one, so
+// that an operator can see what is wrong.
 type InFlight struct {
 	limits           Limits
-	known, strangers counts
+	users, strangers counts
 }
 
-// Limits are the numbers of requests that InFlight lets run at once. Zero is no limit.
+// Limits are the numbers of requests that InFlight lets run at once. Zero means no limit.
 type Limits struct{ Reads, Writes, Long int64 }
 
-// counts are the requests of one sort of users that run.
+// counts are the running requests of authenticated users, or of strangers.
 type counts struct{ reads, writes, long count }
 
-// count counts the requests that hold a seat of one sort.
+// count is the number of requests that hold a seat of one sort. It is itself the Seat of each of
+// them.
 type count struct{ atomic.Int64 }
 
 // Leave implements Seat.
 func (c *count) Leave() { c.Add(-1) }
 
-// strangersShare is the part of each limit that strangers have.
+// strangersShare: strangers have limit/strangersShare seats, and at least one.
 const strangersShare = 4
 
-// NewInFlight returns an InFlight that shows the reading and writing requests in reg, which may
-// be nil.
+// NewInFlight returns an InFlight that shows the running requests in reg, which may be nil.
 func NewInFlight(limits Limits, reg prometheus.Registerer) *InFlight {
 	f := &InFlight{limits: limits}
 	show := func(kind string, known, strangers *count) {
 		register(reg, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-			Help: "Requests being served, without long-running ones.", ConstLabels: prometheus.Labels{"request_kind": kind}},
+			Help:        "Requests being served, without long-running ones.",
+			ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(known.Load() + strangers.Load()) }))
 	}
-	show("readOnly", &f.known.reads, &f.strangers.reads)
-	show("mutating", &f.known.writes, &f.strangers.writes)
+	show("readOnly", &f.users.reads, &f.strangers.reads)
+	show("mutating", &f.users.writes, &f.strangers.writes)
 	return f
 }
 
-// Apart implements Gate: there are as many seats apart as here.
+// Apart implements Gate. The other gate has as many seats as this one.
 func (f *InFlight) Apart() Gate { return &InFlight{limits: f.limits} }
 
-// Seat implements Gate. Cost: an atomic add, and another when the seat is left.
+// Seat implements Gate. It never waits. Cost: an atomic add, and another when the seat is left.
 func (f *InFlight) Seat(_ context.Context, info *request.Info, phase Phase) (Seat, error) {
 	if phase == Beginning || phase == Short && isHealth(info) {
 		return nil, nil
 	}
-	running, limit := f.of(info, phase)
-	if running.Add(1) > limit && limit > 0 && !isMaster(info.User) {
+	running, limit := f.countOf(info, phase)
+	if running.Add(1) > limit && limit > 0 && !isInMasters(info.User) {
 		running.Add(-1)
 		return nil, meta.NewTooManyRequests("Too many requests, please try again later.", 1)
 	}
 	return running, nil
 }
 
-// of returns what counts the requests of info's sort, and their limit.
-func (f *InFlight) of(info *request.Info, phase Phase) (running *count, limit int64) {
-	users, stranger := &f.known, isStranger(info.User)
+// countOf returns the count for info's request in a phase, and its limit.
+func (f *InFlight) countOf(info *request.Info, phase Phase) (running *count, limit int64) {
+	users, stranger := &f.users, isStranger(info.User)
 	if stranger {
 		users = &f.strangers
 	}
@@ -88,12 +89,13 @@ func (f *InFlight) of(info *request.Info, phase Phase) (running *count, limit in
 	return running, limit
 }
 
-// isStranger reports whether nobody knows who sends a request, or not yet.
+// isStranger reports whether u is not authenticated: anonymous, or not known yet (nil).
 func isStranger(u *request.User) bool { return u == nil || u.InGroup(request.GroupUnauthenticated) }
 
-func isMaster(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }
+// isInMasters reports whether u is a member of system:masters.
+func isInMasters(u *request.User) bool { return u != nil && u.InGroup(request.GroupMasters) }
 
-// isHealth reports whether a request asks how the server is.
+// isHealth reports whether the request is a health check.
 func isHealth(info *request.Info) bool {
 	for _, path := range [...]string{"/healthz", "/livez", "/readyz"} {
 		if rest, ok := strings.CutPrefix(info.Path, path); ok && (rest == "" || rest[0] == '/') {

@@ -55,7 +55,8 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// TestApart: requests that another server answers have places of their own, and give back those that they had.
+// TestApart: requests to another server have seats of their own, and give back the seats that they
+// had.
 func TestApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
@@ -109,12 +110,13 @@ func TestApart(t *testing.T) {
 // running returns how many reading and writing requests run.
 func running(c Config) (reads, writes int64) {
 	f := c.Gate.(*InFlight)
-	return f.known.reads.Load() + f.strangers.reads.Load(), f.known.writes.Load() + f.strangers.writes.Load()
+	return f.users.reads.Load() + f.strangers.reads.Load(), f.users.writes.Load() + f.strangers.writes.Load()
 }
 
 func longPath(r *http.Request) bool { return r.URL.Path == "/long" }
 
-// TestStrangersInFlight: strangers have a quarter of the places for themselves, and none for health is needed.
+// TestStrangersInFlight: strangers have a quarter of the seats for themselves, and health checks
+// need none.
 func TestStrangersInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
@@ -158,7 +160,7 @@ func TestStrangersInFlight(t *testing.T) {
 	})
 }
 
-// TestNoLimits: a limit of zero is none, for strangers neither.
+// TestNoLimits: a limit of zero is no limit, also for strangers.
 func TestNoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
@@ -187,19 +189,20 @@ func TestNoLimits(t *testing.T) {
 	})
 }
 
-// patient is a connection that notes how long its client may take to read, and what it is made to send.
-type patient struct {
+// deadlineRecorder is a connection that records its write deadlines and what is sent.
+type deadlineRecorder struct {
 	sink
 	until   time.Time
 	flushed bool
 }
 
-func (p *patient) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
-func (p *patient) Flush()                             { p.flushed = true }
+func (p *deadlineRecorder) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
+func (p *deadlineRecorder) Flush()                             { p.flushed = true }
 
-// TestRefusalsInACrowd: who is refused has less time to read that by HTTP/1. By HTTP/2 only when there are many goroutines,
-// some of which may be refusals that nobody reads, and then a stranger's keeps its place until it has been sent.
-func TestRefusalsInACrowd(t *testing.T) {
+// TestRefusalsWithManyGoroutines: a refusal has only strangerTime to be read with HTTP/1. With
+// HTTP/2 that is so only if there are many goroutines, some of which may be refusals that nobody
+// reads; then a stranger's refusal stays counted until it has been sent.
+func TestRefusalsWithManyGoroutines(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		major            int
@@ -222,7 +225,7 @@ func TestRefusalsInACrowd(t *testing.T) {
 					wg.Go(func() { <-release })
 				}
 			}
-			r, w := anyRequest(tt.token, tt.method, "/api/v1/pods"), &patient{sink: sink{header: http.Header{}}}
+			r, w := anyRequest(tt.token, tt.method, "/api/v1/pods"), &deadlineRecorder{sink: sink{header: http.Header{}}}
 			r.ProtoMajor = tt.major
 			Chain(http.HandlerFunc(ok), testConfig(t).Steps()...).ServeHTTP(w, r)
 			close(release)
@@ -234,7 +237,8 @@ func TestRefusalsInACrowd(t *testing.T) {
 	}
 }
 
-// TestRefusalsBounded drops refusals when too many are being written, and those of strangers cost nobody else theirs.
+// TestRefusalsBounded: refusals are cut when too many are being written, and those of strangers do
+// not displace others.
 func TestRefusalsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
@@ -273,7 +277,7 @@ func TestRefusalsBounded(t *testing.T) {
 			{"alice-token", "GET", "/api/v1/pods", 200},
 			{"alice-token", "POST", "/api/v1/pods", 403},
 			{"alice-token", "POST", "/api/v1/namespaces/n/pods/p/exec", 403},
-			{"", "GET", "/version", 403}, // in a place of its own
+			{"", "GET", "/version", 403}, // counted separately
 		} {
 			if code, dropped := refused(tt.token, tt.method, tt.target); code != tt.want || dropped {
 				t.Errorf("%s %s as %q: got %d, dropped: %v, want %d", tt.method, tt.target, tt.token, code, dropped, tt.want)

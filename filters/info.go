@@ -6,13 +6,14 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Info parses path and query, once for everybody, and answers those that cannot be: see request.Parse. Cost: no allocation
-// for a query of the usual length.
-// Order: inside Recover; outside all that want to know verb and resource.
+// Info parses the request's path and query, once for everybody, and answers requests that
+// request.Parse refuses.
+// Order: inside Recover; outside all filters that depend on verb and resource. Cost: no allocation
+// for a query of usual length.
 func Info(fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if err := request.Parse(r, &of(r).info); err != nil {
+			if err := request.Parse(r, &exchangeOf(r).info); err != nil {
 				fail(w, r, err)
 				return
 			}

@@ -12,47 +12,51 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Of lines with the same cause, linesPerPause are written in logPause; logCauses causes are known apart.
+// This file keeps the log small when clients cause many lines or long ones. Steps wraps the log of
+// all filters; the server wraps its other logs.
+
+// linesPerPause lines with the same cause are written in each logPause. logCauses causes are
+// counted separately.
 const (
 	logPause      = 10 * time.Second
 	linesPerPause = 10
 	logCauses     = 128
 )
 
-// logLevels is how many levels there are.
+// logLevels is the number of log levels.
 const logLevels = zapcore.FatalLevel - zapcore.DebugLevel + 1
 
-// Texts in a line are cut, in bytes: values at maxText, stacks and the message at maxStack.
+// Texts are cut, in bytes: values at maxText, stacks and the message at maxStack.
 const (
 	maxText  = 256
 	maxStack = 16 << 10
 )
 
-// LimitLog returns log for what anybody can cause by sending requests, by connecting, or by what
-// the objects that they write make a controller do: neither many of them nor large ones fill the
-// disk. Values are cut, and of lines with one cause only the first ten in ten seconds are written;
-// the next one says how many there were beside ("suppressed"). A cause is the beginning of the
-// message together with status, verb, resource, check, error and panic. No cause hides another
-// until there are more of them in ten seconds than anybody would read; from then on further ones
-// count as one cause for each level.
+// LimitLog returns log for lines that anybody can cause: by sending requests, by connecting, or by
+// writing objects that make a controller log. Neither many lines nor long ones can fill the disk.
+// Values are cut, and of the lines with the same cause only the first ten in ten seconds are
+// written; the next written one tells in the field "suppressed" how many were left out. The cause
+// of a line is the beginning of its message together with the fields status, verb, resource, check,
+// error and panic. Different causes do not hide each other, up to logCauses causes in ten seconds;
+// all further ones count as one cause for each level.
 func LimitLog(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed(), counts: map[uint64]*lineCount{}}}
 	}))
 }
 
-// limitedCore writes to another core, less often and less at a time.
+// limitedCore is a zapcore.Core that writes to another core fewer and shorter lines.
 type limitedCore struct {
 	zapcore.Core
 	causes *causes
 }
 
-// With implements zapcore.Core. The fields belong to no cause.
+// With implements zapcore.Core. The fields are not part of the cause of lines.
 func (c *limitedCore) With(fields []zapcore.Field) zapcore.Core {
 	return &limitedCore{Core: c.Core.With(fields), causes: c.causes}
 }
 
-// Check implements zapcore.Core.
+// Check implements zapcore.Core. It only checks the level; Write counts.
 func (c *limitedCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if c.Enabled(entry.Level) {
 		return checked.AddCore(entry, c)
@@ -60,7 +64,7 @@ func (c *limitedCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) 
 	return checked
 }
 
-// Write implements zapcore.Core.
+// Write implements zapcore.Core: it cuts the line's texts, and writes the line if its cause allows.
 func (c *limitedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	entry.Message = field.Cut(entry.Message, maxStack)
 	short := make([]zapcore.Field, len(fields), len(fields)+1)
@@ -80,20 +84,22 @@ func (c *limitedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// causes count lines by cause.
+// causes count lines by cause. mu guards counts and rest.
 type causes struct {
 	seed   maphash.Seed
 	mu     sync.Mutex
-	counts map[uint64]*lineCount // at most logCauses
-	rest   [logLevels]lineCount  // of causes that came when counts was full
+	counts map[uint64]*lineCount // by cause; at most logCauses
+	rest   [logLevels]lineCount  // by level, for causes that came when counts was full
 }
 
+// lineCount counts the lines of one cause in the current logPause.
 type lineCount struct {
 	since             time.Time // when the first of them was written
 	lines, suppressed int
 }
 
-// allow reports whether a line may be written, and how many of its cause have not been since the last one.
+// allow reports whether a line may be written, and how many lines of its cause were left out since
+// the last one.
 func (c *causes) allow(entry zapcore.Entry, fields []zapcore.Field) (suppressed int, ok bool) {
 	cause := c.cause(entry, fields)
 	c.mu.Lock()
@@ -110,7 +116,7 @@ func (c *causes) allow(entry zapcore.Entry, fields []zapcore.Field) (suppressed 
 	return suppressed, true
 }
 
-// count returns where lines of a cause are counted. It is called with mu held.
+// count returns the lineCount of a cause. The caller holds mu.
 func (c *causes) count(cause uint64, entry zapcore.Entry) *lineCount {
 	n := c.counts[cause]
 	if n != nil {
@@ -127,12 +133,12 @@ func (c *causes) count(cause uint64, entry zapcore.Entry) *lineCount {
 	return n
 }
 
-// over reports whether the time has passed in which lines were counted.
+// over reports whether the logPause of n is over.
 func (n *lineCount) over(now time.Time) bool { return now.Sub(n.since) >= logPause }
 
-// cause tells causes apart.
+// cause returns the hash of a line's cause.
 func (c *causes) cause(entry zapcore.Entry, fields []zapcore.Field) uint64 {
-	const enough = 24 // of the message: net/http says what happened, and then to whom
+	const enough = 24 // bytes of the message: net/http's messages say first what happened, then to whom
 	var h maphash.Hash
 	h.SetSeed(c.seed)
 	h.WriteString(entry.Message[:min(len(entry.Message), enough)])
@@ -147,7 +153,7 @@ func (c *causes) cause(entry zapcore.Entry, fields []zapcore.Field) uint64 {
 	return h.Sum64()
 }
 
-// cutField cuts a field that holds text.
+// cutField cuts the text in a field.
 func cutField(f zapcore.Field) zapcore.Field {
 	switch f.Type {
 	case zapcore.StringType:

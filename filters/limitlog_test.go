@@ -25,7 +25,8 @@ func jsonLog() (*zap.Logger, *bytes.Buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&text), zapcore.DebugLevel)), &text
 }
 
-// TestLogOfStrangers bounds what requests can write into the log, whatever they invent, while time stands still.
+// TestLogOfStrangers bounds what requests can write into the log, whatever they contain, while time
+// stands still.
 func TestLogOfStrangers(t *testing.T) {
 	huge := strings.Repeat("\x01<é", 10_000) // more than any text is cut at
 	internal := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
@@ -83,7 +84,7 @@ func TestLogOfStrangers(t *testing.T) {
 	}
 }
 
-// runStill runs a subtest in a time that only goes on when everybody waits.
+// runStill runs a subtest in fake time (testing/synctest).
 func runStill(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -98,7 +99,7 @@ func anyRequest(token, method, path string) *http.Request {
 	return r
 }
 
-// TestLimitLog counts what it leaves out, by cause.
+// TestLimitLog counts the suppressed lines of each cause.
 func TestLimitLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, lines := observer.New(zapcore.InfoLevel)
@@ -120,7 +121,8 @@ func TestLimitLog(t *testing.T) {
 	})
 }
 
-// TestCausesApart has lines of one cause hide none of another, and those of too many causes none of another level.
+// TestCausesApart: lines of one cause do not suppress another cause, and too many causes do not
+// suppress another level.
 func TestCausesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, lines := observer.New(zapcore.DebugLevel)

@@ -12,13 +12,14 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// slow is the latency from which on a request is logged as such.
-const slow = time.Second
+// slowLatency is the latency from which on a request is logged at level info.
+const slowLatency = time.Second
 
-// Log writes a line for each request: server errors as warnings, unless the client has gone and the error is only that;
-// slow requests as information, the rest for debugging. There is never a header, a query or a body in it, so no secret
-// either. What clients choose in it is bounded by the log; see LimitLog.
-// Order: outside of Recover, to see the status that came of a panic. Cost: a clock reading, if the level is off.
+// Log writes a line for each request: at level warn if the status is 500 or more, unless the client
+// has left, which causes such errors; at level info if the request was slow; otherwise at level
+// debug. A line never contains a header, a query or a body, so it contains no secret. Texts that
+// the client chose are cut by LimitLog.
+// Order: outside Recover, to see the status of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	log = log.WithOptions(zap.WithCaller(false))
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -29,15 +30,16 @@ func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	}
 }
 
+// logRequest writes the line of a request that has been served.
 func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request) {
-	x := of(r)
+	x := exchangeOf(r)
 	latency := x.took()
 	status := x.response.status()
 	level := zapcore.DebugLevel
 	switch {
 	case status >= http.StatusInternalServerError && !errors.Is(x.Err(), context.Canceled):
 		level = zapcore.WarnLevel
-	case latency > slow && !long(&x.info):
+	case latency > slowLatency && !long(&x.info):
 		level = zapcore.InfoLevel
 	}
 	line := log.Check(level, "request")
@@ -53,7 +55,9 @@ func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request)
 		impersonator = zap.String("impersonator", x.info.Impersonator.Name)
 	}
 	line.Write(zap.String("method", r.Method), zap.String("path", r.URL.Path), zap.String("verb", x.info.Verb),
-		zap.String("resource", x.info.Resource), zap.Int("status", status), zap.Int64("bytes", x.info.Written), zap.Duration("latency", latency),
-		zap.String("user", user), impersonator, zap.String("agent", x.info.UserAgent), zap.String("source", r.RemoteAddr),
+		zap.String("resource", x.info.Resource), zap.Int("status", status), zap.Int64("bytes", x.info.Written),
+		zap.Duration("latency", latency),
+		zap.String("user", user), impersonator, zap.String("agent", x.info.UserAgent),
+		zap.String("source", r.RemoteAddr),
 		zap.String("audit-id", x.info.AuditID))
 }

@@ -14,16 +14,16 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestLogSlow: a slow request stands out, unless it is one that may last.
+// TestLogSlow: a slow request is logged at level info, unless it is long-running.
 func TestLogSlow(t *testing.T) {
 	for _, tt := range []struct {
 		name, target string
 		takes        time.Duration
 		want         zapcore.Level
 	}{
-		{"quick", "/api/v1/pods", slow / 2, zapcore.DebugLevel},
-		{"slow", "/api/v1/pods", 2 * slow, zapcore.InfoLevel},
-		{"watch", "/api/v1/pods?watch=1", 2 * slow, zapcore.DebugLevel},
+		{"quick", "/api/v1/pods", slowLatency / 2, zapcore.DebugLevel},
+		{"slow", "/api/v1/pods", 2 * slowLatency, zapcore.InfoLevel},
+		{"watch", "/api/v1/pods?watch=1", 2 * slowLatency, zapcore.DebugLevel},
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
 			core, lines := observer.New(zapcore.DebugLevel)
@@ -38,7 +38,7 @@ func TestLogSlow(t *testing.T) {
 	}
 }
 
-// TestLogLevels: a server error is a warning, unless there is nobody left to be answered.
+// TestLogLevels: a server error is a warning, unless the client has left.
 func TestLogLevels(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -73,8 +73,8 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// TestLogSlowBody: a request that ends because its body comes too slowly is not logged as one whose client has gone, though
-// net/http takes the connection for lost.
+// TestLogSlowBody: a request that ends because its body is too slow is not logged as one whose
+// client has left, although net/http then closes the connection.
 func TestLogSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, lines := observer.New(zapcore.DebugLevel)

@@ -10,12 +10,12 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// DefragmentPath is where a server is told to defragment the databases that it stores in.
+// DefragmentPath is the path at which a server is told to defragment its databases.
 const DefragmentPath = "/debug/defragment"
 
-// LongRunning reports whether a request may live for as long as its client likes: watches, proxied
-// and streamed connections, logs, profiles, and defragmentations. This is only what it looks like.
-// Whether it does live is decided behind Long.
+// LongRunning reports whether a request looks long-running: watches, proxied and streamed
+// connections, logs, profiles, defragmentation. Whether the request may last is decided by Long,
+// after its authorization.
 func LongRunning(info *request.Info) bool {
 	if !info.IsResource {
 		return strings.HasPrefix(info.Path, "/debug/pprof/") || info.Path == DefragmentPath
@@ -32,16 +32,15 @@ func LongRunning(info *request.Info) bool {
 }
 
 // Long lets a long-running request last once it is authorized: it takes a seat for Lasting, lifts
-// the deadline of the request's context, and ends the request with the server. The handler that
-// streams lifts the deadlines of the connection (router.Lift), because there may be nothing for
-// what was asked for.
-// Order: after Authorize. Cost of a long-running request: two allocations, to end with the server;
-// of others nothing.
+// the deadline of the request's context, and ends the request when the Drain closes. The deadlines
+// of the connection are lifted later (router.Lift), by the handler that streams, because the object
+// asked for may not exist.
+// Order: after Authorize. Cost: two allocations for a long-running request, nothing for others.
 func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			x.response.authorized = true
 			if !long(&x.info) {
 				next(w, r)
@@ -49,15 +48,15 @@ func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) 
 			}
 			x.SetDeadline(time.Time{})
 			if seat, ok := askSeat(gate, Lasting, fail, w, r); ok {
-				x.last(seat)
-				defer x.leave()
+				x.holdLasting(seat)
+				defer x.leaveSeats()
 				lasting(w, r)
 			}
 		}
 	}
 }
 
-// lasting serves requests that end with d at the latest.
+// lasting counts long-running requests, and ends their contexts when d closes.
 func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		d.long.Add(1)
@@ -65,14 +64,15 @@ func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 			d.Stays()
 		}
 		defer d.long.Add(-1)
-		defer context.AfterFunc(d.open, d.ending(of(r).End))()
+		defer context.AfterFunc(d.open, d.endWithSpread(exchangeOf(r).End))()
 		next(w, r)
 	}
 }
 
-// ending returns what ends a request when d is closed: end itself, or end at some time of the spread. A request may have ended when it is
-// called.
-func (d *Drain) ending(end func()) func() {
+// endWithSpread returns the function that ends a request when d closes: end itself, or, with a
+// Spread, a function that calls end after a random part of it. By then the request may have ended
+// already, which does no harm.
+func (d *Drain) endWithSpread(end func()) func() {
 	if d.Spread <= 0 {
 		return end
 	}

@@ -13,8 +13,8 @@ var _ = addExits([]exit{
 	{step: "long", name: "no seat", config: noSeat(Lasting), token: "alice-token", request: exitWatch, code: 429},
 })
 
-// TestLong lets requests be long-running only when they are authorized: until then they end like others, and take no
-// place of those that are.
+// TestLong: a request becomes long-running only when it is authorized. Until then it ends like
+// others and takes no seat of long-running ones.
 func TestLong(t *testing.T) {
 	for _, target := range []string{
 		"/api/v1/pods?watch=1", "/api/v1/watch/pods", "/api/v1/namespaces/n/pods/p/exec", "/api/v1/namespaces/n/pods/p/log",

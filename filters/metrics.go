@@ -15,26 +15,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// maxSeries bounds how many different requests (by resource, verb, and so on) are told apart; all further ones are counted
-// without resource. It is far above what a server with many custom resources has.
+// This file counts requests for Prometheus. Metrics.Filter is a step of the chain; server calls
+// NewMetrics, and Forget when a resource is removed.
+
+// maxSeries is the largest number of combinations of labels (resource, verb, and so on). Further
+// combinations are counted without their resource. It is far above what a server with many custom
+// resources needs.
 const maxSeries = 20000
 
+// Bucket bounds in seconds, as in kube-apiserver, and in bytes.
 var (
-	durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
-	sliBuckets      = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
-	sizeBuckets     = prometheus.ExponentialBuckets(1000, 10, 7)
+	durationBuckets = []float64{
+		0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+	}
+	sliBuckets  = []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+	sizeBuckets = prometheus.ExponentialBuckets(1000, 10, 7)
 )
 
-// Metrics counts and times requests for Prometheus, under the names and labels that Kubernetes uses.
+// Metrics counts and times requests for Prometheus, under Kubernetes' names and labels.
 //
-// A name that a client made up must not become a label value for good, so a resource, with its version and subresource, is
-// only told apart when a request for it was authorized and has succeeded, and if it exists. All other labels are of fixed sets.
+// Clients must not be able to create label values. So a resource, with its version and subresource,
+// becomes a label value only when a request for it has been authorized and has succeeded, and if it
+// exists. All other labels have fixed sets of values.
 //
-// Looking label values up in Prometheus costs more than the rest of the chain. So what belongs to one set of values
-// is looked up once and found again through a map of our own, which takes no lock to read.
+// Looking up label values in Prometheus costs more than the rest of the chain. So the metrics of
+// each combination of labels are looked up once, and found again through a map that is read without
+// a lock.
 type Metrics struct {
-	// Exists, if set, reports whether there is such a resource, or subresource if that is not "", at the moment. What does
-	// not exist is counted without its name. It is asked before a resource is told apart, and set before the first request.
+	// Exists, if set, reports whether the resource currently exists, and the subresource if
+	// subresource is not "". Requests for other resources are counted without a name. It is called
+	// before a new combination of labels is kept, and is set before the first request.
 	Exists func(gvr meta.GroupVersionResource, subresource string) bool
 
 	requests  *prometheus.CounterVec
@@ -46,35 +56,36 @@ type Metrics struct {
 
 	terminations *prometheus.CounterVec
 
-	known atomic.Pointer[map[labels]*series] // the map is never changed, only replaced
-	mu    struct {
+	shared atomic.Pointer[map[labels]*series] // replaced, never changed
+	mu     struct {
 		sync.Mutex
-		fresh map[labels]*series // not yet in known
-		asked int                // how often fresh ones were asked for
+		fresh map[labels]*series // series that are not yet in shared
+		asked int                // lookups in fresh since shared was replaced
 	}
 }
 
-// labels tell requests apart.
+// labels are the label values of a request.
 type labels struct {
 	verb, group, version, resource, subresource, scope string
 	dryRun                                             bool
 }
 
-// series holds the metrics of requests with the same labels.
+// series holds the metrics of all requests with the same labels.
 type series struct {
 	labels              labels
-	duration, sli, size prometheus.Observer // size is nil but for reads
+	duration, sli, size prometheus.Observer // size is nil except for reads
 	long                prometheus.Gauge
-	codes               atomic.Pointer[[]codeCounter] // replaced under Metrics.mu, never changed; few
-	gone                bool                          // forgotten; guarded by Metrics.mu
+	codes               atomic.Pointer[[]codeCounter] // replaced under Metrics.mu, never changed; few entries
+	gone                bool                          // Forget has deleted it; guarded by Metrics.mu
 }
 
+// codeCounter counts the responses of a series with one status code.
 type codeCounter struct {
 	code    int
 	counter prometheus.Counter
 }
 
-// NewMetrics registers what is counted of requests.
+// NewMetrics registers the metrics with reg, which may be nil.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	names := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	dry := append([]string{"dry_run"}, names...)
@@ -82,7 +93,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 	}
 	histogram := func(name, help string, buckets []float64, labels []string) *prometheus.HistogramVec {
-		return register(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels))
+		return register(
+			reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels),
+		)
 	}
 	m := &Metrics{
 		requests: counter("apiserver_request_total",
@@ -90,7 +103,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
-			"Time from the arrival of a request to the end of its answer, without waiting for others' services, in seconds.", sliBuckets, names),
+			"Time from the arrival of a request to the end of its answer, "+
+				"without waiting for others' services, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
 			"Size of the answers to reading requests, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -98,12 +112,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		aborts:       counter("apiserver_request_aborts_total", "Requests whose connection the server cut.", names[:6]),
 		terminations: register(reg, newTerminations()),
 	}
-	m.known.Store(&map[labels]*series{})
+	m.shared.Store(&map[labels]*series{})
 	m.mu.fresh = map[labels]*series{}
 	return m
 }
 
-// Filter counts requests when they have been served. There is no such filter if m is nil.
+// Filter counts each request when it has been served. If m is nil, there is no such filter.
 // Order: after Info. Cost: one map look-up, a counter and three histograms; no allocation.
 func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	if m == nil {
@@ -111,7 +125,7 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
+			x := exchangeOf(r)
 			if long(&x.info) {
 				m.begin(x, r)
 			}
@@ -123,14 +137,16 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	}
 }
 
-// begin counts a request, a long one, among those being served. It is a function of its own for the sake of the filter's frame.
+// begin counts a long-running request as being served. It is a function of its own, so that the
+// filter has a small stack frame.
 func (m *Metrics) begin(x *exchange, r *http.Request) {
-	x.running = m.series(labelsOf(&x.info, r), false)
-	x.running.long.Inc()
+	x.longSeries = m.series(labelsOf(&x.info, r), false)
+	x.longSeries.long.Inc()
 }
 
-// observe counts one request, a long one as while it was running if nothing more has become known of it. returned is false if
-// its handler panicked, which Recover answers if nothing has been said yet.
+// observe counts a request that has been served. A long-running request is counted in the series in
+// which it ran, unless its resource can be learned only now. returned is false if the handler
+// panicked; Recover answers 500 if no response had begun.
 func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	code, aborted := x.response.status(), false
 	if !returned {
@@ -139,7 +155,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 			code = http.StatusInternalServerError
 		}
 	}
-	s, learn := x.running, x.response.authorized && code < http.StatusBadRequest
+	s, learn := x.longSeries, x.response.authorized && code < http.StatusBadRequest
 	if s != nil {
 		s.long.Dec()
 	}
@@ -149,7 +165,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if aborted {
 		m.abort(s)
 	}
-	if t := x.response.terminated; t != nobody {
+	if t := x.response.terminated; t != notTerminated {
 		m.terminate(s, t, code)
 	}
 	seconds := x.took().Seconds()
@@ -161,16 +177,16 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	m.count(s, code)
 }
 
-// series returns what belongs to l. Labels that are new become known if learn is set; else the request counts as one
-// without resource.
+// series returns the series of l. If l is new and learn is false, or l cannot be kept, it returns
+// the series of l without the resource.
 func (m *Metrics) series(l labels, learn bool) *series {
-	known := *m.known.Load()
-	if s := known[l]; s != nil {
+	shared := *m.shared.Load()
+	if s := shared[l]; s != nil {
 		return s
 	}
 	nameless := l
 	nameless.group, nameless.version, nameless.resource, nameless.subresource = "", "", "", ""
-	if s := known[nameless]; s != nil && !learn { // refusals come in great numbers
+	if s := shared[nameless]; s != nil && !learn { // refusals come in great numbers
 		return s
 	}
 	m.mu.Lock()
@@ -178,7 +194,7 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	if s := m.freshLocked(l); s != nil {
 		return s
 	}
-	if !learn || len(*m.known.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
+	if !learn || len(*m.shared.Load())+len(m.mu.fresh) >= maxSeries || !m.exists(l) {
 		l = nameless
 		if s := m.freshLocked(l); s != nil {
 			return s
@@ -189,25 +205,26 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	return s
 }
 
+// exists reports whether l's resource exists, or l has none.
 func (m *Metrics) exists(l labels) bool {
 	return m.Exists == nil || l.resource == "" ||
 		m.Exists(meta.GroupVersionResource{Group: l.group, Version: l.version, Resource: l.resource}, l.subresource)
 }
 
-// Forget deletes what was counted of a resource, which must not exist any more: a request for it that is still being
-// served is then counted without its name, or not at all. Cost: all that is known is looked through.
+// Forget deletes all series of a resource, which must no longer exist. A request for it that is
+// still being served is then counted without its name, or not at all. Cost: a pass over all series.
 func (m *Metrics) Forget(gr meta.GroupResource) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := make(map[labels]*series, len(*m.known.Load()))
-	for l, s := range *m.known.Load() {
+	next := make(map[labels]*series, len(*m.shared.Load()))
+	for l, s := range *m.shared.Load() {
 		if l.group == gr.Group && l.resource == gr.Resource {
 			m.delete(l, s)
 		} else {
 			next[l] = s
 		}
 	}
-	m.known.Store(&next)
+	m.shared.Store(&next)
 	for l, s := range m.mu.fresh {
 		if l.group == gr.Group && l.resource == gr.Resource {
 			m.delete(l, s)
@@ -217,7 +234,7 @@ func (m *Metrics) Forget(gr meta.GroupResource) {
 	m.terminations.DeletePartialMatch(prometheus.Labels{"group": gr.Group, "resource": gr.Resource})
 }
 
-// delete takes the series of l out of all metrics. The caller holds mu.
+// delete removes the series of l from all metrics. The caller holds mu.
 func (m *Metrics) delete(l labels, s *series) {
 	s.gone = true
 	values := l.values()
@@ -232,27 +249,29 @@ func (m *Metrics) delete(l labels, s *series) {
 	m.aborts.DeleteLabelValues(values[:6]...)
 }
 
-// freshLocked looks among all series. When it has been asked for fresh ones as often as there are others to copy, it
-// makes them known, so that the copying costs no more than the looking did.
+// freshLocked looks for l among all series. When as many lookups have ended in fresh as shared has
+// series, it merges fresh into a new shared map: so the copying costs no more than the lookups did.
+// The caller holds mu.
 func (m *Metrics) freshLocked(l labels) *series {
-	known := *m.known.Load()
-	if s := known[l]; s != nil {
+	shared := *m.shared.Load()
+	if s := shared[l]; s != nil {
 		return s
 	}
 	s := m.mu.fresh[l]
 	if s == nil {
 		return nil
 	}
-	if m.mu.asked++; m.mu.asked > len(known) {
-		next := maps.Clone(known)
+	if m.mu.asked++; m.mu.asked > len(shared) {
+		next := maps.Clone(shared)
 		maps.Copy(next, m.mu.fresh)
-		m.known.Store(&next)
+		m.shared.Store(&next)
 		clear(m.mu.fresh)
 		m.mu.asked = 0
 	}
 	return s
 }
 
+// make looks up the metrics of l.
 func (m *Metrics) make(l labels) *series {
 	values := l.values()
 	s := &series{
@@ -268,21 +287,24 @@ func (m *Metrics) make(l labels) *series {
 	return s
 }
 
-// count counts an answer with code. A code without a meaning, which only servers behind this one send, counts as the
-// first of its class.
+// count counts a response with a status code. A code that has no meaning in HTTP, which only other
+// servers send, counts as the first code of its class (299 as 200), so that the number of label
+// values is bounded.
 func (m *Metrics) count(s *series, code int) {
 	if http.StatusText(code) == "" {
 		code -= code % 100
 	}
-	if c := s.of(code); c != nil {
+	if c := s.counterOf(code); c != nil {
 		c.Inc()
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := s.of(code)
+	c := s.counterOf(code)
 	if c == nil && !s.gone {
-		c = m.requests.WithLabelValues(append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...)
+		c = m.requests.WithLabelValues(
+			append([]string{strconv.Itoa(code), s.labels.dryRunValue()}, s.labels.values()...)...,
+		)
 		next := append(slices.Clip(*s.codes.Load()), codeCounter{code, c})
 		s.codes.Store(&next)
 	}
@@ -291,12 +313,12 @@ func (m *Metrics) count(s *series, code int) {
 	}
 }
 
-// of returns the counter of a code, nil if there is none yet.
-func (s *series) of(code int) prometheus.Counter {
-	known := *s.codes.Load()
-	for i := range known {
-		if known[i].code == code {
-			return known[i].counter
+// counterOf returns the counter of a code, nil if there is none yet.
+func (s *series) counterOf(code int) prometheus.Counter {
+	codes := *s.codes.Load()
+	for i := range codes {
+		if codes[i].code == code {
+			return codes[i].counter
 		}
 	}
 	return nil
@@ -311,9 +333,11 @@ func (m *Metrics) abort(s *series) {
 	}
 }
 
-// labelsOf returns the labels of a request as Kubernetes has them.
+// labelsOf returns the labels of a request as kube-apiserver chooses them.
 func labelsOf(i *request.Info, r *http.Request) labels {
-	l := labels{group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r)}
+	l := labels{
+		group: i.Group, version: i.Version, resource: i.Resource, subresource: i.Subresource, verb: verbLabel(i, r),
+	}
 	switch {
 	case i.Name != "" || i.Verb == "create":
 		l.scope = "resource"
@@ -326,11 +350,12 @@ func labelsOf(i *request.Info, r *http.Request) labels {
 	return l
 }
 
-// values are the labels of most metrics.
+// values returns the label values that most metrics have, in the order of their labels.
 func (l *labels) values() []string {
 	return []string{l.verb, l.group, l.version, l.resource, l.subresource, l.scope, "apiserver"}
 }
 
+// dryRunValue returns the value of the label dry_run.
 func (l *labels) dryRunValue() string {
 	if l.dryRun {
 		return "All"
@@ -338,6 +363,8 @@ func (l *labels) dryRunValue() string {
 	return ""
 }
 
+// verbLabel returns the verb as metrics show it, in upper case. Verbs of clients' own choice are
+// "other".
 func verbLabel(i *request.Info, r *http.Request) string {
 	switch i.Subresource {
 	case "attach", "exec", "proxy", "portforward":

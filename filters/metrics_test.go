@@ -24,7 +24,8 @@ func metricsConfig(t *testing.T) (Config, *prometheus.Registry) {
 	return c, c.Registry.(*prometheus.Registry)
 }
 
-// TestMetricsForget deletes what was counted of a resource that goes while a request for it is being served.
+// TestMetricsForget deletes the series of a resource that is removed while a request for it is
+// being served.
 func TestMetricsForget(t *testing.T) {
 	c, reg := metricsConfig(t)
 	gone := meta.GroupResource{Group: "apps", Resource: "deployments"}
@@ -32,7 +33,7 @@ func TestMetricsForget(t *testing.T) {
 	c.Metrics.Exists = func(gvr meta.GroupVersionResource, _ string) bool { return exists || gvr.GroupResource() != gone }
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }
 	const deployment, pod = "/apis/apps/v1/namespaces/n/deployments/d", "/api/v1/namespaces/n/pods/p"
-	for range 10 { // some become known, some stay fresh
+	for range 10 { // some series become shared, some stay fresh
 		serve(c, ok, "admin-token", "GET", deployment)
 		serve(c, ok, "admin-token", "GET", pod)
 	}
@@ -73,10 +74,10 @@ func TestMetrics(t *testing.T) {
 		token, method, target string
 		headers               []string
 	}{
-		// What was never found is not told apart by name...
+		// A resource for which no request has succeeded is counted without its name ...
 		{status(404), "admin-token", "GET", "/apis/made.up/v1/namespaces/n/things/t", nil},
 		{status(200), "", "GET", "/apis/made.up/v2/things", nil},
-		// ... but once it was, its 404s are.
+		// ... and with its name afterwards, also its 404s.
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(404), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
@@ -130,7 +131,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsAborts counts the answers that break off, and what they were asked for by the code that the client got.
+// TestMetricsAborts counts the responses that break off, with the code that the client got.
 func TestMetricsAborts(t *testing.T) {
 	c, reg := metricsConfig(t)
 	for _, h := range []http.HandlerFunc{
@@ -207,7 +208,8 @@ func TestLongRunningGauge(t *testing.T) {
 	}
 }
 
-// TestRegistryTwice: chains with one registry count together, and a name means one thing only.
+// TestRegistryTwice: chains with one registry count together, and one name cannot have two
+// meanings.
 func TestRegistryTwice(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	opts := prometheus.CounterOpts{Name: "requests_total", Help: "Requests."}
@@ -226,8 +228,8 @@ func TestRegistryTwice(t *testing.T) {
 	register(reg, prometheus.NewCounterVec(opts, []string{"code"}))
 }
 
-// TestMetricsOfStrangers bounds what is counted, whatever requests invent: those that nobody may make, preflights, those that
-// find nothing, and those that find what is there under names that are not.
+// TestMetricsOfStrangers bounds the number of series, whatever requests contain: forbidden ones,
+// preflights, those that find nothing, and those with invented names.
 func TestMetricsOfStrangers(t *testing.T) {
 	c, reg := metricsConfig(t)
 	c.Metrics.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
@@ -320,12 +322,12 @@ func TestSeriesConcurrent(t *testing.T) {
 			t.Errorf("requests for %s: want %q among %q", name, want, got)
 		}
 	}
-	if got := len(*m.known.Load()); got < len(resources)-1 {
+	if got := len(*m.shared.Load()); got < len(resources)-1 {
 		t.Errorf("known: got %d, want about %d", got, len(resources))
 	}
 }
 
-// TestImpersonationMetrics counts who is served as somebody else, and what was asked for that.
+// TestImpersonationMetrics counts impersonations and the questions to the authorizer for them.
 func TestImpersonationMetrics(t *testing.T) {
 	c, reg := metricsConfig(t)
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// pipes is a listener whose connections are pipes: they know deadlines, and live in the fake time of their test.
+// pipes is a listener whose connections are pipes. They have deadlines, and live in their test's
+// fake time.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -21,14 +22,15 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// client is the other end of a connection, with what has come of the answers.
+// client is the client's end of a connection, with the responses so far.
 type client struct {
 	net.Conn
 	answers *bufio.Reader
 	sent    chan struct{} // closed when all has been sent
 }
 
-// dial serves h behind c's chain, and connects a client to it. It belongs into a bubble of synctest.
+// dial serves h behind c's chain and connects a client to it. It must be called in a synctest
+// bubble.
 func dial(t *testing.T, c Config, h http.HandlerFunc) *client {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -47,7 +49,8 @@ func dial(t *testing.T, c Config, h http.HandlerFunc) *client {
 	return &client{ours, bufio.NewReader(ours), sent}
 }
 
-// send sends texts behind those before, as the server reads them; what it does not want goes nowhere when it hangs up.
+// send sends further text while the server reads; what the server does not read before it hangs up
+// is dropped.
 func (c *client) send(texts ...string) {
 	before, done := c.sent, make(chan struct{})
 	c.sent = done
@@ -60,7 +63,7 @@ func (c *client) send(texts ...string) {
 	}()
 }
 
-// answer reads one answer.
+// answer reads one response.
 func (c *client) answer(t *testing.T) (code int, body string) {
 	t.Helper()
 	resp, err := http.ReadResponse(c.answers, nil)

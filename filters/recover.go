@@ -10,10 +10,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Recover answers a panicking request with 500 and logs the panic with its stack. When the answer has begun already it
-// aborts the connection instead, so that the client does not take half an answer for a whole one. A panic with
-// http.ErrAbortHandler is somebody's will and passes.
-// Order: outside everything that can fail, inside the log, which then sees the 500. Cost: one defer.
+// Recover answers a panicking request with 500 and logs the panic with its stack. If the response
+// has begun, it aborts the connection instead, so that the client does not take half a response for
+// a whole one. http.ErrAbortHandler passes, because handlers panic with it on purpose.
+// Order: outside everything that can fail, inside the log, which then sees the 500. Cost: one
+// defer.
 func Recover(log *zap.Logger, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -25,8 +26,9 @@ func Recover(log *zap.Logger, fail ErrorWriter) Filter {
 				if reason == http.ErrAbortHandler {
 					panic(reason)
 				}
-				x := of(r)
-				log.Error("request panicked", zap.String("panic", fmt.Sprint(reason)), zap.String("method", r.Method), zap.String("path", r.URL.Path),
+				x := exchangeOf(r)
+				log.Error("request panicked", zap.String("panic", fmt.Sprint(reason)), zap.String("method", r.Method),
+					zap.String("path", r.URL.Path),
 					zap.String("audit-id", x.info.AuditID), zap.ByteString("stack", debug.Stack()))
 				if x.response.begun {
 					panic(http.ErrAbortHandler)

@@ -7,42 +7,44 @@ import (
 )
 
 const (
-	// maxRefusals bounds the refusals being written at once, of strangers and of others.
+	// maxRefusals is the largest number of refusals that are written at once, separately for
+	// strangers and for others.
 	maxRefusals = 256
-	// manyGoroutines is the number of goroutines from which on some of them may be refusals
-	// that nobody reads.
+	// manyGoroutines is the number of goroutines above which some of them may be refusals that
+	// clients do not read.
 	manyGoroutines = 1024
 )
 
-// refusals count the refusals being written, so that clients who do not read them are bounded.
-type refusals struct{ known, strangers atomic.Int64 }
+// refusals count the refusals that are being written, because clients who do not read them must not
+// cost unbounded memory.
+type refusals struct{ users, strangers atomic.Int64 }
 
-// bound returns fail for the filters of a chain. A request that is refused before it has a seat
-// is counted for the time that its answer takes. Beyond the bound there is no answer: the
-// connection is cut, or of HTTP/2 the stream. Members of system:masters always get an answer.
+// bound returns fail with a bound on concurrent refusals. A request that is refused before it has a
+// seat is counted while its response is written. Beyond the bound there is no response: the
+// connection, or the HTTP/2 stream, is cut. Members of system:masters always get a response.
 //
-// By HTTP/2, net/http keeps an answer until the client lets it come, in a goroutine that the
-// filters have left. So when there are many goroutines, a refusal gets less time than the
-// server gives, and a stranger's is flushed, to be counted for so long: that costs as much as
-// the rest of it.
+// With HTTP/2, net/http buffers a response until the client allows it to be sent, in a goroutine
+// that outlives the filters. So when there are many goroutines, a refusal gets only strangerTime to
+// be read, and a stranger's refusal is flushed, so that it stays counted until it is sent. The
+// flush costs as much as the rest of a refusal.
 func (f *refusals) bound(fail ErrorWriter) ErrorWriter {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		x := of(r)
-		stranger, crowded := isStranger(x.info.User), runtime.NumGoroutine() > manyGoroutines
-		x.response.hurried = crowded || r.ProtoMajor < 2
+		x := exchangeOf(r)
+		stranger, busy := isStranger(x.info.User), runtime.NumGoroutine() > manyGoroutines
+		x.response.hurried = busy || r.ProtoMajor < 2
 		if x.seat == nil {
-			running := &f.known
+			running := &f.users
 			if stranger {
 				running = &f.strangers
 			}
 			defer running.Add(-1)
-			if running.Add(1) > maxRefusals && !isMaster(x.info.User) {
+			if running.Add(1) > maxRefusals && !isInMasters(x.info.User) {
 				x.info.Status = http.StatusTooManyRequests
 				panic(http.ErrAbortHandler)
 			}
 		}
 		fail(w, r, err)
-		if r.ProtoMajor == 2 && stranger && crowded {
+		if r.ProtoMajor == 2 && stranger && busy {
 			_ = x.response.FlushError()
 		}
 	}

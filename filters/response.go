@@ -8,44 +8,47 @@ import (
 	"time"
 )
 
-// strangerTime is how long a stranger may take to send a body, and to read an answer; and how long anybody may take to
-// read a refusal (but see refusals). It is far more than small answers need.
+// strangerTime is how long a stranger may take to send a body and to read a response, and how long
+// anybody may take to read a refusal (but see refusals). It is far more than small responses need.
 const strangerTime = 10 * time.Second
 
-// response is the writer that every handler behind Begin writes to. It notes status and size in the Info and sends
-// the Info's warnings ahead of the first byte. It does not offer ReadFrom: what is sent comes from memory.
+// response is the ResponseWriter that every handler behind Begin writes to. It notes status and
+// size in the Info and sends the Info's warnings with the header. It has no ReadFrom, because the
+// API's responses come from memory, not from files.
 //
-// How long a client may take to read is the server's business (http.Server.WriteTimeout); for strangers and refusals it is
-// less. A handler that streams sets deadlines of its own, or takes them off, and has them from then on.
+// The server's WriteTimeout bounds how long a client may take to read; for strangers and refusals,
+// begin sets a shorter deadline. A handler that streams sets its own deadlines or removes them.
 type response struct {
 	http.ResponseWriter
 	x          *exchange
 	begun      bool // the header has been sent
 	hijacked   bool
-	authorized bool // the user may have the answer
-	hurried    bool // the client has strangerTime to read the answer, whoever it is
-	streams    bool // the handler has taken the deadlines off
+	authorized bool // the user may have the response
+	hurried    bool // the client has only strangerTime to read the response
+	streams    bool // the handler has removed the deadlines
 	terminated terminator
 }
 
+// start makes w write to under.
 func (w *response) start(under http.ResponseWriter, x *exchange) {
 	w.ResponseWriter, w.x = under, x
 }
 
-// SetReadDeadline is for http.ResponseController. A handler that lifts the deadline reads for as
-// long as its request lasts, before and after its answer begins.
+// SetReadDeadline is for http.ResponseController. A handler that removes the deadline may read for
+// as long as its request lasts, before and after its response begins.
 func (w *response) SetReadDeadline(t time.Time) error {
-	if t.IsZero() { // a later deadline changes nothing of that, which another goroutine may set
+	if t.IsZero() { // a later deadline, which another goroutine may set, does not end the streaming
 		w.streams = true
 		w.x.body.lift(w.x)
 	}
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
 }
 
-// begin makes sure that the answer, which begins now, ends.
+// begin is called when the response begins. It bounds the time for the rest of the body and for the
+// response.
 func (w *response) begin() {
 	w.begun = true
-	w.x.begun()
+	w.x.answerBegun()
 	if w.streams {
 		return
 	}
@@ -57,7 +60,8 @@ func (w *response) begin() {
 	}
 }
 
-// WriteHeader sends the header, warnings included.
+// WriteHeader implements http.ResponseWriter. Informational responses (1xx) are passed on;
+// otherwise it sends the header with the warnings.
 func (w *response) WriteHeader(code int) {
 	if code >= 100 && code < 200 && code != http.StatusSwitchingProtocols {
 		w.ResponseWriter.WriteHeader(code)
@@ -73,6 +77,7 @@ func (w *response) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
+// Write implements http.ResponseWriter.
 func (w *response) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
@@ -82,7 +87,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteString is Write without a copy of s where the connection can do that.
+// WriteString implements io.StringWriter, without a copy of s if the connection supports that.
 func (w *response) WriteString(s string) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
@@ -92,10 +97,10 @@ func (w *response) WriteString(s string) (int, error) {
 	return n, err
 }
 
-// Flush sends what is buffered. Errors show at the next Write.
+// Flush implements http.Flusher. Its error shows at the next Write.
 func (w *response) Flush() { _ = w.FlushError() }
 
-// FlushError is Flush for http.ResponseController.
+// FlushError flushes for http.ResponseController.
 func (w *response) FlushError() error {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
@@ -103,12 +108,12 @@ func (w *response) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Hijack takes over the connection, of HTTP/1 only.
+// Hijack implements http.Hijacker. Only HTTP/1 connections can be taken over.
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
-		w.x.begun()
+		w.x.answerBegun()
 		if w.x.info.Status == 0 {
 			w.x.info.Status = http.StatusSwitchingProtocols
 		}
@@ -119,7 +124,8 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// status returns the code that the client got or, if the handler returned without a word, will get.
+// status returns the code that the client got, or, if the handler returned without a response, will
+// get from net/http.
 func (w *response) status() int {
 	if w.x.info.Status == 0 {
 		return http.StatusOK

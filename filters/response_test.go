@@ -81,7 +81,7 @@ func TestFlushAndHijack(t *testing.T) {
 	}
 }
 
-// TestFlushCompressed: what is flushed arrives, though the answer is compressed and goes on.
+// TestFlushCompressed: flushed data arrives even if the response is compressed and goes on.
 func TestFlushCompressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := strings.Repeat("x", compressFrom)
@@ -109,7 +109,7 @@ func TestFlushCompressed(t *testing.T) {
 	})
 }
 
-// TestStatus: what the log and the handlers' Info say of an answer is the code that the client got, however it came about.
+// TestStatus: log and Info show the code that the client got, however it was set.
 func TestStatus(t *testing.T) {
 	hijack := func(w http.ResponseWriter) {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -322,7 +322,8 @@ func TestRecoverAbort(t *testing.T) {
 	serve(testConfig(t), func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "alice-token", "GET", "/api/v1/pods")
 }
 
-// A client without an answer to a compressed request that panics must not see a whole one.
+// TestCompressPanic: after a panic during a compressed response, the client must not see a complete
+// one.
 func TestCompressPanic(t *testing.T) {
 	_, body := live(t, testConfig(t), func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(bytes.Repeat([]byte("x"), compressFrom))

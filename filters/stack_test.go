@@ -14,7 +14,7 @@ func here() uintptr {
 	return uintptr(unsafe.Pointer(&x))
 }
 
-// TestChainStack bounds the stack that the chain takes below a handler, which a watch holds for as long as it lasts.
+// TestChainStack bounds the stack of the chain, which a watch holds for as long as it lasts.
 func TestChainStack(t *testing.T) {
 	const bound = 2900 // the race detector makes frames larger
 	var inside uintptr
@@ -35,7 +35,8 @@ func TestChainStack(t *testing.T) {
 	}
 }
 
-// TestStackOfWrites wants a request by HTTP/2 to have room on its goroutine's stack for all that writes do in the handler.
+// TestStackOfWrites: an HTTP/2 request has enough room on its goroutine's stack for everything that
+// a write does.
 func TestStackOfWrites(t *testing.T) {
 	const used = 9 << 10 // by decoding, checking and storing
 	moved := false

@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// terminator is who has answered a request in place of what it was for, in self-defence.
+// terminator is the component that refused a request to protect itself, instead of serving it.
 type terminator uint8
 
 const (
-	nobody terminator = iota
+	notTerminated terminator = iota
 	byServer
 	byAggregator
 )
 
-// component is what metrics call it.
+// component returns the value of the label component.
 func (t terminator) component() string {
 	if t == byAggregator {
 		return "aggregator"
@@ -24,16 +24,18 @@ func (t terminator) component() string {
 	return "apiserver"
 }
 
-// Terminated has a request counted as one that is answered in place of the server behind, which cannot be asked.
-func Terminated(r *http.Request) { of(r).response.terminated = byAggregator }
+// Terminated marks r as answered by the aggregator because the server behind it cannot be reached.
+func Terminated(r *http.Request) { exchangeOf(r).response.terminated = byAggregator }
 
+// newTerminations returns the counter of requests that were answered instead of served.
 func newTerminations() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
-		Help: "Requests that the server has answered in place of what they were for: there was no room, no time, or nobody to hand them on to.",
+		Help: "Requests that the server has answered in place of what they were for: " +
+			"there was no room, no time, or nobody to hand them on to.",
 	}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component", "code"})
 }
 
-// terminate counts a request that was answered with code by t.
+// terminate counts a request that t answered with code.
 func (m *Metrics) terminate(s *series, t terminator, code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestTerminations counts what is answered in place of what was asked for, and by whom.
+// TestTerminations counts requests that were answered instead of served, by component.
 func TestTerminations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, reg := testConfig(t), prometheus.NewRegistry()

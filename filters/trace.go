@@ -11,28 +11,30 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// groupMonitoring are those who look after the cluster.
+// groupMonitoring is the group of users who monitor the cluster.
 const groupMonitoring = "system:monitoring"
 
-// Trace makes a span of each request that is sampled, from its arrival to the end of its answer, named as by kube-apiserver. A request
-// that is part of a trace is so here, if its user is of system:masters or system:monitoring: others only have theirs linked to, so that
-// they do not decide what is sampled.
-// Order: after Authenticate. Cost: a span; there is no such filter if nothing is traced.
+// Trace makes a span of each sampled request, from its arrival to the end of its response, with
+// kube-apiserver's names. The trace context of a client is continued if its user is in
+// system:masters or system:monitoring. For all other users it is only linked, so that they cannot
+// decide what is sampled. If tracer is nil, there is no such filter.
+// Order: after Authenticate. Cost: a span.
 func Trace(tracer trace.Tracer) Filter {
 	if tracer == nil {
 		return nil
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := of(r)
-			span := begin(tracer, x, r)
+			x := exchangeOf(r)
+			span := beginSpan(tracer, x, r)
 			returned := false
 			defer func() {
 				code := x.response.status()
 				if !returned && x.info.Status == 0 {
 					code = http.StatusInternalServerError
 				}
-				span.SetAttributes(attribute.Int("http.response.status_code", code), attribute.Int64("http.response.body.size", x.info.Written))
+				span.SetAttributes(attribute.Int("http.response.status_code", code),
+					attribute.Int64("http.response.body.size", x.info.Written))
 				if code >= http.StatusInternalServerError {
 					span.SetStatus(codes.Error, "")
 				}
@@ -44,16 +46,17 @@ func Trace(tracer trace.Tracer) Filter {
 	}
 }
 
-// begin begins the span of a request.
-func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
+// beginSpan begins the span of a request.
+func beginSpan(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(x.info.Received),
 		trace.WithAttributes(
-			attribute.String("http.request.method", r.Method), attribute.String("http.target", r.URL.RequestURI()), attribute.String("url.path", r.URL.Path),
+			attribute.String("http.request.method", r.Method), attribute.String("http.target", r.URL.RequestURI()),
+			attribute.String("url.path", r.URL.Path),
 			attribute.String("user_agent.original", x.info.UserAgent), attribute.String("audit-id", x.info.AuditID)),
 	}
-	if u := x.info.User; !isMaster(u) && (u == nil || !u.InGroup(groupMonitoring)) {
+	if u := x.info.User; !isInMasters(u) && (u == nil || !u.InGroup(groupMonitoring)) {
 		options = append(options, trace.WithNewRoot())
 		if parent := trace.SpanContextFromContext(ctx); parent.IsValid() {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: parent}))
@@ -63,7 +66,8 @@ func begin(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 	return span
 }
 
-// spanName is what requests of a sort are called.
+// spanName returns the name of spans for requests like this one: the method and the route, without
+// names.
 func spanName(i *request.Info, method string) string {
 	if !i.IsResource {
 		return method

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestTrace: a span of each request whose user is known, named by what is asked for, and by whose word it is part of a trace.
+// TestTrace checks the span of each authenticated request, its name, and whose trace it is part of.
 func TestTrace(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, tt := range []struct {

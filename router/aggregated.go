@@ -12,21 +12,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Aggregated discovery is everything in one document. It is put together from parts that are kept in their encoded
-// form, the version's beside each version, so that after a change only what has changed is encoded again.
+// Aggregated discovery (KEP-3352) shows all groups, versions and resources in one document, which
+// /api and /apis answer to clients that accept it. This file builds the documents; root in
+// document.go calls serveAggregated.
+//
+// The document is joined from parts that are kept encoded: a head beside each group and a part
+// beside each version. After a change only the parts that changed are encoded again.
 
-// aggregatedForms are the finished documents, by media type: one for all groups but the legacy one, or for that alone.
+// aggregatedForms are the finished documents by media type: either the one for all groups except
+// the legacy group, or the one for the legacy group.
 type aggregatedForms [len(contentTypes)]atomic.Pointer[aggregatedDoc]
 
+// aggregatedDoc is a finished document with its entity tag, quotes included.
 type aggregatedDoc struct {
 	body []byte
 	etag string
 }
 
-// serveAggregated answers with all groups, or 304 if the client has seen them as they are.
+// serveAggregated answers with the document, or with 304 if If-None-Match names its entity tag.
 func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, media codec.Media) {
 	typ := media.Type
-	if typ == codec.YAML { // which nobody asks for: it is made of the JSON each time
+	if typ == codec.YAML { // rarely asked for, so it is converted from the JSON each time
 		typ = codec.JSON
 	}
 	doc, err := p.aggregatedDoc(legacy, typ)
@@ -39,28 +45,30 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 	h.Set("ETag", doc.etag)
 	h.Set("Cache-Control", "public")
 	if r.Header.Get("If-None-Match") == doc.etag {
-		out.bare(http.StatusNotModified)
+		out.statusOnly(http.StatusNotModified)
 		return
 	}
 	body := doc.body
-	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML || media.Type == codec.JSON && media.Pretty {
+	if media.Pretty = media.Pretty || isPretty(r); media.Type == codec.YAML ||
+		media.Type == codec.JSON && media.Pretty {
 		if body, err = p.codecs.Transcode(nil, body, codec.Media{Type: media.Type, Pretty: media.Pretty}); err != nil {
 			out.fail(r, err)
 			return
 		}
 	}
 	out.begin(http.StatusOK, []string{media.ContentType() + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
-	_, _ = out.Write(body) // a client that has gone needs no answer
+	_, _ = out.Write(body) // an error means that the client has gone
 	out.end()
 }
 
-// aggregatedDoc returns a finished document, or makes it. Clients that come at once may each make it.
+// aggregatedDoc returns the finished document, and makes it if there is none. Concurrent requests
+// may each make it; the last one is kept.
 func (p *picture) aggregatedDoc(legacy bool, typ codec.Type) (*aggregatedDoc, error) {
-	place, groups := &p.aggregated[0][typ], p.listed
+	slot, groups := &p.aggregated[0][typ], p.listed
 	if legacy {
-		place, groups = &p.aggregated[1][typ], []*group{p.groups[""]}
+		slot, groups = &p.aggregated[1][typ], []*group{p.groups[""]}
 	}
-	if doc := place.Load(); doc != nil {
+	if doc := slot.Load(); doc != nil {
 		return doc, nil
 	}
 	join := joinJSON
@@ -73,15 +81,16 @@ func (p *picture) aggregatedDoc(legacy bool, typ codec.Type) (*aggregatedDoc, er
 	}
 	sum := sha256.Sum256(body)
 	doc := &aggregatedDoc{body: body, etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}
-	place.Store(doc)
+	slot.Store(doc)
 	return doc, nil
 }
 
 // listKind is the kind of an aggregated document.
 var listKind = apidiscoveryv2.GroupVersion.WithKind("APIGroupDiscoveryList")
 
-// joinJSON makes a document of the parts of its groups. In the JSON of a group and of the list, the versions and the
-// groups come last.
+// joinJSON makes the JSON document from the parts of its groups. It relies on the order of fields:
+// "items" is the last field of the list and "versions" the last field of a group, so the closing
+// brackets can be cut off and appended again.
 func joinJSON(groups []*group) ([]byte, error) {
 	list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
 	list.SetGroupVersionKind(listKind)
@@ -114,9 +123,9 @@ func joinJSON(groups []*group) ([]byte, error) {
 	return append(b, "]}\n"...), nil
 }
 
-// headJSON is the JSON of a group up to its first version.
+// headJSON returns the JSON of a group up to the opening bracket of its versions.
 func (g *group) headJSON() ([]byte, error) {
-	return keep(&g.head[codec.JSON], func() ([]byte, error) {
+	return keptBytes(&g.head[codec.JSON], func() ([]byte, error) {
 		b, err := codec.AppendJSON(nil, g.aggregated(nil))
 		if err != nil {
 			return nil, err
@@ -125,12 +134,14 @@ func (g *group) headJSON() ([]byte, error) {
 	})
 }
 
+// partJSON returns the JSON of a version as an element of its group's "versions".
 func (v *version) partJSON() ([]byte, error) {
-	return keep(&v.part[codec.JSON], func() ([]byte, error) { return codec.AppendJSON(nil, v.aggregated()) })
+	return keptBytes(&v.part[codec.JSON], func() ([]byte, error) { return codec.AppendJSON(nil, v.aggregated()) })
 }
 
-// joinProto is joinJSON for protobuf. A message is its fields one behind the other, versions last: what comes after
-// the name of a group can be made without the group.
+// joinProto is joinJSON for protobuf. A protobuf message is the concatenation of its fields, and
+// versions are the last field of a group, so a group's message is its head followed by its
+// versions' parts.
 func joinProto(groups []*group) ([]byte, error) {
 	messages := make([][]byte, len(groups))
 	size := 0
@@ -157,14 +168,15 @@ func joinProto(groups []*group) ([]byte, error) {
 	return codec.AppendProtoListTail(b), nil
 }
 
-// headProto is the message of a group without versions.
+// headProto returns the message of a group without its versions.
 func (g *group) headProto() ([]byte, error) {
-	return keep(&g.head[codec.Protobuf], func() ([]byte, error) { return message(g.aggregated(nil)) })
+	return keptBytes(&g.head[codec.Protobuf], func() ([]byte, error) { return message(g.aggregated(nil)) })
 }
 
-// partProto is the field of a group that holds the version.
+// partProto returns the encoded field "versions" of a group that holds v alone. It is computed as
+// the difference between a group with v and the same group without versions.
 func (v *version) partProto() ([]byte, error) {
-	return keep(&v.part[codec.Protobuf], func() ([]byte, error) {
+	return keptBytes(&v.part[codec.Protobuf], func() ([]byte, error) {
 		var nameless group
 		without, err := message(nameless.aggregated(nil))
 		if err != nil {
@@ -178,7 +190,8 @@ func (v *version) partProto() ([]byte, error) {
 	})
 }
 
-// message encodes an object without its envelope.
+// message encodes an object as a bare protobuf message, without Kubernetes' envelope
+// (runtime.Unknown).
 func message(obj meta.Typed) ([]byte, error) {
 	b, err := codec.AppendProto(nil, obj)
 	if err != nil {
@@ -187,14 +200,15 @@ func message(obj meta.Typed) ([]byte, error) {
 	return codec.ProtoBody(b)
 }
 
-// aggregated describes the group.
+// aggregated returns the group's entry in the document, with the given versions.
 func (g *group) aggregated(versions []apidiscoveryv2.APIVersionDiscovery) *apidiscoveryv2.APIGroupDiscovery {
 	doc := &apidiscoveryv2.APIGroupDiscovery{Versions: versions}
 	doc.Name = g.name
 	return doc
 }
 
-// aggregated lists the resources of a version with their subresources inside them.
+// aggregated returns the version's entry in the document: its resources, with the subresources
+// inside them.
 func (v *version) aggregated() apidiscoveryv2.APIVersionDiscovery {
 	doc := apidiscoveryv2.APIVersionDiscovery{Version: v.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
 	if v.remote != nil {
@@ -211,7 +225,7 @@ func (v *version) aggregated() apidiscoveryv2.APIVersionDiscovery {
 	return doc
 }
 
-// aggregatedResource describes the first of list, and the others as its subresources.
+// aggregatedResource describes list[0] as a resource and the rest of list as its subresources.
 func (v *version) aggregatedResource(list []Resource) apidiscoveryv2.APIResourceDiscovery {
 	main := &list[0]
 	scope := apidiscoveryv2.ScopeCluster
@@ -231,7 +245,8 @@ func (v *version) aggregatedResource(list []Resource) apidiscoveryv2.APIResource
 	return doc
 }
 
-// kindOf is the kind of a resource as the document shows it: without group and version if they are the list's, unless it is custom.
+// kindOf returns the kind of a resource as the document shows it. Group and version are left empty
+// if they are those of the version itself; custom resources always show them, as in kube-apiserver.
 func (v *version) kindOf(r *Resource) *meta.GroupVersionKind {
 	kind := r.Kind
 	if kind.GroupVersion() == v.GroupVersion && !r.Custom {

@@ -11,24 +11,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// answer is the one way out: every handler of this package writes its response through it, so that
-// the Record of a request, if somebody wants one, learns of every status and every byte. There are
-// four sorts: bytes that are all there (whole), an object that is encoded for this answer (object),
-// parts that follow each other (begin, Write, end), and what another handler answers (handOn).
+// answer is the only way in which this package writes a response, so the Record of a request, if
+// there is one, sees every status and every byte. There are four ways to answer: bytes that are
+// complete (whole), an object encoded for this response (object), a response in parts (begin,
+// Write, end), and another handler's response (handOn).
 //
-// It is an http.ResponseWriter. Handlers pass it on by value, which costs no allocation; as an
-// interface it costs one.
+// answer implements http.ResponseWriter. Handlers pass it by value, which costs no allocation;
+// converting it to the interface costs one.
 type answer struct {
 	w      http.ResponseWriter
-	record *request.Record // nil: nobody wants one
+	record *request.Record // nil: no record is kept
 }
 
-// answerTo returns the way out of a request.
+// answerTo returns the answer for a request.
 func answerTo(w http.ResponseWriter, r *http.Request) answer {
 	return answerOf(w, request.From(r.Context()))
 }
 
-// answerOf is answerTo for a caller who has the Info; it may be nil.
+// answerOf is answerTo for a caller who has the request's Info, which may be nil.
 func answerOf(w http.ResponseWriter, info *request.Info) answer {
 	if info == nil {
 		return answer{w: w}
@@ -48,17 +48,17 @@ func (a answer) WriteHeader(code int) {
 	a.w.WriteHeader(code)
 }
 
-// Write implements http.ResponseWriter. A part counts as soon as it is to be written: a client that
-// has gone changes nothing of what it was answered.
+// Write implements http.ResponseWriter. The record counts a part before it is written, because it
+// shows the answer that was given, whether or not the client was still there to read it.
 func (a answer) Write(part []byte) (int, error) {
 	if a.record != nil {
-		note(a.record, part)
+		noteBody(a.record, part)
 	}
 	return a.w.Write(part)
 }
 
-// note adds a part of the body to a record.
-func note(record *request.Record, part []byte) {
+// noteBody adds a part of the body to the record: all bytes count, the first Keep bytes are kept.
+func noteBody(record *request.Record, part []byte) {
 	out := &record.Answer
 	out.Size += int64(len(part))
 	if room := record.Keep - len(out.Body); room > 0 && !out.Stream {
@@ -66,35 +66,35 @@ func note(record *request.Record, part []byte) {
 	}
 }
 
-// begin writes the head of an answer whose length is not known.
+// begin writes the header of a response whose length is not known.
 func (a answer) begin(code int, contentType []string) {
 	a.w.Header()["Content-Type"] = contentType
 	a.WriteHeader(code)
 }
 
-// end says that the answer is complete. Answers in one piece end by themselves.
+// end marks the record complete. whole, bare, text and object call it themselves.
 func (a answer) end() {
 	if a.record != nil {
 		a.record.Answer.Ended = time.Now()
 	}
 }
 
-// whole answers with a body that is all there, in one or more pieces.
+// whole answers with a complete body, given in one or more pieces.
 func (a answer) whole(code int, contentType []string, pieces ...[]byte) {
 	n := 0
 	for _, piece := range pieces {
 		n += len(piece)
 	}
-	a.w.Header()["Content-Length"] = contentLength(n)
+	a.w.Header()["Content-Length"] = contentLengthOf(n)
 	a.begin(code, contentType)
 	for _, piece := range pieces {
-		_, _ = a.Write(piece) // a client that has gone needs no answer
+		_, _ = a.Write(piece) // an error means that the client has gone
 	}
 	a.end()
 }
 
-// bare answers with a status and headers that the caller has set, without a body.
-func (a answer) bare(code int) {
+// statusOnly answers with a status and no body. The caller has set the headers.
+func (a answer) statusOnly(code int) {
 	a.WriteHeader(code)
 	a.end()
 }
@@ -105,10 +105,10 @@ func (a answer) text(code int, text string) {
 	a.end()
 }
 
-// object answers with a typed object. Encoding it cannot fail half way: nothing is written before
-// it is done.
+// object answers with a typed object. The object is encoded before anything is written, so an
+// encoding error still becomes a clean 500. An object without a protobuf form is sent as JSON.
 func (a answer) object(code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {
-	if s, ok := obj.(*meta.Status); ok && s.Kind == "" { // it may be shared
+	if s, ok := obj.(*meta.Status); ok && s.Kind == "" { // copied, because it may be shared
 		named := *s
 		named.Kind, named.APIVersion = "Status", "v1"
 		obj = &named
@@ -131,7 +131,8 @@ func (a answer) object(code int, codecs *codec.Factory, obj meta.Typed, media co
 	*buffer = body
 }
 
-// stream begins an answer that lasts: the record counts its bytes, but keeps none.
+// stream begins a response without end, such as a watch. The record counts its bytes and keeps
+// none.
 func (a answer) stream(contentType string) {
 	if a.record != nil {
 		a.record.Answer.Stream = true
@@ -139,8 +140,9 @@ func (a answer) stream(contentType string) {
 	a.begin(http.StatusOK, []string{contentType})
 }
 
-// handOn lets another handler answer for as long as it likes. What it writes passes by the record,
-// which would hide the connection from it; the record learns the status that the filters have seen.
+// handOn lets another handler answer for as long as it likes. That handler gets the bare
+// ResponseWriter, because answer would hide the methods of the connection (Hijack) from it. So the
+// record does not see the bytes, and takes the status from the Info, where filters.Begin noted it.
 func (a answer) handOn(h http.Handler, r *http.Request, info *request.Info) {
 	if a.record == nil {
 		h.ServeHTTP(a.w, r)
@@ -152,8 +154,9 @@ func (a answer) handOn(h http.Handler, r *http.Request, info *request.Info) {
 	a.end()
 }
 
-// contentLength is the value of the Content-Length header, made in one piece.
-func contentLength(n int) []string {
+// contentLengthOf returns the value of the Content-Length header; slice, string and digits share
+// one allocation.
+func contentLengthOf(n int) []string {
 	v := new(struct {
 		value  [1]string
 		digits [20]byte
@@ -162,7 +165,8 @@ func contentLength(n int) []string {
 	return v.value[:]
 }
 
-// contentTypes are header values, shared by all answers.
+// contentTypes are the values of the Content-Type header, shared by all responses and never
+// changed.
 var contentTypes = [...][]string{
 	codec.JSON:     {codec.JSONType},
 	codec.YAML:     {codec.YAMLType},

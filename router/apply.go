@@ -11,8 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// applied makes of the body of an apply what the registry is told.
-func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions) (*request.Apply, error) {
+// readApply makes the request.Apply of a server-side apply from its body and options.
+func (e *endpoint) readApply(
+	ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions,
+) (*request.Apply, error) {
 	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
 	if err != nil {
 		return nil, err
@@ -30,7 +32,8 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 			}
 			if !exists && m.UID != "" {
 				return meta.NewConflict(e.gr, info.Name, fmt.Errorf(
-					"uid mismatch: the provided object specified uid %s, and no existing object was found", meta.Excerpt(string(m.UID))))
+					"uid mismatch: the provided object specified uid %s, and no existing object was found",
+					meta.Excerpt(string(m.UID))))
 			}
 			if err := e.checkNamespace(m, info); err != nil {
 				return err
@@ -40,10 +43,11 @@ func (e *endpoint) applied(ctx context.Context, info *request.Info, body []byte,
 	}, nil
 }
 
-// readConfig reads what is applied: YAML, or the JSON that is the same in less time. repeated is what is wrong if keys repeat, which
-// is looked for if strict is set.
+// readConfig reads an applied configuration, which is YAML. JSON is a subset of YAML and is parsed
+// directly when that gives the same tree (codec.IsPlainYAML), because it is faster. If strict is
+// set, repeated tells about keys that occur twice.
 func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any, repeated string, err error) {
-	s := jsontext.NewScanner(body, true, m) // nobody changes the body
+	s := jsontext.NewScanner(body, true, m) // true: strings may share the body, which is never changed
 	s.Unique = strict
 	if s.Next() == '{' {
 		if tree, err := s.Document(); err == nil && codec.IsPlainYAML(body) {
@@ -55,14 +59,18 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 		return nil, "", over
 	}
 	if err != nil {
-		return nil, "", meta.NewBadRequest("error decoding YAML: error converting YAML to JSON: " + meta.Excerpt(err.Error()))
+		return nil, "", meta.NewBadRequest(
+			"error decoding YAML: error converting YAML to JSON: " + meta.Excerpt(err.Error()),
+		)
 	}
 	tree, err := jsontext.Decode(data, m)
 	if over := m.Err(); over != nil {
 		return nil, "", over
 	}
 	if err != nil {
-		return nil, "", meta.NewBadRequest("error decoding YAML: error unmarshaling JSON: while decoding JSON: " + meta.Excerpt(err.Error()))
+		return nil, "", meta.NewBadRequest(
+			"error decoding YAML: error unmarshaling JSON: while decoding JSON: " + meta.Excerpt(err.Error()),
+		)
 	}
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -70,12 +78,15 @@ func readConfig(body []byte, strict bool, m *meter.Meter) (config map[string]any
 	case nil:
 		return nil, repeated, nil
 	}
-	return nil, "", meta.NewBadRequest("error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
-		sortOf(tree) + " into Go value of type map[string]interface {}")
+	return nil, "", meta.NewBadRequest(
+		"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+			jsonTypeOf(tree) +
+			" into Go value of type map[string]interface {}")
 }
 
-// sortOf is what encoding/json calls a value.
-func sortOf(tree any) string {
+// jsonTypeOf returns the name that encoding/json uses for the type of a value, for its error
+// message.
+func jsonTypeOf(tree any) string {
 	switch tree.(type) {
 	case string:
 		return "string"

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// TestApply sends bodies and looks at what the registry is told, and at what is said of what becomes of them.
+// TestApply sends bodies and checks the request.Apply that the registry gets, and the answers of
+// its Check.
 func TestApply(t *testing.T) {
 	whole := map[string]any{"kind": "ConfigMap", "data": map[string]any{"k": "v"}}
 	for _, tt := range []struct {

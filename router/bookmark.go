@@ -6,7 +6,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// bookmark encodes an empty object that carries the revision, in the form of the watch.
+// bookmark encodes the object of a BOOKMARK event: an empty object with the resourceVersion, in the
+// form of the watch. A bookmark that ends the initial events carries the annotation
+// k8s.io/initial-events-end.
 func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
 	m := meta.ObjectMeta{ResourceVersion: ev.ResourceVersion}
 	if ev.InitialEnd {
@@ -18,8 +20,9 @@ func (wt *watcher) bookmark(ev *request.Event) ([]byte, error) {
 	return wt.empty(m, wt.media)
 }
 
-// bookmarkTable encodes the bookmark as a Table with the row of an empty object. What has the revision and the
-// annotations is the object in the row; the one that ends the initial events is there even if no objects are wanted.
+// bookmarkTable encodes the bookmark as a Table with one row, that of an empty object. The
+// resourceVersion and the annotation are in the row's object. So the bookmark that ends the initial
+// events has that object even if the client asked for rows without objects.
 func (wt *watcher) bookmarkTable(m meta.ObjectMeta, initialEnd bool) ([]byte, error) {
 	include, err := includeObject(wt.r)
 	if err != nil {
@@ -36,7 +39,9 @@ func (wt *watcher) bookmarkTable(m meta.ObjectMeta, initialEnd bool) ([]byte, er
 	case meta.IncludeObject:
 		row.Object.Raw, err = wt.empty(m, codec.Media{})
 	case meta.IncludeMetadata:
-		row.Object.Raw, err = wt.empty(m, codec.Media{As: codec.AsPartial, Group: wt.media.Group, Version: wt.media.Version})
+		row.Object.Raw, err = wt.empty(
+			m, codec.Media{As: codec.AsPartial, Group: wt.media.Group, Version: wt.media.Version},
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -46,25 +51,29 @@ func (wt *watcher) bookmarkTable(m meta.ObjectMeta, initialEnd bool) ([]byte, er
 	return wt.tableOf(table)
 }
 
-// empty encodes an object that has nothing but metadata.
+// empty encodes an object of the watched kind that has only metadata.
 func (wt *watcher) empty(m meta.ObjectMeta, media codec.Media) ([]byte, error) {
 	if media.As != "" {
 		part := &meta.PartialObjectMetadata{ObjectMeta: m}
-		part.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartial})
-		return loose(part, media.Type, wt.e.cfg.Codecs.Append)
+		part.SetGroupVersionKind(
+			meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartial},
+		)
+		return encodeUncached(part, media.Type, wt.e.cfg.Codecs.Append)
 	}
 	k := wt.e.res.Type
-	// An empty object of the version, as a client would send it: nothing is there to be converted.
+	// Decoding {} gives an empty object of the served version, without any conversion.
 	empty, err := k.Decode(codec.DecodeRequest{Data: []byte("{}"), As: wt.e.res.Kind})
 	if err != nil {
 		return nil, err
 	}
 	*metaOf(empty.Object) = m
-	return loose(empty.Object, media.Type, k.Append)
+	return encodeUncached(empty.Object, media.Type, k.Append)
 }
 
-// loose encodes an object that is not in the cache, JSON without a final newline.
-func loose(obj meta.Typed, typ codec.Type, encode func([]byte, meta.Typed, codec.Media) ([]byte, error)) ([]byte, error) {
+// encodeUncached encodes an object that is not in the cache. JSON is without a final newline.
+func encodeUncached(
+	obj meta.Typed, typ codec.Type, encode func([]byte, meta.Typed, codec.Media) ([]byte, error),
+) ([]byte, error) {
 	if typ == codec.JSON {
 		return codec.AppendJSON(nil, obj)
 	}

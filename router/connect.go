@@ -12,12 +12,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// connect hands the request on to what the object stands for.
+// connect serves a verb of a Connecter (exec, attach, portforward, proxy, log): it asks the
+// Connecter for the handler of the connection and hands the request on to that handler.
 func (e *endpoint) connect(out answer, r *http.Request, info *request.Info) error {
 	path := ""
 	if len(info.Parts) > 3 {
 		path = strings.Join(info.Parts[3:], "/")
-		if strings.HasSuffix(info.Path, "/") { // the other end may tell one from the other
+		if strings.HasSuffix(info.Path, "/") { // Parse trims the slash, but the server behind may need it
 			path += "/"
 		}
 	}
@@ -34,8 +35,8 @@ func (e *endpoint) connect(out answer, r *http.Request, info *request.Info) erro
 	return nil
 }
 
-// optionsType is the Go type of the options of a Connecter, nil if it has none. A Connecter without
-// options has the kind of its resource.
+// optionsType returns the Go type of a Connecter's options, or nil if it has none. A Connecter
+// without options is recognized by its Kind, which is then that of the resource.
 func (r *Resource) optionsType(codecs *codec.Factory) *typeinfo.Type {
 	if r.Connecter == nil || r.Kind.GroupKind() == r.Type.GroupKind() {
 		return nil
@@ -43,9 +44,9 @@ func (r *Resource) optionsType(codecs *codec.Factory) *typeinfo.Type {
 	return codecs.TypeOf(r.Kind)
 }
 
-// connectOptions decodes the options of a connection from the query, nil if the Connecter has none.
-// A field called path is not read from the query: it is what follows the name of the subresource in
-// the path, with a slash before it.
+// connectOptions decodes the options of a connection from the query; nil if the Connecter has none.
+// A field called path is not read from the query: its value is the rest of the request's path
+// behind the subresource, with a leading slash.
 func (e *endpoint) connectOptions(info *request.Info, path string) (meta.Typed, error) {
 	t := e.res.optionsType(e.cfg.Codecs)
 	if t == nil {
@@ -56,7 +57,8 @@ func (e *endpoint) connectOptions(info *request.Info, path string) (meta.Typed, 
 	for _, f := range t.Fields {
 		member, ok := p.member(f)
 		if f.Name == "path" {
-			member, ok = jsontext.AppendString(nil, "/"+path, jsontext.Plain), path != "" || strings.HasSuffix(info.Path, "/")
+			member, ok = jsontext.AppendString(nil, "/"+path, jsontext.Plain), path != "" ||
+				strings.HasSuffix(info.Path, "/")
 		}
 		if !ok || f.Name == "kind" || f.Name == "apiVersion" {
 			continue
@@ -73,8 +75,8 @@ func (e *endpoint) connectOptions(info *request.Info, path string) (meta.Typed, 
 	return decoded.Object, err
 }
 
-// member returns the JSON of a field of options, and whether the query has it. Objects and maps
-// cannot stand in a query.
+// member returns the value of a field of options as JSON, and whether the query has the field.
+// Fields that are objects or maps cannot be set by a query.
 func (p *params) member(f *typeinfo.Field) (json []byte, ok bool) {
 	value, ok := p.Lookup(f.Name)
 	if !ok {
@@ -87,7 +89,7 @@ func (p *params) member(f *typeinfo.Field) (json []byte, ok bool) {
 		return strconv.AppendBool(nil, p.Bool(f.Name)), true
 	case typeinfo.Int32, typeinfo.Int64:
 		return strconv.AppendInt(nil, p.integer(f.Name), 10), value != ""
-	case typeinfo.Custom: // such as a time, which "" does not set
+	case typeinfo.Custom: // such as a time: an empty parameter leaves it unset
 		return jsontext.AppendString(nil, value, jsontext.Plain), value != ""
 	case typeinfo.List:
 		if t.Elem.Kind != typeinfo.String {

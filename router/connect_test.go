@@ -13,13 +13,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// line connects requests to a handler that says what it was asked for.
-type line struct {
+// recordingConnecter is a Connecter whose handler answers with what it was asked for.
+type recordingConnecter struct {
 	err error
 	req *request.Write
 }
 
-func (l *line) Connect(_ context.Context, req *request.Write, path string) (http.Handler, error) {
+func (l *recordingConnecter) Connect(_ context.Context, req *request.Write, path string) (http.Handler, error) {
 	l.req = req
 	if l.err != nil {
 		return nil, l.err
@@ -29,8 +29,8 @@ func (l *line) Connect(_ context.Context, req *request.Write, path string) (http
 	}), nil
 }
 
-// connected are things with a log, that is read, and a proxy, that takes all methods.
-func connected(l *line) GroupVersion {
+// connected returns things with the subresources log (get) and proxy (all methods).
+func connected(l *recordingConnecter) GroupVersion {
 	v1 := meta.GroupVersion{Version: "v1"}
 	log := Resource{Description: meta.Description{Name: "things/log", Kind: v1.WithKind("ConfigMap"), Namespaced: true}, Type: configMaps(), Encoder: encoder{},
 		Connecter: l, ConnectVerbs: []string{"get"}}
@@ -41,7 +41,7 @@ func connected(l *line) GroupVersion {
 
 func TestConnect(t *testing.T) {
 	const a = "/api/v1/namespaces/ns/things/a"
-	l := &line{}
+	l := &recordingConnecter{}
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(connected(l))
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func TestConnect(t *testing.T) {
 		{"GET", a + "/other/x", "404"},
 		{"GET", "/api/v1/namespaces/ns/things/log", `{"kind":"ConfigMap"`}, // a thing of that name
 	} {
-		if w := serve(t, rrWith(t, l), tt.method, tt.path, ""); !strings.HasPrefix(w.Body.String(), tt.want) && fmt.Sprint(w.Code) != tt.want {
+		if w := serve(t, routerWithConnecter(t, l), tt.method, tt.path, ""); !strings.HasPrefix(w.Body.String(), tt.want) && fmt.Sprint(w.Code) != tt.want {
 			t.Errorf("%s %s: got %d %s, want %s", tt.method, tt.path, w.Code, w.Body, tt.want)
 		}
 	}
@@ -75,8 +75,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// rrWith serves things whose log and proxy are l.
-func rrWith(t *testing.T, l *line) *RESTRouter {
+// routerWithConnecter serves things whose log and proxy are l.
+func routerWithConnecter(t *testing.T, l *recordingConnecter) *RESTRouter {
 	rr := NewRESTRouter(testConfig(t))
 	gv := connected(l)
 	gv.Resources[0] = all("things", true, &fake{objects: []request.Encoded{configMap("log", "v")}})
@@ -84,12 +84,12 @@ func rrWith(t *testing.T, l *line) *RESTRouter {
 	return rr
 }
 
-// TestConnectKnowsWho: the registry is told who connects, and hears what admission has to say.
+// TestConnectKnowsWho: the registry gets the user who connects, and admission can send warnings.
 func TestConnectKnowsWho(t *testing.T) {
-	l := &line{}
+	l := &recordingConnecter{}
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "", "User-Agent", "kubectl/v1")
 	info.User = &request.User{Name: "u"}
-	rrWith(t, l).ServeHTTP(&broken{left: 1 << 20, ResponseRecorder: newRecorder()}, r)
+	routerWithConnecter(t, l).ServeHTTP(&failingWriter{left: 1 << 20, ResponseRecorder: newRecorder()}, r)
 	if l.req == nil || l.req.User.Name != "u" || l.req.Version != "v1" || l.req.Manager != "kubectl" || l.req.Options != nil {
 		t.Fatalf("got %+v", l.req)
 	}
@@ -100,8 +100,7 @@ func TestConnectKnowsWho(t *testing.T) {
 	}
 }
 
-// TestConnectOptions has the options of a connection decoded from its query, as those of another
-// verb are.
+// TestConnectOptions decodes the options of a connection from its query, as those of other verbs.
 func TestConnectOptions(t *testing.T) {
 	const a = "/api/v1/namespaces/ns/things/a/shell"
 	for query, want := range map[string]string{
@@ -112,7 +111,7 @@ func TestConnectOptions(t *testing.T) {
 		"?limit=1&limit=2&fieldSelector=%22%5C":                        `{"kind":"ListOptions","apiVersion":"v1","fieldSelector":"\"\\","limit":1}`,
 		"?limit=many":                                                  `400 strconv.ParseInt: parsing "many": invalid syntax`,
 	} {
-		l := &line{}
+		l := &recordingConnecter{}
 		gv := connected(l)
 		shell := gv.Resources[1]
 		shell.Name, shell.Kind = "things/shell", gv.WithKind("ListOptions")
@@ -135,7 +134,7 @@ func TestConnectOptions(t *testing.T) {
 	}
 }
 
-// TestOptionMembers reads what no kind of options has here: lists, times, paths.
+// TestOptionMembers reads types of fields that no kind of options has here: lists, times, paths.
 func TestOptionMembers(t *testing.T) {
 	type options struct {
 		meta.TypeMeta `json:",inline"`
@@ -160,7 +159,7 @@ func TestOptionMembers(t *testing.T) {
 
 func TestConnectVerbsInDiscovery(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
-	d.Install(connected(&line{}))
+	d.Install(connected(&recordingConnecter{}))
 	for path, accept := range map[string]string{"/api/v1": "", "/api": aggregatedJSON} {
 		_, body, _ := d.get(t, "GET", path, "Accept", accept)
 		for _, want := range []string{`"verbs":["get"]`, `"verbs":["create","delete","get","patch","update"]`} {

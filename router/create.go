@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// create stores the object in the body and answers with it as stored.
+// create stores the object in the body and answers with the stored object.
 func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error {
 	media, in, err := e.receiveObject(r, info)
 	if err != nil {
@@ -16,7 +16,8 @@ func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error
 	}
 	opts := &meta.CreateOptions{}
 	if q := &info.Query; !q.Empty() {
-		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"), q.Get("fieldValidation")
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"),
+			q.Get("fieldValidation")
 		if err := invalid("CreateOptions", meta.ValidateCreateOptions(opts)); err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error
 	noteObject(info, obj)
 	req := e.write(r, info, opts)
 	if e.res.Custom {
-		req.Name = "" // a path that has one says nothing by it
+		req.Name = "" // kube-apiserver ignores a name in the path of a custom resource's create
 	}
 	req.DryRun, req.Invalid = len(opts.DryRun) > 0, refused
 	if opts.FieldManager != "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
 
-// A patch has one budget, however often it has to be applied anew, and ends with the request.
+// TestPatchBudget: all applications of one patch share one budget, and they end with the request.
 func TestPatchBudget(t *testing.T) {
-	const levels = 60 // on each of which all that is below is read again
+	const levels = 60 // each level is parsed again together with all levels below it
 	body := `{"data":{"k":"w"},"x":` + strings.Repeat(`{"a":`, levels) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", levels) + `}`
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}, contended: true}
 	w := serve(t, core(t, f), "PATCH", maps+"/a", body, "Content-Type", mergePatch)
@@ -37,7 +37,7 @@ func TestPatchBudget(t *testing.T) {
 	}
 }
 
-// What a patch says at length is not said again at the same length.
+// TestPatchErrorIsBounded: an error does not repeat a long patch.
 func TestPatchErrorIsBounded(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
 	body := `{"metadata":{"$patch":"` + strings.Repeat("<", 1<<20) + `"}}`
@@ -50,8 +50,8 @@ func TestPatchErrorIsBounded(t *testing.T) {
 	}
 }
 
-// A body, and a list that is not stored in the form that is asked for, are worked on as long as the request lasts.
-func TestDearEnds(t *testing.T) {
+// TestWorkEndsWithRequest: decoding a body and encoding a list stop when the request ends.
+func TestWorkEndsWithRequest(t *testing.T) {
 	f := &fake{}
 	for i := range 2000 {
 		f.objects = append(f.objects, configMap(fmt.Sprintf("c%04d", i), strings.Repeat("x", 200)))
@@ -90,7 +90,7 @@ func TestDearEnds(t *testing.T) {
 	}
 }
 
-// largest notes the longest part that is written at once.
+// largest records the size of the largest single write.
 type largest struct {
 	http.ResponseWriter
 	n int
@@ -101,7 +101,8 @@ func (l *largest) Write(b []byte) (int, error) {
 	return l.ResponseWriter.Write(b)
 }
 
-// Lists for people are written item by item, and are what they would be as a whole.
+// TestReadableLists: YAML and indented JSON are written item by item and equal the encoding of the
+// whole list.
 func TestReadableLists(t *testing.T) {
 	values := []string{"v", strings.Repeat("several words ", 30), "two\nlines\n", " - x: [1]\n", "#", strings.Repeat("x", 5000)}
 	for _, n := range []int{0, 1, 7, 500} {

@@ -20,17 +20,22 @@ const (
 	validateStrict = "Strict"
 )
 
-// readObject decodes the object that a create or update carries, in the version that is served. validation is the
-// fieldValidation option. An object that is only of the wrong kind comes with the error: something else may have to be
-// said first.
-func (e *endpoint) readObject(ctx context.Context, info *request.Info, in received, validation string) (meta.Typed, error) {
+// readObject decodes the object in the body of a create or update, in the served version.
+// validation is the value of fieldValidation. If only the kind or apiVersion of the object is
+// wrong, readObject returns both the object and the error, because the write pipeline may have to
+// report another error first; see request.Write.Invalid.
+func (e *endpoint) readObject(
+	ctx context.Context, info *request.Info, in received, validation string,
+) (meta.Typed, error) {
 	typ, err := codec.BodyType(in.media)
 	if err != nil {
 		return nil, err
 	}
 	body := in.body
 	m := meter.For(ctx, len(body))
-	req := codec.DecodeRequest{Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m}
+	req := codec.DecodeRequest{
+		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,
+	}
 	decoded, err := e.res.Type.Decode(req)
 	if over := m.Err(); over != nil {
 		return nil, over
@@ -65,8 +70,9 @@ func (e *endpoint) readObject(ctx context.Context, info *request.Info, in receiv
 	return decoded.Object, nil
 }
 
-// wrongKind is the answer to an object of a kind that is known, but not served here. A kind without a Go type is told apart by its
-// group and version; of another kind of these, the object is invalid.
+// wrongKind returns the error for an object of a kind that exists but is not served here. For a
+// kind without a Go type, only group and version decide whether that is a bad request; a wrong kind
+// in the right version is an invalid object.
 func (e *endpoint) wrongKind(decoded codec.Decoded, body []byte) error {
 	got := decoded.GVK
 	typed := kind.In(e.res.Type, e.res.Kind.Version).Type != nil
@@ -75,13 +81,15 @@ func (e *endpoint) wrongKind(decoded codec.Decoded, body []byte) error {
 	case !typed && got.GroupVersion() == e.gv && obj != nil:
 		return e.misnamed(decoded)
 	case got.GroupKind() == e.res.Kind.GroupKind() || !typed:
-		return meta.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		return meta.NewBadRequest(fmt.Sprintf(
+			"the API version in the data (%s) does not match the expected API version (%s)",
 			meta.Excerpt(got.GroupVersion().String()), e.gv))
 	}
 	return codec.BodyError(&scheme.ConversionError{From: got, To: hubOf(e.res.Kind)}, got, e.res.Kind.Kind, body)
 }
 
-// misnamed is what is wrong with an object of a kind without a Go type that says it is something else.
+// misnamed returns the 422 for an object whose kind or apiVersion is not that of the resource,
+// which has no Go type.
 func (e *endpoint) misnamed(decoded codec.Decoded) error {
 	var errs field.ErrorList
 	got, gv := decoded.GVK, decoded.GVK.GroupVersion()
@@ -94,7 +102,8 @@ func (e *endpoint) misnamed(decoded codec.Decoded) error {
 	return meta.NewInvalid(got.GroupKind(), metaOf(decoded.Object).Name, errs)
 }
 
-// reportStrict turns unknown and repeated fields into an error or warnings, as the client wants it.
+// reportStrict handles the unknown and repeated fields found by strict decoding as fieldValidation
+// says: Strict makes them an error, Warn (the default) makes them warnings.
 func (e *endpoint) reportStrict(info *request.Info, strict []string, validation string) error {
 	switch validation {
 	case validateIgnore:
@@ -108,11 +117,12 @@ func (e *endpoint) reportStrict(info *request.Info, strict []string, validation 
 	return nil
 }
 
-// checkName compares the name and namespace of an object with those of its path.
+// checkName requires an object to have a name, and that of its path.
 func checkName(m *meta.ObjectMeta, info *request.Info) error {
 	switch {
 	case m.Name == "":
-		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
+		return meta.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided",
 			meta.Excerpt(info.Name)))
 	case m.Name != info.Name:
 		return meta.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",

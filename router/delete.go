@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// delete deletes one object, or begins to.
+// delete deletes one object. The object may stay, marked as being deleted, until its finalizers are
+// removed or its grace period ends.
 func (e *endpoint) delete(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {
@@ -21,7 +22,7 @@ func (e *endpoint) delete(out answer, r *http.Request, info *request.Info) error
 	if err != nil {
 		return err
 	}
-	res, err := e.res.Deleter.Delete(r.Context(), e.deletion(r, info, opts), opts)
+	res, err := e.res.Deleter.Delete(r.Context(), e.deletionOf(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (e *endpoint) delete(out answer, r *http.Request, info *request.Info) error
 	return nil
 }
 
-// deleteCollection deletes what the selectors match and answers with the list of it.
+// deleteCollection deletes the objects that the selectors match and answers with the list of them.
 func (e *endpoint) deleteCollection(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {
@@ -50,27 +51,28 @@ func (e *endpoint) deleteCollection(out answer, r *http.Request, info *request.I
 	if err != nil {
 		return err
 	}
-	if opts.IgnoresReadErrors() { // those are deleted one at a time
+	if opts.IgnoresReadErrors() { // unreadable objects can only be deleted one at a time (KEP-3926)
 		return invalid("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath(meta.IgnoreReadErrors), true,
 			"is not allowed with DELETECOLLECTION, try again after removing the option")})
 	}
-	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletion(r, info, opts), opts)
+	list, err := e.res.CollectionDeleter.DeleteCollection(r.Context(), req, e.deletionOf(r, info, opts), opts)
 	if err != nil {
 		return err
 	}
 	return e.writeList(out, r, list, media)
 }
 
-// deletion is what the registry is told of a deletion.
-func (e *endpoint) deletion(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
+// deletionOf returns the Write of a deletion.
+func (e *endpoint) deletionOf(r *http.Request, info *request.Info, opts *meta.DeleteOptions) *request.Write {
 	req := e.write(r, info, opts)
 	req.DryRun = len(opts.DryRun) > 0
 	return req
 }
 
-// deleteOptions reads the options from the query and the body. What both say, the body decides; kube-apiserver
-// ignores the query if there is a body, which has cost people objects that they meant to delete dry. Preconditions are in
-// the query only if there is no body: beside one, resourceVersion is the option of the list that a collection is.
+// deleteOptions reads the options from the query and from the body. An option in both places has
+// the value of the body. kube-apiserver ignores the query if there is a body, so there a dryRun in
+// the query of a request with a body deletes for real. Preconditions are read from the query only
+// if there is no body: for deletecollection, resourceVersion in the query is an option of the list.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
 	in, err := e.receive(r, info)
 	if err != nil {
@@ -97,7 +99,8 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
-// mergeDeleteOptions decodes what was received over opts.
+// mergeDeleteOptions decodes the DeleteOptions in the body and lets their fields override those in
+// opts.
 func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *meta.DeleteOptions) error {
 	typ, err := codec.BodyType(body.media)
 	if err != nil {
@@ -105,7 +108,8 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 	}
 	want := meta.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 	decoded, err := e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, Default: want})
-	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want { // options are the same in every version
+	// Every group version has DeleteOptions, and they are all alike.
+	if err != nil && decoded.GVK.Kind == want.Kind && decoded.GVK != want {
 		decoded, err = e.cfg.Codecs.Decode(codec.DecodeRequest{Data: body.body, Type: typ, As: want})
 	}
 	if err == nil {
@@ -124,7 +128,7 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 	if in.Preconditions != nil {
 		opts.Preconditions = in.Preconditions
 	}
-	if in.OrphanDependents != nil || in.PropagationPolicy != nil { // two words for one thing
+	if in.OrphanDependents != nil || in.PropagationPolicy != nil { // two names for one option: they override together
 		opts.OrphanDependents, opts.PropagationPolicy = in.OrphanDependents, in.PropagationPolicy
 	}
 	if len(in.DryRun) > 0 {

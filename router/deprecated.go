@@ -8,26 +8,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Deprecated says of a resource in a version that clients should turn away from it.
+// Deprecated marks a resource in a version that clients should stop using.
 type Deprecated struct {
-	Warning string // to the client, with each answer
-	Removed string // the release that no longer serves it; may be ""
+	Warning string // sent to the client with each response
+	Removed string // the release that no longer serves it, such as "1.32"; "" if that is not decided
 }
 
-// warned serves a verb of something deprecated: it warns the client, and tells Config.DeprecatedUse, before it goes on.
-type warned struct {
+// deprecatedHandler wraps the handler of a verb of a deprecated resource. It warns the client and
+// calls Config.DeprecatedUse before the handler runs.
+type deprecatedHandler struct {
 	warning string
 	used    func()
 	next    http.Handler
 }
 
-// newWarned returns next, a verb of e, with the warning if there is one.
-func newWarned(e *endpoint, next http.Handler) http.Handler {
+// warnDeprecated wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns
+// next.
+func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 	d := e.res.Deprecated
 	if d == nil {
 		return next
 	}
-	h := &warned{warning: d.Warning, used: func() {}, next: next}
+	h := &deprecatedHandler{warning: d.Warning, used: func() {}, next: next}
 	if used := e.cfg.DeprecatedUse; used != nil {
 		_, subresource, _ := strings.Cut(e.res.Name, "/")
 		gvr := meta.GroupVersionResource{Group: e.gr.Group, Version: e.gv.Version, Resource: e.gr.Resource}
@@ -37,7 +39,7 @@ func newWarned(e *endpoint, next http.Handler) http.Handler {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *warned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *deprecatedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request.From(r.Context()).Warn(h.warning)
 	h.used()
 	h.next.ServeHTTP(w, r)

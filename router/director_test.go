@@ -63,8 +63,8 @@ func TestPrefixMux(t *testing.T) {
 	}
 }
 
-// chain is a delegation chain of two servers in front of next: the first serves v1 and g.io/v1, the second further
-// resources in g.io/v1, and h.io/v1.
+// chain is a delegation chain of two servers in front of next: the first serves v1 and g.io/v1, the
+// second further resources in g.io/v1, and h.io/v1.
 func chain(t *testing.T, next http.Handler) *Director {
 	t.Helper()
 	cfg := testConfig(t)
@@ -128,7 +128,7 @@ func TestDirector(t *testing.T) {
 	}
 }
 
-// TestGroupOfAllocations holds what the end of the chain asks for every stray request to nothing.
+// TestGroupOfAllocations: GroupOf, which runs for every unknown path, does not allocate.
 func TestGroupOfAllocations(t *testing.T) {
 	d := chain(t, nil)
 	for path, want := range map[string]bool{"/apis/g.io/v9": true, "/apis/i.io": false, "/apis/": false, "/api": true, "/api/v9": true, "/apix": false} {

@@ -10,22 +10,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// Discovery knows all groups that are served, and answers /api, /apis, /apis/{group} and the resource lists of group
-// versions, plain and aggregated. The servers of a delegation chain share one, so that a client sees one picture,
-// whichever of them it asks. OpenAPI is made from it as well.
+// Discovery answers /api, /apis, /apis/{group} and the resource lists of group versions, in the
+// plain and the aggregated form. OpenAPI reads the same state. All servers of a delegation chain
+// share one Discovery, so that a client sees the same groups whichever server answers.
 //
-// Groups may come and go while it serves; readers need no lock. Documents are made when somebody asks for them first,
-// and kept until what they say changes: see picture.
+// Groups may be added and removed while it serves. Readers take no lock: they load one picture,
+// which is immutable. A document is made when the first request asks for it, and kept until its
+// content changes.
 type Discovery struct {
-	// Address, if set, is how /api names the server to its clients; "" or nil: as this one has reached it. It is fixed before the first
+	// Address, if set, returns the address that /api shows to clients. If it is nil or returns "",
+	// the address is that on which the client reached the server. It is set before the first
 	// request.
 	Address func() string
 
 	codecs *codec.Factory
-	mu     sync.Mutex // serialises changes
-	local  *picture   // what is served here; under mu
-	remote []*version // what other servers serve; under mu
-	now    atomic.Pointer[picture]
+	mu     sync.Mutex              // serializes changes
+	local  *picture                // the groups of this server's chain; guarded by mu
+	remote []*version              // the group versions of aggregated servers; guarded by mu
+	now    atomic.Pointer[picture] // local and remote together, which requests read
 }
 
 // NewDiscovery returns a Discovery without groups.
@@ -35,20 +37,20 @@ func NewDiscovery(codecs *codec.Factory) *Discovery {
 	return d
 }
 
-// Change takes the resources of out away and shows those of in, in one step. Of out only names are read. What in brings
-// replaces what is there under the same name. A version goes with its last resource, a group with its last version. It
-// makes no documents.
+// Change removes the resources of out and adds those of in, in one step. It reads only names from
+// out. A resource in in replaces the resource of the same name. A version without resources is
+// removed, and so is a group without versions. Change makes no documents.
 func (d *Discovery) Change(out, in []GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if next := d.local.change(out, in); next != d.local {
 		d.local = next
-		d.now.Store(next.with(d.remote))
+		d.now.Store(next.withRemote(d.remote))
 	}
 }
 
-// GroupOf returns the group that path is inside of, and whether that has versions, though maybe not the one asked for. info may
-// be nil.
+// GroupOf returns the group whose path prefix path has, and whether that group has any version.
+// known does not say that the version in the path exists. info may be nil.
 func (d *Discovery) GroupOf(path string, info *request.Info) (group string, known bool) {
 	groups := d.now.Load().groups
 	if info != nil && ofGroup(path, info) {
@@ -61,8 +63,9 @@ func (d *Discovery) GroupOf(path string, info *request.Info) (group string, know
 	return "", (path == "/api" || strings.HasPrefix(path, "/api/")) && groups[""] != nil
 }
 
-// Match returns the handler of a discovery path, or nil: /api and /api/{version}, /apis, /apis/{group} and
-// /apis/{group}/{version}, each with or without slashes at the end; of /apis at most one.
+// Match returns the handler of a discovery path, or nil. The paths are /api, /api/{version}, /apis,
+// /apis/{group} and /apis/{group}/{version}. Slashes at the end are ignored, but /apis// is none of
+// them.
 func (d *Discovery) Match(path string) http.Handler {
 	if !strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/apis//") {
 		return nil
@@ -89,7 +92,8 @@ func (d *Discovery) Match(path string) http.Handler {
 	return doc
 }
 
-// document returns the document of a version, or of the group if version is "", or nil. That of another server's version is not here.
+// document returns the document of a version, or of the group if version is "". It returns nil if
+// there is none here; the document of a remote version is served by its own server.
 func (p *picture) document(group, version string) *document {
 	if v := p.find(group, version); v != nil {
 		return v.doc
@@ -100,7 +104,7 @@ func (p *picture) document(group, version string) *document {
 	return nil
 }
 
-// Paths lists the paths of all documents, for the index at /.
+// Paths lists the paths of all documents for the index at /.
 func (d *Discovery) Paths() []string {
 	p := d.now.Load()
 	paths := []string{"/apis"}
@@ -110,13 +114,13 @@ func (d *Discovery) Paths() []string {
 	for _, g := range p.listed {
 		paths = append(paths, "/apis/"+g.name)
 	}
-	for v := range p.all {
+	for v := range p.versions {
 		paths = append(paths, "/"+v.path())
 	}
 	return paths
 }
 
-// path is where the version is served, without a slash at either end.
+// path returns the path of the version, without a slash at either end: "api/v1", "apis/apps/v1".
 func (v *version) path() string {
 	if v.Group == "" {
 		return "api/" + v.Version

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Install and Remove change one group version.
+// Install adds or replaces one group version.
 func (d *Discovery) Install(gv GroupVersion) { d.Change(nil, []GroupVersion{gv}) }
 func (d *Discovery) Remove(gv GroupVersion)  { d.Change([]GroupVersion{gv}, nil) }
 
@@ -222,7 +222,7 @@ func TestAggregatedDiscoveryForms(t *testing.T) {
 	}
 }
 
-// Who accepts nothing that kube-apiserver makes is refused by its routes, or else where the answer is encoded.
+// TestDiscoveryRefusals: clients that accept no media type of discovery get 406.
 func TestDiscoveryRefusals(t *testing.T) {
 	d := groups(t)
 	const routed, unrouted = "406: Not Acceptable", "only the following media types are accepted"
@@ -233,7 +233,7 @@ func TestDiscoveryRefusals(t *testing.T) {
 	}
 }
 
-// TestDiscoveryOrder installs groups and versions in all sorts of orders.
+// TestDiscoveryOrder installs groups and versions in several orders, with the same result.
 func TestDiscoveryOrder(t *testing.T) {
 	type gv struct {
 		group, version                 string
@@ -261,7 +261,8 @@ func TestDiscoveryOrder(t *testing.T) {
 	}
 }
 
-// TestDiscoveryOrderOfParts lets one part of a version state the order, as long as it is there.
+// TestDiscoveryOrderOfParts: if one part of a version states a priority, it counts while that part
+// is there.
 func TestDiscoveryOrderOfParts(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
 	first := things("g", "v2", 2, 2)
@@ -278,7 +279,7 @@ func TestDiscoveryOrderOfParts(t *testing.T) {
 	}
 }
 
-// summary is what /apis lists.
+// summary returns what /apis lists.
 func (d *Discovery) summary(tb testing.TB) string {
 	var list meta.APIGroupList
 	if _, body, _ := d.get(tb, "GET", "/apis"); json.Unmarshal([]byte(body), &list) != nil {
@@ -340,7 +341,8 @@ func TestDiscoveryChange(t *testing.T) {
 	}
 }
 
-// TestDiscoveryKeeps shows that a change makes anew what it concerns, and nothing else; and nothing before somebody asks.
+// TestDiscoveryKeeps: a change makes only the documents that it concerns, and only when a request
+// asks for them.
 func TestDiscoveryKeeps(t *testing.T) {
 	d := groups(t)
 	aggregatedProto := strings.Replace(aggregatedJSON, "json", "vnd.kubernetes.protobuf", 1)
@@ -355,7 +357,7 @@ func TestDiscoveryKeeps(t *testing.T) {
 	before := read()
 	d.Install(things("b.io", "v3", 10, 0))
 	after := d.now.Load()
-	for v := range before.all {
+	for v := range before.versions {
 		now := after.find(v.Group, v.Version)
 		if now != v || now.doc.bodies[0].Load() == nil || now.part[0].Load() == nil || now.part[codec.Protobuf].Load() == nil {
 			t.Errorf("%s: its documents are lost", v.GroupVersion)
@@ -377,7 +379,7 @@ func TestDiscoveryKeeps(t *testing.T) {
 	}
 }
 
-// TestAggregatedParts holds the documents that are put together from parts to what encoding the whole gives.
+// TestAggregatedParts compares the documents joined from parts with the encoding of the whole.
 func TestAggregatedParts(t *testing.T) {
 	d := groups(t)
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "empty.io", Version: "v1"}})
@@ -385,7 +387,7 @@ func TestAggregatedParts(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
 		list.SetGroupVersionKind(listKind)
-		for _, g := range p.inOrder() {
+		for _, g := range p.groupsInOrder() {
 			if (g.name == "") != legacy {
 				continue
 			}

@@ -1,23 +1,32 @@
-// Package router takes a request that the filters have let through to what answers it.
+// Package router finds the handler of a request and answers in the way that Kubernetes' API
+// conventions define: resources with their verbs, discovery, OpenAPI, and paths outside of the API.
 //
-// The Director looks at the path: a resource that is installed goes to the REST router, anything else to the prefix mux,
-// then to discovery, and what those do not know to the next server of the delegation chain. The REST router finds the
-// resource by the request's Info, parsed once by a filter, and calls the handler of the verb.
+// Words: a Resource is a resource in one served version, with the verbs that it has. An endpoint is
+// a Resource with its handlers. A picture is one immutable state of discovery. A form is an
+// encoding of objects (version, media type, with or without managedFields). An answer is the way
+// out of a request; received is the way in of its body. A Retired resource is one that was removed
+// and may still have requests inside.
 //
-// Resources may come and go while requests run: a request sees the state before a change or the one after it, and what
-// has been taken out of service can be waited for (Retired).
+// A request takes this way. The Director looks at its Info and path: a resource that is served goes
+// to the REST router, any other path to the prefix mux, then to discovery, and an unknown path to
+// the next server of the delegation chain. The REST router finds the endpoint by the Info, which a
+// filter has parsed, and calls the handler of the verb.
 //
-// Guarantees: GET, LIST and WATCH of the storage version move encoded bytes; nothing there decodes. Bodies, patches
-// and query options are checked as kube-apiserver checks them, with its words. Every error is answered by WriteError,
-// in the media type that the client accepts.
+// Laws:
 //
-// Bodies come in by one door and responses leave by one: received.go and answer.go. They fill the
-// Record of a request, if somebody has put one into its Info, and compare with nil otherwise.
+//   - GET, LIST and WATCH in the storage version copy encoded bytes and decode nothing.
+//   - Bodies, patches and query options are checked as kube-apiserver checks them, in its words.
+//   - Every error is answered by WriteError, in a media type that the client accepts.
+//   - Only received.go reads a body and only answer.go writes a response. They fill the Record of
+//     a request if its Info has one.
+//   - Resources may come and go while requests run. A request sees the state before a change or the
+//     one after it, and Retired waits for the requests that are still inside a removed resource.
 //
-// The verbs come from small interfaces (rest.go) that package registry satisfies. All handlers may run at once.
-// Not here: who may do it (filters), what a kind's rules are (registry).
+// The verbs come from small interfaces (rest.go) that package registry implements. Package server
+// installs resources; it is the only caller of Change. All handlers may run concurrently. Not here:
+// authentication and authorization (filters), and the rules of kinds (registry).
 //
-// Read: rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, received.go,
-// answer.go, then a file for each verb; discovery.go, picture.go, document.go, aggregated.go,
-// openapi.go; remote.go for what other servers have.
+// Read rest.go, resource.go, director.go, restrouter.go, uses.go, endpoint.go, received.go and
+// answer.go, then a file for each verb; then discovery.go, picture.go, document.go, aggregated.go
+// and openapi.go; remote.go for aggregated servers.
 package router

@@ -13,13 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// document is an object of discovery, answered in the media type that the client accepts. It is made when somebody asks
-// for it first in a media type, and its bytes are kept; requests that come at once may each make it.
+// This file serves the plain discovery documents: /apis, /apis/{group}, and the resource lists at
+// /apis/{group}/{version} and /api/{version}. Discovery.Match returns the handlers.
+
+// document is one discovery object, answered in the media type that the client accepts. It is
+// encoded for the first request in each media type and the bytes are kept. Concurrent first
+// requests may each encode it.
 type document struct {
 	codecs *codec.Factory
 	make   func() meta.Typed
-	// unrouted documents are served beside kube-apiserver's routes, which would refuse methods and media types: so other methods are
-	// answered like GET.
+	// unrouted is set for documents that kube-apiserver serves outside of its go-restful routes,
+	// which check methods and media types. An unrouted document answers every method like GET.
 	unrouted bool
 	bodies   [len(contentTypes)]atomic.Pointer[[]byte]
 }
@@ -44,7 +48,7 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out.object(http.StatusOK, d.codecs, d.make(), media)
 		return
 	}
-	body, err := keep(&d.bodies[media.Type], func() ([]byte, error) {
+	body, err := keptBytes(&d.bodies[media.Type], func() ([]byte, error) {
 		return d.codecs.Append(nil, d.make(), codec.Media{Type: media.Type})
 	})
 	if err != nil {
@@ -54,19 +58,20 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 
-// keep returns the bytes that place holds, made at the first call. Callers that come at once may each make them.
-func keep(place *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
-	if kept := place.Load(); kept != nil {
+// keptBytes returns the bytes in slot. If there are none, it calls make and stores the result.
+// Concurrent callers may each call make.
+func keptBytes(slot *atomic.Pointer[[]byte], make func() ([]byte, error)) ([]byte, error) {
+	if kept := slot.Load(); kept != nil {
 		return *kept, nil
 	}
 	made, err := make()
 	if err == nil {
-		place.Store(&made)
+		slot.Store(&made)
 	}
 	return made, err
 }
 
-// newGroupList is the document at /apis.
+// newGroupList returns the document at /apis.
 func newGroupList(p *picture) *document {
 	return &document{codecs: p.codecs, unrouted: true, make: func() meta.Typed {
 		doc := &meta.APIGroupList{Groups: []meta.APIGroup{}}
@@ -78,7 +83,7 @@ func newGroupList(p *picture) *document {
 	}}
 }
 
-// newGroupDoc is the document at /apis/{group}.
+// newGroupDoc returns the document at /apis/{group}.
 func newGroupDoc(codecs *codec.Factory, g *group) *document {
 	return &document{codecs: codecs, unrouted: true, make: func() meta.Typed {
 		doc := apiGroup(g)
@@ -87,17 +92,19 @@ func newGroupDoc(codecs *codec.Factory, g *group) *document {
 	}}
 }
 
-// apiGroup describes a group. The first version is the preferred one.
+// apiGroup describes a group. Its first version is the preferred one.
 func apiGroup(g *group) meta.APIGroup {
 	doc := meta.APIGroup{Name: g.name}
 	for _, v := range g.versions {
-		doc.Versions = append(doc.Versions, meta.GroupVersionForDiscovery{GroupVersion: v.GroupVersion.String(), Version: v.Version})
+		doc.Versions = append(
+			doc.Versions, meta.GroupVersionForDiscovery{GroupVersion: v.GroupVersion.String(), Version: v.Version},
+		)
 	}
 	doc.PreferredVersion = doc.Versions[0]
 	return doc
 }
 
-// newResourceList is the document at /apis/{group}/{version} and /api/{version}.
+// newResourceList returns the document at /apis/{group}/{version} or /api/{version}.
 func newResourceList(codecs *codec.Factory, v *version) *document {
 	return &document{codecs: codecs, make: func() meta.Typed {
 		doc := &meta.APIResourceList{GroupVersion: v.GroupVersion.String(), APIResources: []meta.APIResource{}}
@@ -114,7 +121,8 @@ func newResourceList(codecs *codec.Factory, v *version) *document {
 	}}
 }
 
-// apiResource describes a resource or subresource in a group version.
+// apiResource describes a resource or subresource in a group version. Group and version of the kind
+// are shown only if they differ from gv, such as for pods/eviction.
 func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 	doc := meta.APIResource{
 		Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
@@ -129,17 +137,19 @@ func apiResource(gv meta.GroupVersion, r *Resource) meta.APIResource {
 	return doc
 }
 
-// StorageHash identifies the version that a kind is stored in, for clients that migrate storage.
+// StorageHash returns the storageVersionHash of a stored version. Clients that migrate storage
+// compare it: a new hash means that objects should be written again.
 func StorageHash(gvk meta.GroupVersionKind) string {
 	sum := sha256.Sum256([]byte(gvk.Group + "/" + gvk.Version + "/" + gvk.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-// root answers /apis and /api: the plain list, or everything at once for clients that accept that.
+// root answers /apis or /api: with the plain list, or with the aggregated document if the client
+// accepts that.
 type root struct {
 	p       *picture
-	legacy  bool          // /api
-	address func() string // see Discovery; of /api
+	legacy  bool          // it answers /api
+	address func() string // Discovery.Address; used for /api only
 }
 
 // ServeHTTP implements http.Handler.
@@ -163,7 +173,8 @@ func (root *root) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apiVersions is the document at /api.
+// apiVersions returns the document at /api: the versions of the legacy group, and the address at
+// which clients reach the server.
 func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	doc := &meta.APIVersions{}
 	doc.Kind = "APIVersions"
@@ -177,6 +188,8 @@ func (root *root) apiVersions(r *http.Request) *meta.APIVersions {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && address == "" {
 		address = local.String()
 	}
-	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: cmp.Or(address, r.Host)}}
+	doc.ServerAddressByClientCIDRs = []meta.ServerAddressByClientCIDR{
+		{ClientCIDR: "0.0.0.0/0", ServerAddress: cmp.Or(address, r.Host)},
+	}
 	return doc
 }

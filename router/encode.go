@@ -13,18 +13,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// maxPooled is the largest buffer kept for the next request, in bytes. flushAt is when a list is written out: by HTTP/2 each
-// write waits for the goroutine of the connection.
+// This file finds and makes the forms of objects for all answers: encoded for one object, form for
+// many objects of one list or watch. The bytes come from the cache; only a form that nobody has
+// asked for yet is made here.
+
+// maxPooled is the largest buffer that is kept for the next request, in bytes. flushAt is the
+// number of bytes after which a part of a list is written: each write costs a wait for the
+// goroutine of the HTTP/2 connection, so the parts are large.
 const (
 	maxPooled = 256 << 10
 	flushAt   = 128 << 10
 )
 
-// buffers are for building answers. Nothing may hold on to one after Put.
+// buffers are for building responses. A buffer must not be used after putBuffer.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushAt+8<<10); return &b }}
 
+// putBuffer returns a buffer to buffers.
 func putBuffer(b *[]byte) { putIn(&buffers, b) }
 
+// putIn returns a buffer to a pool, unless it has grown larger than maxPooled.
 func putIn(pool *sync.Pool, b *[]byte) {
 	if cap(*b) <= maxPooled {
 		*b = (*b)[:0]
@@ -32,22 +39,25 @@ func putIn(pool *sync.Pool, b *[]byte) {
 	}
 }
 
-// encoded returns an object in the given form, without a final newline if it is JSON. The bytes are shared.
+// encoded returns an object in the given form, JSON without a final newline. The bytes are shared
+// and must not be changed.
 func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
-	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields}
+	wanted := codec.Media{Type: media.Type, As: media.As, Group: media.Group, Version: media.Version,
+		DropManagedFields: media.DropManagedFields}
 	id := e.formOf(wanted)
 	if data, form := enc.Stored(); form == id {
 		return data, nil
 	}
 	build := func() ([]byte, error) { return e.encode(ctx, enc, wanted) }
-	if wanted.Type == codec.YAML { // not kept: whoever wants it reads slowly
+	if wanted.Type == codec.YAML { // not kept: its readers are people
 		return build()
 	}
 	return enc.Form(id, build)
 }
 
-// encode makes a form of an object. One without managedFields is cut out of the form that has them, which is kept as well for
-// those who want it; while nobody does, it is the first to go. An object that has none has one form for both.
+// encode makes a form of an object. A form without managedFields is cut out of the form with them,
+// which the cache keeps as well; while nobody asks for it, that one is evicted first. An object
+// that has no managedFields shares the bytes of both forms.
 func (e *endpoint) encode(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
 	if !media.DropManagedFields {
 		return e.res.Encoder.Encode(ctx, enc, e.gv.Version, media)
@@ -68,7 +78,7 @@ func (e *endpoint) encode(ctx context.Context, enc request.Encoded, media codec.
 	return codec.WithoutManagedFields(data)
 }
 
-// formOf is the number of a form of the endpoint's objects.
+// formOf returns the number of a form of the endpoint's objects.
 func (e *endpoint) formOf(media codec.Media) uint32 {
 	if media.Type == codec.JSON && media.As == "" && !media.DropManagedFields {
 		return e.plain
@@ -76,27 +86,29 @@ func (e *endpoint) formOf(media codec.Media) uint32 {
 	return e.res.Encoder.FormOf(e.gv.Version, media)
 }
 
-// stepsPerObject is how many steps it takes to find the form of an object, beside making it.
+// stepsPerObject is what finding the form of an object costs in the meter's steps, beside making
+// it.
 const stepsPerObject = 256
 
-// form is encoded for many objects, one after the other. It saves what that does anew for each: finding the number of
-// the form, and a closure.
+// form does what encoded does, for many objects one after the other. It finds the number of the
+// form and makes the closure once instead of for each object. One goroutine uses it.
 type form struct {
 	e     *endpoint
 	ctx   context.Context
 	media codec.Media
 	id    uint32
-	cur   request.Encoded
-	build func() ([]byte, error) // encodes cur
+	cur   request.Encoded        // the object that build encodes
+	build func() ([]byte, error) // f.encode, made on first use
 }
 
+// form returns the form of e's objects in media, for use with many objects.
 func (e *endpoint) form(ctx context.Context, media codec.Media) *form {
 	media.Pretty, media.Stream = false, false
 	return &form{e: e, ctx: ctx, media: media, id: e.formOf(media)}
 }
 
-// of is encoded.
-func (f *form) of(enc request.Encoded) ([]byte, error) {
+// encoded returns the bytes of enc in the form, as endpoint.encoded does.
+func (f *form) encoded(enc request.Encoded) ([]byte, error) {
 	if data, form := enc.Stored(); form == f.id {
 		return data, nil
 	}
@@ -114,10 +126,10 @@ func (f *form) encode() ([]byte, error) {
 	return f.e.encode(f.ctx, f.cur, f.media)
 }
 
-// made makes the form of those objects of a list that are not stored in it, in their places; nil if all are. The error is
-// that of the first that does not have it: an object that cannot be shown fails the list as a whole. So does the end of the
-// request.
-func (f *form) made(list *request.List) ([][]byte, error) {
+// encodeList returns the forms of those objects of a list that are not stored in the form, at their
+// indexes; nil if all are stored in it. It fails with the error of the first object that cannot be
+// encoded, because a list is complete or an error, and with the error of ctx when that ends.
+func (f *form) encodeList(list *request.List) ([][]byte, error) {
 	var out [][]byte
 	var m *meter.Meter
 	i := 0
@@ -130,7 +142,7 @@ func (f *form) made(list *request.List) ([][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			if out[i], err = f.of(enc); err != nil {
+			if out[i], err = f.encoded(enc); err != nil {
 				return nil, err
 			}
 		}
@@ -142,7 +154,7 @@ func (f *form) made(list *request.List) ([][]byte, error) {
 // writeEncoded answers with one object.
 func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc request.Encoded, media codec.Media) error {
 	if media.As == codec.AsTable {
-		return e.writeTable(out, r, code, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
+		return e.writeTable(out, r, code, single(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, media)
 	}
 	if media.As == codec.AsPartialList {
 		return e.errNoList(media.As)
@@ -164,12 +176,12 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 // newline ends JSON that is not indented.
 var newline = []byte{'\n'}
 
-// one yields a single object.
-func one(enc request.Encoded) func(yield func(request.Encoded) bool) {
+// single yields a single object.
+func single(enc request.Encoded) func(yield func(request.Encoded) bool) {
 	return func(yield func(request.Encoded) bool) { yield(enc) }
 }
 
-// versionOf is an object's resourceVersion.
+// versionOf returns an object's resourceVersion.
 func versionOf(enc request.Encoded) string {
 	if rev := enc.Revision(); rev != 0 {
 		return strconv.FormatUint(rev, 10)
@@ -177,16 +189,21 @@ func versionOf(enc request.Encoded) string {
 	return ""
 }
 
-// errNoList is the answer to a client that wants the list form of what is one object; errIsList the opposite.
+// errNoList is the 406 for a client that asks for a list form of a single object.
 func (e *endpoint) errNoList(as string) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" + e.goName(e.res.Kind.Kind, "Unstructured") + ")")
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is not a list (" +
+		e.goName(e.res.Kind.Kind, "Unstructured") + ")")
 }
 
+// errIsList is the 406 for a client that asks for the form of a single object when the answer is a
+// list.
 func (e *endpoint) errIsList(as string) error {
-	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" + e.goName(e.listKind, "UnstructuredList") + ")")
+	return meta.NewNotAcceptable("you requested " + as + ", but the requested object is a list (" +
+		e.goName(e.listKind, "UnstructuredList") + ")")
 }
 
-// goName is how kube-apiserver spells a hub type in messages: *core.Secret, or that of any custom resource.
+// goName returns the Go type that kube-apiserver names in its messages: *core.Secret, or
+// *unstructured.Unstructured for a custom resource.
 func (e *endpoint) goName(name, custom string) string {
 	if e.res.Custom {
 		return "*unstructured." + custom
@@ -194,7 +211,7 @@ func (e *endpoint) goName(name, custom string) string {
 	return "*" + scheme.PackageOf(hubOf(e.res.Kind)) + "." + name
 }
 
-// hubOf is the hub of a kind, as messages name it.
+// hubOf returns the internal version of a kind, as kube-apiserver's messages name it.
 func hubOf(kind meta.GroupVersionKind) meta.GroupVersionKind {
 	return meta.GroupVersionKind{Group: kind.Group, Version: scheme.InternalVersion, Kind: kind.Kind}
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// foreign is a config map that is stored in some other form, and has to be converted to be shown.
-type foreign struct {
+// unconvertedObject is a config map that is stored in another form and has to be converted.
+type unconvertedObject struct {
 	*object
-	broken  bool // it cannot be
-	hanging bool // that takes until the context ends
+	broken  bool // conversion fails
+	hanging bool // conversion blocks until the context ends
 }
 
-func (f *foreign) Stored() ([]byte, uint32) { return []byte("stored otherwise"), 1 << 20 }
-func (f *foreign) Head() int                { return 1 }
+func (f *unconvertedObject) Stored() ([]byte, uint32) { return []byte("stored otherwise"), 1 << 20 }
+func (f *unconvertedObject) Head() int                { return 1 }
 
 // converter is an encoder that converts foreign objects.
 type converter struct{ encoder }
 
 func (c converter) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
-	f, ok := enc.(*foreign)
+	f, ok := enc.(*unconvertedObject)
 	switch {
 	case !ok:
 		return c.encoder.Encode(ctx, enc, version, m)
@@ -46,7 +46,7 @@ func (c converter) Encode(ctx context.Context, enc request.Encoded, version stri
 	return c.encoder.Encode(ctx, f.object, version, m)
 }
 
-// converting is core with objects that may be foreign.
+// converting returns core with objects that may be foreign.
 func converting(t *testing.T, f *fake) *RESTRouter {
 	rr := NewRESTRouter(testConfig(t))
 	res := all("configmaps", true, f)
@@ -55,7 +55,8 @@ func converting(t *testing.T, f *fake) *RESTRouter {
 	return rr
 }
 
-// TestListOfForeignObjects: lists in which something has to be converted look like all others, or fail as a whole.
+// TestListOfForeignObjects: lists with objects that are converted look like other lists, or fail as
+// a whole.
 func TestListOfForeignObjects(t *testing.T) {
 	for _, tt := range []struct{ accept, query string }{
 		{"", ""}, {"", "?pretty=1"}, {"application/yaml", ""}, {protobuf, ""}, {partials, ""}, {table, "?includeObject=Object"},
@@ -69,24 +70,24 @@ func TestListOfForeignObjects(t *testing.T) {
 		if code != 200 {
 			t.Fatalf("%v: got %d %s", tt, code, plain)
 		}
-		if code, got := list(a, &foreign{object: b}, c); tt.accept != table && (code != 200 || got != plain) {
+		if code, got := list(a, &unconvertedObject{object: b}, c); tt.accept != table && (code != 200 || got != plain) {
 			t.Errorf("%v: with a foreign object: got %d %s, want %s", tt, code, got, plain)
 		}
-		// What comes before the broken one fills more than one flush.
+		// The objects before the broken one fill more than one flush.
 		many := []request.Encoded{}
 		for i := range 200 {
 			many = append(many, configMap(fmt.Sprint(i), strings.Repeat("x", 1000)))
 		}
-		code, got := list(append(many, &foreign{object: configMap("b", "2"), broken: true})...)
+		code, got := list(append(many, &unconvertedObject{object: configMap("b", "2"), broken: true})...)
 		if code != 500 || !strings.Contains(got, `cannot be converted`) || !strings.Contains(got, "Status") || len(got) > 1000 {
 			t.Errorf("%v: with one that cannot be converted: got %d %.300s, want 500 and nothing else", tt, code, got)
 		}
 	}
 }
 
-// TestYAMLIsNotKept: other forms are.
+// TestYAMLIsNotKept: other forms are kept beside the object, YAML is not.
 func TestYAMLIsNotKept(t *testing.T) {
-	o := &foreign{object: configMap("a", "v")}
+	o := &unconvertedObject{object: configMap("a", "v")}
 	rr := converting(t, &fake{objects: []request.Encoded{o}})
 	for _, path := range []string{maps + "/a", maps} {
 		for range 2 {
@@ -107,10 +108,10 @@ func TestYAMLIsNotKept(t *testing.T) {
 	}
 }
 
-// TestWatchOfForeignObjects: one that cannot be converted ends the watch with an event that says so.
+// TestWatchOfForeignObjects: an object that cannot be converted ends the watch with an ERROR event.
 func TestWatchOfForeignObjects(t *testing.T) {
 	added := func(o request.Encoded) request.Event { return request.Event{Type: request.Added, Object: o} }
-	events := []request.Event{added(&foreign{object: configMap("a", "1")}), added(&foreign{object: configMap("b", "2"), broken: true}), added(configMap("c", "3"))}
+	events := []request.Event{added(&unconvertedObject{object: configMap("a", "1")}), added(&unconvertedObject{object: configMap("b", "2"), broken: true}), added(configMap("c", "3"))}
 	for _, accept := range []string{"", partial} {
 		w := serve(t, converting(t, &fake{cursor: &script{batches: [][]request.Event{events}}}), "GET", maps+"?watch=1", "", "Accept", accept)
 		all := frames(t, w.Body.String())
@@ -120,10 +121,10 @@ func TestWatchOfForeignObjects(t *testing.T) {
 	}
 }
 
-// TestWatchEndsWhileConverting: the time of a watch is over whether or not a converter has answered.
+// TestWatchEndsWhileConverting: a watch ends in time even if a converter does not answer.
 func TestWatchEndsWhileConverting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &foreign{object: configMap("slow", "1"), hanging: true}
+		slow := &unconvertedObject{object: configMap("slow", "1"), hanging: true}
 		for _, accept := range []string{"", partial, table} {
 			f := &fake{cursor: &script{batches: [][]request.Event{{{Type: request.Added, Object: slow}}}}}
 			begun := time.Now()
@@ -135,7 +136,7 @@ func TestWatchEndsWhileConverting(t *testing.T) {
 	})
 }
 
-// TestBookmarksAreNotConverted: a kind whose conversion is another server's business is not asked about them.
+// TestBookmarksAreNotConverted: a bookmark is encoded without calling a converter.
 func TestBookmarksAreNotConverted(t *testing.T) {
 	k, err := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: "g.io", Kind: "Thing"},

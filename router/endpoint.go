@@ -10,12 +10,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// endpoint is a resource in a served version with the handlers of its verbs.
+// This file decides which handler serves a verb on a path, and how a verb that is not served is
+// refused. RESTRouter makes an endpoint when a resource is installed and calls item or collection
+// for each request. The handlers themselves are in a file for each verb.
+
+// endpoint is a resource in one served version with the handlers of its verbs. It is immutable.
 type endpoint struct {
 	cfg      *Config
 	res      *Resource
-	gv       meta.GroupVersion // served
-	plain    uint32            // the form of whole objects as JSON
+	gv       meta.GroupVersion // the served version
+	plain    uint32            // the number of the form of whole objects as JSON
 	listKind string
 	gr       meta.GroupResource
 	itemDoc  []byte // `{"kind":"X","apiVersion":"v1",` of the served version
@@ -24,10 +28,10 @@ type endpoint struct {
 	collectionVerbs map[string]http.Handler
 }
 
-// handlerFunc answers a request or returns the error to answer with.
+// handlerFunc answers a request, or writes nothing and returns the error to answer with.
 type handlerFunc func(out answer, r *http.Request, info *request.Info) error
 
-// ServeHTTP calls f and answers its error.
+// ServeHTTP calls f and answers the error that it returns.
 func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	out := answerOf(w, info)
@@ -36,6 +40,8 @@ func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// newEndpoint makes the endpoint of a resource. The verbs are those whose interface in res is not
+// nil.
 func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{
@@ -70,8 +76,9 @@ func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	return e
 }
 
-// gap returns what the path of an object leaves empty, as the answer to that, or nil.
-func (e *endpoint) gap(info *request.Info) func() error {
+// missingPart returns the error for the part that the path of an object leaves empty, name or
+// namespace; nil if none is empty.
+func (e *endpoint) missingPart(info *request.Info) func() error {
 	switch {
 	case info.Parts[1] == "":
 		return errNoName
@@ -81,16 +88,18 @@ func (e *endpoint) gap(info *request.Info) func() error {
 	return nil
 }
 
-// item returns the handler for an object. One whose path has a gap is refused for that, if the verb is served.
+// item returns the handler of a verb on one object. A path with a gap is refused with the error of
+// the gap if the verb is served, and as an unknown verb otherwise.
 func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	if gap != nil {
 		verb = ofItem(verb)
 	}
 	h, ok := e.itemVerbs[verb]
 	switch {
-	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil: // kube-apiserver does not look at the name in the path
+	case verb == "create" && e.res.Custom && e.collectionVerbs[verb] != nil:
+		// kube-apiserver ignores the name in the path.
 		return e.collectionVerbs[verb]
-	case gap == nil && len(e.itemVerbs) == 0: // objects that are not stored have no paths
+	case gap == nil && len(e.itemVerbs) == 0: // a resource without objects, such as tokenreviews
 		return notFound
 	case !ok:
 		return e.notAllowed(verb)
@@ -100,7 +109,7 @@ func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	return h
 }
 
-// ofItem is the verb of a request that lacked a name, as it would be with one.
+// ofItem returns the verb that a request without a name would have if it had one.
 func ofItem(verb string) string {
 	switch verb {
 	case "list", "watch":
@@ -111,16 +120,17 @@ func ofItem(verb string) string {
 	return verb
 }
 
-// collection returns the handler for a collection. One over all namespaces can only be read, and is not there if it cannot.
+// collection returns the handler of a verb on a collection. A collection over all namespaces can
+// only be listed and watched; if the resource cannot be listed, the path does not exist.
 func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	h, ok := e.collectionVerbs[verb]
 	switch {
 	case e.res.Namespaced && info.Namespace == "" && !info.InNamespace && e.collectionVerbs["list"] == nil:
 		return notFound
 	case !ok && e.res.Custom && e.itemVerbs[verb] != nil:
-		return e.nameless(verb)
+		return e.refuseNameless(verb)
 	case !ok && verb == "watch" && e.collectionVerbs["list"] != nil:
-		return newWarned(e, handlerFunc(e.unwatched))
+		return warnDeprecated(e, handlerFunc(e.unwatched))
 	case !ok:
 		return e.notAllowed(verb)
 	case !e.res.Namespaced || info.Namespace != "" || verb == "list" || verb == "watch":
@@ -131,21 +141,24 @@ func (e *endpoint) collection(verb string, info *request.Info) http.Handler {
 	return e.notAllowed(verb)
 }
 
+// refusal answers every request with an error.
 func refusal(why func() error) http.Handler {
 	return handlerFunc(func(answer, *http.Request, *request.Info) error { return why() })
 }
 
-// refuse is refusal for a request to e. That a custom resource is deprecated is said even then.
+// refuse is refusal for a request to e. A deprecated custom resource sends its warning even with a
+// refusal, as in kube-apiserver.
 func (e *endpoint) refuse(why func() error) http.Handler {
 	if !e.res.Custom {
 		return refusal(why)
 	}
-	return newWarned(e, refusal(why))
+	return warnDeprecated(e, refusal(why))
 }
 
-// nameless refuses a verb for objects that is sent to the collection of a custom resource. A patch is looked at first.
-func (e *endpoint) nameless(verb string) http.Handler {
-	return newWarned(e, handlerFunc(func(_ answer, r *http.Request, _ *request.Info) error {
+// refuseNameless refuses a verb for objects that is sent to the collection of a custom resource.
+// The media type of a patch is checked before the missing name.
+func (e *endpoint) refuseNameless(verb string) http.Handler {
+	return warnDeprecated(e, handlerFunc(func(_ answer, r *http.Request, _ *request.Info) error {
 		if verb == "patch" {
 			if _, err := patchForm(r.Header.Get("Content-Type"), false); err != nil {
 				return err
@@ -155,9 +168,10 @@ func (e *endpoint) nameless(verb string) http.Handler {
 	}))
 }
 
+// notAllowed and notFound refuse requests for resources with a Go type.
 var notAllowed, notFound = refusal(ErrMethod), refusal(ErrNotFound)
 
-// notAllowed refuses a verb, "" for a method that is none.
+// notAllowed refuses a verb; verb is "" for an unknown method.
 func (e *endpoint) notAllowed(verb string) http.Handler {
 	if !e.res.Custom {
 		return notAllowed
@@ -165,12 +179,12 @@ func (e *endpoint) notAllowed(verb string) http.Handler {
 	return e.refuse(func() error { return meta.NewMethodNotSupported(e.gr, verb) })
 }
 
-// noSubresource refuses what the resource does not have beside its objects.
+// noSubresource refuses a subresource that a custom resource does not have.
 func (e *endpoint) noSubresource(info *request.Info) http.Handler {
 	return e.refuse(func() error { return meta.NewNotFound(e.gr, info.Name) })
 }
 
-// complete fills in the defaults.
+// complete sets the defaults of c.
 func (c *Config) complete() {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -183,7 +197,7 @@ func (c *Config) complete() {
 	}
 }
 
-// offers is what answers about single objects of the resource can look like.
+// offers returns the forms that responses with single objects of the resource can have.
 func (e *endpoint) offers() codec.Offer {
 	o := codec.OfferPartial
 	if e.res.Tabler != nil {
@@ -195,7 +209,7 @@ func (e *endpoint) offers() codec.Offer {
 	return o
 }
 
-// accept negotiates the form of the answer.
+// accept negotiates the form of the response. more are forms that this verb offers in addition.
 func (e *endpoint) accept(r *http.Request, more codec.Offer) (codec.Media, error) {
 	m, err := codec.Negotiate(r.Header.Get("Accept"), e.offers()|more)
 	if err == nil && m.Type == codec.JSON && !m.Stream {

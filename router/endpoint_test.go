@@ -64,7 +64,7 @@ func TestGetForms(t *testing.T) {
 	}
 }
 
-// TestListForms lists more than one flush holds in every form, and reads it back.
+// TestListForms lists more objects than one flush holds, in every form, and reads the lists back.
 func TestListForms(t *testing.T) {
 	f := &fake{}
 	const n = 300
@@ -124,20 +124,20 @@ func TestListForms(t *testing.T) {
 	}
 }
 
-// broken fails to write after some bytes.
-type broken struct {
+// failingWriter is a ResponseWriter that fails after some bytes.
+type failingWriter struct {
 	*httptest.ResponseRecorder
 	left int
 }
 
-func (b *broken) Write(p []byte) (int, error) {
+func (b *failingWriter) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		return 0, errors.New("the connection is gone")
 	}
 	return b.ResponseRecorder.Write(p)
 }
 
-// TestListIsCut aborts an answer that cannot be finished, whatever has broken it.
+// TestListIsCut: a list that cannot be completed is aborted, whatever has failed.
 func TestListIsCut(t *testing.T) {
 	f := &fake{}
 	for i := range 300 {
@@ -153,9 +153,9 @@ func TestListIsCut(t *testing.T) {
 		r, _ := parsed(t, "GET", maps, "", "Accept", accept)
 		core(t, f).ServeHTTP(w, r)
 	}
-	aborted("a dead connection", "", &broken{httptest.NewRecorder(), 100_000})
-	aborted("a dead connection at the end", "", &broken{httptest.NewRecorder(), 300_000})
-	aborted("a dead connection, protobuf", protobuf, &broken{httptest.NewRecorder(), 100_000})
+	aborted("a dead connection", "", &failingWriter{httptest.NewRecorder(), 100_000})
+	aborted("a dead connection at the end", "", &failingWriter{httptest.NewRecorder(), 300_000})
+	aborted("a dead connection, protobuf", protobuf, &failingWriter{httptest.NewRecorder(), 100_000})
 	f.objects = append(f.objects, &object{json: `{"kind":"ConfigMap"`, forms: map[uint32][]byte{}})
 	for _, accept := range []string{protobuf, partials} {
 		if w := serve(t, core(t, f), "GET", maps, "", "Accept", accept); w.Code != 500 {
@@ -334,7 +334,8 @@ func TestDeleteOptions(t *testing.T) {
 	}
 }
 
-// TestDeleteUnread: objects that cannot be read are deleted one by one. What the body says counts.
+// TestDeleteUnread: unreadable objects are deleted one by one. The body takes precedence over the
+// query.
 func TestDeleteUnread(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
 	const option = "ignoreStoreReadErrorWithClusterBreakingPotential"
@@ -383,13 +384,13 @@ func TestListOptions(t *testing.T) {
 	}
 }
 
-// slow is a body that ends in an error.
-type slow struct {
+// failingBody is a body that ends in an error.
+type failingBody struct {
 	data io.Reader
 	err  error
 }
 
-func (s *slow) Read(p []byte) (int, error) {
+func (s *failingBody) Read(p []byte) (int, error) {
 	n, err := s.data.Read(p)
 	if err == io.EOF {
 		err = s.err
@@ -414,9 +415,9 @@ func TestBodies(t *testing.T) {
 		{"announced too large", strings.NewReader(""), limit + 1, 0, 413},
 		{"too large", strings.NewReader(strings.Repeat("x", limit+1)), -1, 0, 413},
 		{"shorter than announced", strings.NewReader("abc"), 10, 0, 400},
-		{"too slow", &slow{strings.NewReader("abc"), os.ErrDeadlineExceeded}, 10, 0, 504},
-		{"too slow, unknown", &slow{strings.NewReader("abc"), os.ErrDeadlineExceeded}, -1, 0, 504},
-		{"over a limit of somebody else", &slow{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
+		{"too slow", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, 10, 0, 504},
+		{"too slow, unknown", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, -1, 0, 504},
+		{"over a limit of somebody else", &failingBody{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
 	} {
 		r := &http.Request{ContentLength: tt.length}
 		if tt.body != nil {

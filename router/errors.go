@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ErrNotFound is the answer for a resource, version or path inside a known group that does not exist.
+// ErrNotFound returns the error for a resource, version or path that does not exist inside a known
+// group.
 func ErrNotFound() error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: meta.StatusFailure, Code: http.StatusNotFound, Reason: meta.StatusReasonNotFound,
@@ -21,7 +22,7 @@ func ErrNotFound() error {
 	}}
 }
 
-// ErrMethod is the answer for a verb that a resource does not serve.
+// ErrMethod returns the error for a verb that a resource does not serve.
 func ErrMethod() error {
 	return &meta.StatusError{Status: meta.Status{
 		Status: meta.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: meta.StatusReasonMethodNotAllowed,
@@ -29,15 +30,16 @@ func ErrMethod() error {
 	}}
 }
 
-// statusFactory encodes Status objects, which belong to no scheme.
+// statusFactory encodes Status objects, which no scheme contains.
 var statusFactory = codec.NewFactory(nil)
 
-// WriteError answers with the Status of err in the media type that the client accepts, indented JSON if it accepts none that
-// a Status has. Errors that are no *meta.StatusError are internal errors, but for the end of the request's context,
-// which is a timeout, and a *request.PathError, which is answered in plain text.
+// WriteError answers with the Status of err in a media type that the client accepts, or in indented
+// JSON if it accepts none. An error that is not a *meta.StatusError becomes an internal error, with
+// two exceptions: the end of the request's context is a timeout, and a *request.PathError is
+// answered in plain text.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { answerTo(w, r).fail(r, err) }
 
-// fail is WriteError.
+// fail is WriteError on the way out of a request.
 func (a answer) fail(r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		a.timeout()
@@ -45,7 +47,7 @@ func (a answer) fail(r *http.Request, err error) {
 	}
 	if broken, ok := err.(*request.PathError); ok {
 		text := fmt.Sprintf("Internal Server Error: %q: %v", meta.Excerpt(r.RequestURI), broken)
-		a.text(http.StatusInternalServerError, forText.Replace(text))
+		a.text(http.StatusInternalServerError, htmlEscaper.Replace(text))
 		return
 	}
 	status := meta.StatusOf(err)
@@ -61,7 +63,8 @@ func (a answer) fail(r *http.Request, err error) {
 	a.object(int(status.Code), statusFactory, status, media)
 }
 
-// isPretty reports whether r wants indented JSON.
+// isPretty reports whether r asks for indented JSON: by the parameter pretty, or because it comes
+// from a browser, curl or wget.
 func isPretty(r *http.Request) bool {
 	asked := ""
 	if r.URL.RawQuery != "" {
@@ -70,8 +73,9 @@ func isPretty(r *http.Request) bool {
 	return codec.Pretty(asked, r.UserAgent())
 }
 
-// timeout answers a request whose time is up. As in kube-apiserver, nobody asks any more what the
-// client accepts: it gets bare JSON, without kind, as text.
+// timeout answers a request whose time is up with 504. The body is a Status without kind and
+// apiVersion as text/plain, whatever the client accepts: kube-apiserver writes it in a filter that
+// does not negotiate.
 func (a answer) timeout() {
 	status := meta.NewTimeout("request did not complete within the allotted timeout", 0).Status
 	if a.record != nil {
@@ -79,7 +83,7 @@ func (a answer) timeout() {
 	}
 	status.TypeMeta = meta.TypeMeta{}
 	body, err := codec.AppendJSON(nil, &status)
-	if err != nil { // a Status can be encoded
+	if err != nil { // impossible: a Status can be encoded
 		a.text(http.StatusInternalServerError, err.Error())
 		return
 	}
@@ -88,12 +92,12 @@ func (a answer) timeout() {
 	a.end()
 }
 
-// plainText is the media type of answers that are no objects.
+// plainText is the Content-Type of responses that are not objects.
 var plainText = []string{"text/plain; charset=utf-8"}
 
-// forText takes the meaning that they have in HTML from what a client has sent.
-var forText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+// htmlEscaper escapes HTML in text that repeats what a client sent.
+var htmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// errNoName and errNoNamespace are the answers to paths that leave an empty place for one.
+// errNoName and errNoNamespace are the errors for paths with an empty name or namespace.
 func errNoName() error      { return meta.NewBadRequest("name must be provided") }
 func errNoNamespace() error { return meta.NewBadRequest("Namespace parameter required.") }

@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// get answers with one object as it is stored.
+// get answers with one object. It copies the stored bytes if they are in the form that the client
+// accepts.
 func (e *endpoint) get(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, 0)
 	if err != nil {

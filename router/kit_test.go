@@ -34,8 +34,8 @@ type fake struct {
 	create  *meta.CreateOptions
 	write   *request.Write
 	body    meta.Object
-	applied meta.ObjectMeta // what becomes of what is applied; there was an object unless err is set
-	// contended: the object changes after each try of an update, of which tries counts.
+	applied meta.ObjectMeta // the metadata given to Apply.Check; the object existed unless err is set
+	// contended makes the object change after each try of an update; tries counts the tries.
 	contended bool
 	tries     int
 }

@@ -12,7 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// list answers with a page of objects. Their bytes are joined as they are; no list is built.
+// This file answers lists. The bytes of the objects, which the cache holds, are joined into a list
+// without decoding them and without building the list in memory: the response is written in parts
+// of flushAt bytes. JSON, YAML and protobuf each have a function of their own.
+
+// list answers with a page of objects.
 func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, codec.OfferStream)
 	if err != nil {
@@ -29,12 +33,14 @@ func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	return e.writeList(out, r, list, media)
 }
 
-// writeList writes a list in the form that was asked for.
+// writeList writes a list in the form that the client accepts.
 func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, media codec.Media) error {
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)
 	}
-	lm := meta.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining}
+	lm := meta.ListMeta{
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining,
+	}
 	switch {
 	case media.As == codec.AsTable:
 		return e.writeTable(out, r, http.StatusOK, list.Items, lm, media)
@@ -67,7 +73,7 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	return finish(out, err)
 }
 
-// indented returns what writes JSON out indented, part by part.
+// indented returns a flush function that indents the JSON part by part.
 func indented(out answer) func(b []byte) ([]byte, error) {
 	var indenter codec.Indenter
 	var part []byte
@@ -78,8 +84,8 @@ func indented(out answer) func(b []byte) ([]byte, error) {
 	}
 }
 
-// finish ends an answer in parts. If it cannot be completed, the connection is cut, so that the
-// client does not take the part for the whole.
+// finish ends a response in parts. If err says that the response is incomplete, it cuts the
+// connection, so that the client does not take the part for the whole.
 func finish(out answer, err error) error {
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -88,19 +94,23 @@ func finish(out answer, err error) error {
 	return nil
 }
 
-// items makes the JSON of the objects of a list that are not stored in the form that was asked for; see form.made.
+// items returns the JSON of the objects that are not stored in the wanted form; see
+// form.encodeList. list.Form saves looking at each object when all are stored in it.
 func (e *endpoint) items(ctx context.Context, list *request.List, media codec.Media) ([][]byte, error) {
 	media = itemMedia(media)
 	media.Type = codec.JSON
 	if list.Form != nil && e.formOf(media) == e.plain && list.Form() == e.plain {
 		return nil, nil
 	}
-	return e.form(ctx, media).made(list)
+	return e.form(ctx, media).encodeList(list)
 }
 
-// appendList appends the list's JSON to *buf, calling flush when it has grown large. made are the items that are not as
-// they are stored.
-func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media, flush func([]byte) ([]byte, error)) error {
+// appendList appends the list's JSON to *buf and calls flush whenever *buf has grown to flushAt.
+// made is the result of e.items.
+func (e *endpoint) appendList(
+	buf *[]byte, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media,
+	flush func([]byte) ([]byte, error),
+) error {
 	kind, cut := e.listShown(media)
 	*buf = appendListHead((*buf)[:0], kind, lm, kind.Kind == e.listKind && e.res.Custom)
 	if list.Len == 0 && media.As == codec.AsPartialList {
@@ -125,7 +135,8 @@ func (e *endpoint) appendList(buf *[]byte, list *request.List, made [][]byte, lm
 	return nil
 }
 
-// listShown is what a list calls itself, and whether it shows its items without their kind.
+// listShown returns the kind of the list, and whether its items are shown without kind and
+// apiVersion.
 func (e *endpoint) listShown(media codec.Media) (kind meta.GroupVersionKind, cut bool) {
 	if media.As == codec.AsPartialList {
 		return meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsPartialList}, false
@@ -133,13 +144,14 @@ func (e *endpoint) listShown(media codec.Media) (kind meta.GroupVersionKind, cut
 	return e.res.Kind.GroupVersion().WithKind(e.listKind), !e.res.Custom
 }
 
-// appendItem appends the i-th item of a list. cut says that lists of the kind show it without its own kind.
+// appendItem appends the i-th item of a list. If cut is set, it leaves out kind and apiVersion, as
+// kube-apiserver does in lists of built-in kinds.
 func (e *endpoint) appendItem(dst []byte, enc request.Encoded, made [][]byte, i int, cut bool) []byte {
 	data, form := enc.Stored()
 	head := enc.Head()
 	if made != nil && made[i] != nil {
 		data = made[i]
-		if form != e.plain { // else it is what is stored, from which something behind the head was cut
+		if form != e.plain { // otherwise managedFields were cut out of the stored bytes, whose head is unchanged
 			head = len(e.itemDoc)
 		}
 	}
@@ -149,7 +161,7 @@ func (e *endpoint) appendItem(dst []byte, enc request.Encoded, made [][]byte, i 
 	return append(dst, data...)
 }
 
-// asItem is the kind of an item in a list of the kind as.
+// asItem returns the kind of the items in a list of kind as.
 func asItem(as string) string {
 	if as == codec.AsPartialList {
 		return codec.AsPartial
@@ -157,7 +169,8 @@ func asItem(as string) string {
 	return as
 }
 
-// appendListHead appends everything before the items.
+// appendListHead appends the list's JSON up to the opening bracket of its items. custom: the
+// continue token is shown even if it is empty.
 func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, custom bool) []byte {
 	b = append(b, `{"kind":"`...)
 	b = append(b, kind.Kind...)
@@ -184,11 +197,14 @@ func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, cust
 	return append(b, `},"items":[`...)
 }
 
-// noItems is what YAML says of the items of an empty list.
+// noItems is the YAML of the items of an empty list.
 const noItems = "items: []\n"
 
-// writeYAMLList writes a list as YAML, item by item: the elements of a list stand at the left margin, as they would alone.
-func (e *endpoint) writeYAMLList(out answer, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media) error {
+// writeYAMLList writes a list as YAML, item by item. This works because the elements of a YAML list
+// are not indented, so each item is encoded as a list of one.
+func (e *endpoint) writeYAMLList(
+	out answer, r *http.Request, list *request.List, made [][]byte, lm meta.ListMeta, media codec.Media,
+) error {
 	kind, cut := e.listShown(media)
 	empty, err := codec.AppendYAML(nil, append(appendListHead(nil, kind, lm, e.res.Custom), "]}"...))
 	if err != nil {
@@ -220,10 +236,13 @@ func (e *endpoint) writeYAMLList(out answer, r *http.Request, list *request.List
 	return finish(out, err)
 }
 
-// writeProtoList writes a protobuf list: sizes come before contents, so the items are encoded (or found) first.
-func (e *endpoint) writeProtoList(out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media) error {
+// writeProtoList writes a protobuf list. In protobuf the size of a message precedes it, so all
+// items are encoded before the first byte is written.
+func (e *endpoint) writeProtoList(
+	out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media,
+) error {
 	kind, _ := e.listShown(media)
-	messages, err := e.form(r.Context(), itemMedia(media)).made(list)
+	messages, err := e.form(r.Context(), itemMedia(media)).encodeList(list)
 	if err != nil {
 		return err
 	}

@@ -14,19 +14,20 @@ import (
 
 const dropping = ";drop=spec.future+metadata.managedFields"
 
-// handmade is a config map that somebody has written in an order of their own.
+// handmade is a config map whose fields are in an order that the codec does not write.
 type handmade struct{ *object }
 
 func (handmade) Head() int { return 1 }
 
-// oneCell prints all objects alike.
+// oneCell is a Tabler with the same row for all objects.
 type oneCell struct{ *fake }
 
 func (oneCell) Row(context.Context, request.Encoded, time.Time) ([]any, []meta.TableRowCondition, error) {
 	return []any{"cell"}, nil, nil
 }
 
-// ownedMaps serves config maps that are stored in all the ways there are. fields are members of their metadata.
+// ownedMaps serves config maps stored in all possible ways. fields are JSON members of their
+// metadata.
 func ownedMaps(t *testing.T, fields string) *RESTRouter {
 	made := func(json string) *object {
 		return &object{json: strings.ReplaceAll(json, "FIELDS,", fields), forms: map[uint32][]byte{}}
@@ -34,7 +35,7 @@ func ownedMaps(t *testing.T, fields string) *RESTRouter {
 	objects := []request.Encoded{
 		made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","resourceVersion":"7",FIELDS,"labels":{"a":"b"}},"data":{"k":"v"}}`),
 		handmade{made(`{"metadata":{FIELDS,"name":"b","namespace":"ns","resourceVersion":"7"},"data":{"k":"v"},"apiVersion":"v1","kind":"ConfigMap"}`)},
-		&foreign{object: made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c",FIELDS,"namespace":"ns","resourceVersion":"7"}}`)},
+		&unconvertedObject{object: made(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c",FIELDS,"namespace":"ns","resourceVersion":"7"}}`)},
 		configMap("d", "none in any case"),
 	}
 	f := &fake{objects: objects, cursor: &script{end: io.EOF, batches: [][]request.Event{{
@@ -48,8 +49,8 @@ func ownedMaps(t *testing.T, fields string) *RESTRouter {
 	return rr
 }
 
-// TestDropManagedFields: who asks for objects without managedFields gets, byte for byte, the answers of a server whose objects
-// have none, whatever else was asked for; and who does not ask for it gets them.
+// TestDropManagedFields: a client that asks for objects without managedFields gets, byte for byte,
+// the response of a server whose objects have none. Other clients get the fields.
 func TestDropManagedFields(t *testing.T) {
 	const owner = `"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k":{}}}}],`
 	body := configMap("a", "v").json
@@ -87,7 +88,7 @@ func TestDropManagedFields(t *testing.T) {
 	}
 }
 
-// TestDroppedFormIsKept: what is cut out of an object is so once, also if it is nothing.
+// TestDroppedFormIsKept: managedFields are cut out of an object once, even if there are none.
 func TestDroppedFormIsKept(t *testing.T) {
 	o := configMap("a", "v")
 	rr := core(t, &fake{objects: []request.Encoded{o}})

@@ -15,57 +15,66 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// OpenAPI answers /openapi/v2 and /openapi/v3, from what Discovery knows.
+// OpenAPI answers /openapi/v2 and /openapi/v3 from the state of Discovery.
 //
-// A document is made when somebody asks for it, and kept (see schemaDoc) for as long as what it describes: of each group version
-// and each group one document of version 3, of everything the index and version 2, all but the index as JSON and as protobuf.
-// The index has the hashes of all documents. For it they are made one after the other, and only their hashes are kept: clients
-// ask for few of them.
-// When a group version changes, its own document, the index and version 2 are made again at the next request for them, and
-// nothing else. Group versions that other servers have are in version 2 with what these say there; they answer themselves for version 3,
-// but for those that know no version 3: then it is made of that, too. What these say of custom resources is kept as well, for each resource: of those that have not changed, no schema is read
-// again.
+// There is one document of version 3 for each group version and each group, and one of version 2
+// for everything, each as JSON and as protobuf. The index at /openapi/v3 lists the hashes of all
+// documents of version 3. A document is made when a request asks for it and kept for as long as its
+// content stays the same (see schemaDoc). To make the index, the missing documents are made one
+// after the other and only their hashes are kept, because clients ask for few of them.
+//
+// When a group version changes, its document, the index and version 2 are made again at the next
+// request for them, and nothing else. The texts about custom resources are kept for each resource,
+// so the schemas of those that did not change are not read again.
+//
+// The group versions of aggregated servers are part of version 2, in the words of those servers.
+// For version 3 these servers answer themselves; if a server has no version 3, it is made here from
+// its version 2.
 type OpenAPI struct {
 	info      openapi.Info
 	codecs    *codec.Factory
 	discovery *Discovery
-	// Made is told when a document has been made, which is not so for most requests. It is fixed before the first; nil: nobody is
-	// told.
+	// Made, if set, is called when a document has been made, which few requests cause. It is set
+	// before the first request.
 	Made func()
-	// AskRemote, if set, asks other servers for what Discovery shows of them in OpenAPI v2, for a request that it may hold up: those
-	// that know no version 3, or all. It is called only while there are such versions, and fixed before the first request.
+	// AskRemote, if set, asks aggregated servers for their OpenAPI v2, and may hold up the request:
+	// those servers without version 3 if noV3 is set, otherwise all. It is called only while
+	// Discovery has such versions, and is set before the first request.
 	AskRemote func(ctx context.Context, noV3 bool)
 
-	// fixed are the documents of what does not come and go; few.
+	// fixed are the documents that never change; there are few.
 	fixed []*fixedSchema
 }
 
-// fixedSchema is a document that depends on nothing.
+// fixedSchema is a document that does not depend on resources.
 type fixedSchema struct {
 	doc    openapi.Document
 	schema schemaSlot
 }
 
-// immutableIn is for how long clients may keep a document whose address has its hash.
+// immutableIn is the time for which clients may cache a document whose URL contains its hash.
 const immutableIn = 365 * 24 * time.Hour
 
-// NewOpenAPI returns the endpoints for what d knows and some further documents.
+// NewOpenAPI returns the endpoints for the groups in d and for further documents, extra.
 func NewOpenAPI(info openapi.Info, codecs *codec.Factory, d *Discovery, extra ...openapi.Document) *OpenAPI {
 	o := &OpenAPI{info: info, codecs: codecs, discovery: d}
-	for _, doc := range slices.Concat(extra, []openapi.Document{openapi.GroupDocument("apis"), openapi.GroupDocument("api")}) {
+	for _, doc := range slices.Concat(
+		extra, []openapi.Document{openapi.GroupDocument("apis"), openapi.GroupDocument("api")},
+	) {
 		o.fixed = append(o.fixed, &fixedSchema{doc: doc})
 	}
 	return o
 }
 
-// described is something that has a document of version 3.
+// described is anything that has a document of version 3: a fixed document, a group, a group
+// version.
 type described interface {
 	path() string
 	slot() *schemaSlot
 	describe(o *OpenAPI) openapi.Document
 }
 
-// write appends the document of version 3.
+// write appends the JSON of d's document of version 3.
 func (o *OpenAPI) write(dst []byte, d described) []byte {
 	return openapi.AppendV3JSON(dst, o.info, d.describe(o))
 }
@@ -75,8 +84,10 @@ func (o *OpenAPI) doc(d described, form schemaForm) *schemaDoc {
 	return o.get(d.slot(), form, func(dst []byte) []byte { return o.write(dst, d) }, openapi.V3Proto)
 }
 
-// get returns a form of the document in a slot, and tells if it is new.
-func (o *OpenAPI) get(s *schemaSlot, form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) *schemaDoc {
+// get returns a form of the document in a slot, and calls Made if it was made by this call.
+func (o *OpenAPI) get(
+	s *schemaSlot, form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte,
+) *schemaDoc {
 	doc, made := s.get(form, write, proto)
 	if made && o.Made != nil {
 		o.Made()
@@ -84,8 +95,9 @@ func (o *OpenAPI) get(s *schemaSlot, form schemaForm, write func(dst []byte) []b
 	return doc
 }
 
-// find returns what a path of version 3 stands for, nil if nothing that is served here.
-func (o *OpenAPI) find(p *picture, path string) described {
+// described returns what the document at a path of version 3 describes, or nil if no document there
+// is served here.
+func (o *OpenAPI) described(p *picture, path string) described {
 	for _, f := range o.fixed {
 		if f.path() == path && f.exists(p) {
 			return f
@@ -112,14 +124,15 @@ func (o *OpenAPI) find(p *picture, path string) described {
 	return nil
 }
 
-// everything returns all that has a document here, and of what other servers have, what counts.
-func (o *OpenAPI) everything(p *picture, counts func(*RemoteVersion) bool) (all []described) {
+// allDescribed returns all that has a document here, and the remote versions for which counts is
+// true.
+func (o *OpenAPI) allDescribed(p *picture, counts func(*RemoteVersion) bool) (all []described) {
 	for _, f := range o.fixed {
 		if f.exists(p) {
 			all = append(all, f)
 		}
 	}
-	for v := range p.all {
+	for v := range p.versions {
 		if v.remote == nil {
 			all = append(all, v)
 		}
@@ -137,7 +150,7 @@ func (o *OpenAPI) everything(p *picture, counts func(*RemoteVersion) bool) (all 
 	return all
 }
 
-// exists reports whether there is something to describe: the list of the legacy group's versions needs one.
+// exists reports whether f describes something: the document "api" needs the legacy group.
 func (f *fixedSchema) exists(p *picture) bool { return f.doc.Path != "api" || p.groups[""] != nil }
 
 func (f *fixedSchema) path() string                       { return f.doc.Path }
@@ -148,8 +161,9 @@ func (g *group) path() string                       { return "apis/" + g.name }
 func (g *group) slot() *schemaSlot                  { return g.schema }
 func (g *group) describe(*OpenAPI) openapi.Document { return openapi.GroupDocument(g.path()) }
 
-// builtin reports whether a group has more than custom resources, and resources of other servers: what serves these describes no
-// groups.
+// builtin reports whether the group has a document of its own. It has none if a server for custom
+// resources serves it, or if all its versions are remote: in Kubernetes, neither of those servers
+// describes groups.
 func (g *group) builtin() bool {
 	here := false
 	for _, v := range g.versions {
@@ -186,6 +200,7 @@ func (v *version) describe(o *OpenAPI) openapi.Document {
 	return doc
 }
 
+// resource describes a resource or subresource.
 func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	if r.Connecter != nil {
 		return o.connecter(r)
@@ -203,7 +218,7 @@ func (o *OpenAPI) resource(r *Resource) openapi.Resource {
 	}
 }
 
-// connecter describes what hands connections on: its methods, and the options that go with them, if they are a kind.
+// connecter describes a Connecter: its methods, and its options if they have a Go type.
 func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
 	d := openapi.Resource{Description: r.Description, Options: openapi.Model{Kind: r.Kind}, Subpath: true}
 	d.Options.Type = r.optionsType(o.codecs)
@@ -213,20 +228,21 @@ func (o *OpenAPI) connecter(r *Resource) openapi.Resource {
 	return d
 }
 
-// methodOf is the method by which a verb on one object is asked for.
+// methodOf maps a verb on one object to its HTTP method.
 var methodOf = map[string]string{
-	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+	"create": http.MethodPost, "get": http.MethodGet, "update": http.MethodPut, "patch": http.MethodPatch,
+	"delete": http.MethodDelete,
 }
 
-// largeDoc is more than the largest document of version 3 takes as a rule, in bytes.
-const largeDoc = 1 << 20
+// docCapacity is a capacity, in bytes, that is enough for most documents of version 3.
+const docCapacity = 1 << 20
 
-// index is the index of version 3. It makes the documents whose hashes are missing.
+// index returns the index of version 3. It makes the documents whose hashes are missing.
 func (o *OpenAPI) index(p *picture) *schemaDoc {
 	return o.get(&p.schemas.index, jsonForm, func([]byte) []byte {
 		var entries []openapi.Entry
-		room := make([]byte, 0, largeDoc)
-		for _, d := range o.everything(p, (*RemoteVersion).madeV3) {
+		room := make([]byte, 0, docCapacity)
+		for _, d := range o.allDescribed(p, (*RemoteVersion).madeV3) {
 			e := openapi.Entry{Path: d.path()}
 			e.Hash, room = d.slot().hash(room, func(dst []byte) []byte { return o.write(dst, d) })
 			entries = append(entries, e)
@@ -235,13 +251,14 @@ func (o *OpenAPI) index(p *picture) *schemaDoc {
 	}, nil)
 }
 
-// v2 is version 2 in a form. All of it is joined, hashed and compressed when one kind has changed: of 500 definitions of 64 KB, that
-// is a fifth of the work, 0.2 s of CPU, once somebody asks, and needs no form of documents in pieces. Reading the schemas of the
-// others was the rest. What saves that, their models compressed, takes some 3 KiB of memory each.
+// v2 returns the document of version 2 in a form. When one kind changes, the whole document is
+// joined, hashed and compressed again: with 500 definitions of 64 KB that takes 0.2 s of CPU when a
+// client asks. Reading the 499 other schemas again would take four times as long; keeping their
+// models compressed avoids that, for about 3 KiB of memory each.
 func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 	return o.get(&p.schemas.v2, form, func([]byte) []byte {
 		var docs []openapi.Document
-		for _, d := range o.everything(p, (*RemoteVersion).hasV2) {
+		for _, d := range o.allDescribed(p, (*RemoteVersion).hasV2) {
 			docs = append(docs, d.describe(o))
 		}
 		return openapi.V2JSON(o.info, docs)
@@ -252,16 +269,17 @@ func (o *OpenAPI) v2(p *picture, form schemaForm) *schemaDoc {
 func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 	out := answerTo(w, r)
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
-	if !ok { // kube-apiserver says no more either
-		out.bare(http.StatusNotAcceptable)
+	if !ok { // kube-apiserver sends no body either
+		out.statusOnly(http.StatusNotAcceptable)
 		return
 	}
 	out.Header()["Vary"] = varySchema
-	o.v2(o.present(r.Context(), false), form).serve(out, r, contentType)
+	o.v2(o.picture(r.Context(), false), form).serve(out, r, contentType)
 }
 
-// present returns the picture, after other servers have been asked: those that know no version 3, or all.
-func (o *OpenAPI) present(ctx context.Context, noV3 bool) *picture {
+// picture returns the picture after aggregated servers have been asked for their documents: those
+// without version 3 if noV3 is set, otherwise all.
+func (o *OpenAPI) picture(ctx context.Context, noV3 bool) *picture {
 	p := o.discovery.now.Load()
 	if o.AskRemote != nil && slices.ContainsFunc(p.remote, func(v *version) bool { return v.remote.NoV3 || !noV3 }) {
 		o.AskRemote(ctx, noV3)
@@ -270,38 +288,38 @@ func (o *OpenAPI) present(ctx context.Context, noV3 bool) *picture {
 	return p
 }
 
-// ServeV3 answers /openapi/v3, the index, and the documents below it.
+// ServeV3 answers /openapi/v3, which is the index, and the documents below it.
 func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	out := answerTo(w, r)
 	path, inside := strings.CutPrefix(r.URL.Path, "/openapi/v3/")
 	if !inside {
-		o.index(o.present(r.Context(), true)).serve(out, r, "text/plain; charset=utf-8")
+		o.index(o.picture(r.Context(), true)).serve(out, r, "text/plain; charset=utf-8")
 		return
 	}
 	p := o.discovery.now.Load()
-	found := o.find(p, path)
+	found := o.described(p, path)
 	if found == nil {
 		if rv := p.schemaOf(path); rv != nil {
 			rv.Handler.ServeHTTP(w, r)
 			return
 		}
-		found = o.find(o.present(r.Context(), true), path)
+		found = o.described(o.picture(r.Context(), true), path)
 	}
-	if found == nil { // kube-apiserver says no more either
-		out.bare(http.StatusNotFound)
+	if found == nil { // kube-apiserver sends no body either
+		out.statusOnly(http.StatusNotFound)
 		return
 	}
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
 	if !ok {
-		out.bare(http.StatusNotAcceptable)
+		out.statusOnly(http.StatusNotAcceptable)
 		return
 	}
 	doc := o.doc(found, form)
 	if hash := request.QueryOf(r).Get("hash"); hash != "" {
-		if hash != doc.etag { // the client's index is old
+		if hash != doc.etag { // the client has an old index
 			out.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
 			out.Header().Set("Content-Type", contentType)
-			out.bare(http.StatusMovedPermanently)
+			out.statusOnly(http.StatusMovedPermanently)
 			return
 		}
 		out.Header().Set("Cache-Control", "public, immutable")
@@ -311,10 +329,11 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 	doc.serve(out, r, contentType)
 }
 
-// varySchema are the headers that say in which form and encoding a document is answered.
+// varySchema are the request headers on which the form and the encoding of a document depend.
 var varySchema = []string{"Accept-Encoding", "Accept"}
 
-// The names of the protobuf forms, without their endings: there is a new one, which answers have, and an old one.
+// The media types of the protobuf forms without their endings. Clients may ask with either ending;
+// responses have the new one.
 const (
 	protoV2 = "application/com.github.proto-openapi.spec.v2"
 	protoV3 = "application/com.github.proto-openapi.spec.v3"
@@ -322,8 +341,8 @@ const (
 	oldEnd  = "@v1.0+protobuf"
 )
 
-// acceptSchema picks the form, JSON or proto, that an Accept header likes best, the first of several. It reports false if there
-// is none.
+// acceptSchema picks JSON or the media type proto, whichever an Accept header prefers; the first
+// one if it prefers both equally. ok is false if it accepts neither.
 func acceptSchema(accept, proto string) (form schemaForm, contentType string, ok bool) {
 	if accept == "" {
 		return jsonForm, codec.JSONType, true
@@ -345,7 +364,7 @@ func acceptSchema(accept, proto string) (form schemaForm, contentType string, ok
 	return form, contentType, contentType != ""
 }
 
-// qualityOf returns the number q among the parameters of a clause of an Accept header, 1 if there is none.
+// qualityOf returns the parameter q of a clause of an Accept header, 1 if it has none.
 func qualityOf(parameters string) float64 {
 	for p := range strings.SplitSeq(parameters, ";") {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {

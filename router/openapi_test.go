@@ -118,7 +118,8 @@ func TestOpenAPIForms(t *testing.T) {
 	}
 }
 
-// TestOpenAPIKeeps shows which documents are made anew after a change, and that the index keeps hashes only.
+// TestOpenAPIKeeps shows which documents are made anew after a change, and that the index keeps
+// hashes only.
 func TestOpenAPIKeeps(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
@@ -137,7 +138,7 @@ func TestOpenAPIKeeps(t *testing.T) {
 	kept := func() map[string]*schemaDoc {
 		docs := map[string]*schemaDoc{}
 		p := d.now.Load()
-		for _, s := range o.everything(p, (*RemoteVersion).madeV3) {
+		for _, s := range o.allDescribed(p, (*RemoteVersion).madeV3) {
 			if doc := s.slot().docs[jsonForm].Load(); doc != nil {
 				docs[s.path()] = doc
 			}
@@ -188,7 +189,8 @@ func TestOpenAPIKeeps(t *testing.T) {
 	}
 }
 
-// TestOpenAPIModels: when one custom resource of a group changes, the schemas of the others are not read again for any document.
+// TestOpenAPIModels: when one custom resource of a group changes, the schemas of the others are not
+// read again for any document.
 func TestOpenAPIModels(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
@@ -237,7 +239,8 @@ func TestOpenAPIModels(t *testing.T) {
 	ask([2]int{4, 2}, "third", "second")
 }
 
-// BenchmarkOpenAPI measures the index after one group version has changed: its document is made, and the index of all.
+// BenchmarkOpenAPI measures the index after one group version has changed: its document is made,
+// and the index of all.
 func BenchmarkOpenAPI(b *testing.B) {
 	for _, n := range []int{10, 300} {
 		b.Run(fmt.Sprintf("groups=%d", n), func(b *testing.B) {
@@ -262,9 +265,10 @@ func BenchmarkOpenAPI(b *testing.B) {
 	}
 }
 
-// TestOpenAPIConnect describes connections by their methods and options, not as objects of the resource.
+// TestOpenAPIConnect describes connections by their methods and options, not as objects of the
+// resource.
 func TestOpenAPIConnect(t *testing.T) {
-	gv := connected(&line{})
+	gv := connected(&recordingConnecter{})
 	shell := gv.Resources[1]
 	shell.Name, shell.Kind = "things/shell", meta.GroupVersionKind{Group: "other.io", Version: "v7", Kind: "ShellOptions"} // a version that things lack
 	gv.Resources = append(gv.Resources, shell)

@@ -5,23 +5,25 @@ import (
 	"time"
 )
 
-// Watches of a busy server wait flushGap between two flushes, so that events which come in a burst go out together: a
-// flush for each event at each watcher would cost more than all else. Busy is a server that flushes more than
-// busyFlushes times in a paceWindow; else every event goes out at once.
+// On a busy server a watch waits flushGap between two flushes, so that events which arrive in a
+// burst are sent together: a flush for each event to each watcher would cost more than everything
+// else. A server is busy if its watches flush more than busyFlushes times in a paceWindow.
+// Otherwise every event is sent at once.
 const (
 	flushGap    = 4 * time.Millisecond
 	paceWindow  = 10 * time.Millisecond
 	busyFlushes = 50
 )
 
-// pace counts the flushes of all watches of a server. The zero pace is ready to use; all methods may be called at once.
+// pace counts the flushes of all watches of a server. The zero value is ready to use. All methods
+// may be called concurrently; races between them only shift the window a little.
 type pace struct {
-	began atomic.Int64 // of the window, in Unix nanoseconds
-	count atomic.Int64 // of flushes in the window
-	busy  atomic.Bool  // the last window was
+	began atomic.Int64 // start of the window, in Unix nanoseconds
+	count atomic.Int64 // flushes in the window
+	busy  atomic.Bool  // the last window had more than busyFlushes
 }
 
-// flushed counts a flush.
+// flushed counts a flush and begins a new window if the current one is over.
 func (p *pace) flushed(now time.Time) {
 	count, began := p.count.Add(1), p.began.Load()
 	if count > busyFlushes {
@@ -33,7 +35,7 @@ func (p *pace) flushed(now time.Time) {
 	}
 }
 
-// pause is how long a watch that flushed last at the given time waits before it looks for events.
+// pause returns how long a watch whose last flush was at last must wait before it asks for events.
 func (p *pace) pause(last time.Time) time.Duration {
 	if !p.busy.Load() {
 		return 0

@@ -8,13 +8,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// params reads option parameters from a query, with the conversions of the API: the first value counts, and a malformed
-// number is an error in strconv's words.
+// params reads option parameters from a query with the conversions of the API: the first value of a
+// parameter counts, and a malformed number is an error in strconv's words. The first error is kept
+// in err; later calls go on and return zero values.
 type params struct {
 	*request.Query
 	err error
 }
 
+// optionalBoolean returns a boolean parameter, nil if it was not sent.
 func (p *params) optionalBoolean(name string) *bool {
 	if _, ok := p.Lookup(name); !ok {
 		return nil
@@ -23,18 +25,20 @@ func (p *params) optionalBoolean(name string) *bool {
 	return &b
 }
 
+// integer returns an integer parameter, 0 if it is empty or malformed.
 func (p *params) integer(name string) int64 {
 	v := p.Get(name)
 	if v == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(meta.Excerpt(v), 10, 64) // what is cut is none
+	n, err := strconv.ParseInt(meta.Excerpt(v), 10, 64) // a value that is long enough to be cut is no number
 	if err != nil && p.err == nil {
 		p.err = meta.NewBadRequest(err.Error())
 	}
 	return n
 }
 
+// optionalInteger returns an integer parameter, nil if it is empty.
 func (p *params) optionalInteger(name string) *int64 {
 	if p.Get(name) == "" {
 		return nil
@@ -43,7 +47,7 @@ func (p *params) optionalInteger(name string) *int64 {
 	return &n
 }
 
-// preconditions are those of a deletion, nil if there are none.
+// preconditions returns the preconditions of a deletion, nil if there are none.
 func (p *params) preconditions() *meta.Preconditions {
 	uid, version := meta.UID(p.Get("uid")), p.Get("resourceVersion")
 	pre := &meta.Preconditions{}
@@ -59,7 +63,7 @@ func (p *params) preconditions() *meta.Preconditions {
 	return pre
 }
 
-// invalid is the 422 for options that contradict each other; nil if errs is empty.
+// invalid returns the 422 for options that are invalid; nil if errs is empty.
 func invalid(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -67,7 +71,7 @@ func invalid(kind string, errs field.ErrorList) error {
 	return meta.NewInvalid(meta.GroupKind{Group: "meta.k8s.io", Kind: kind}, "", errs)
 }
 
-// listRequest reads the options of a list, watch or deletecollection.
+// listRequest reads the options of a list, watch or deletecollection, and validates them.
 func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.ListOptions, error) {
 	p := params{Query: &info.Query}
 	opts := &meta.ListOptions{
@@ -87,8 +91,9 @@ func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.
 	}
 	if opts.Watch && !e.cfg.NoWatchLists && opts.SendInitialEvents == nil && opts.ResourceVersionMatch == "" &&
 		(opts.ResourceVersion == "" || opts.ResourceVersion == "0") {
-		// A watch from no revision in particular begins with what there is. Clients that want
-		// bookmarks learn from one where that ends.
+		// A watch from no revision in particular begins with the existing objects, as ADDED events.
+		// With these options, clients that want bookmarks get one where the existing objects end
+		// (KEP-3157).
 		opts.SendInitialEvents, opts.ResourceVersionMatch = new(true), meta.ResourceVersionMatchNotOlderThan
 	}
 	req := &request.ListRequest{
@@ -111,7 +116,7 @@ func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.
 	if err := invalid("ListOptions", meta.ValidateListOptions(opts, !e.cfg.NoWatchLists)); err != nil {
 		return nil, nil, err
 	}
-	if info.Name != "" && len(info.Parts) > 1 { // the legacy /watch/.../name
+	if info.Name != "" && len(info.Parts) > 1 { // the old path /watch/.../name selects one object
 		req.Fields = append(req.Fields, meta.FieldRequirement{Field: "metadata.name", Value: info.Name})
 	}
 	return req, opts, nil

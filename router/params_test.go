@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkOneAnswer compares what authorization is told of a query with what the handlers make of it.
+// checkOneAnswer compares how authorization and the handlers understand a query.
 func checkOneAnswer(t *testing.T, query string) {
 	t.Helper()
 	e := newEndpoint(testConfig(t), meta.GroupVersion{Version: "v1"}, &Resource{Description: meta.Description{Name: "configmaps"}, Encoder: encoder{}})
@@ -41,7 +41,8 @@ func checkOneAnswer(t *testing.T, query string) {
 	}
 }
 
-// A watch from no revision begins with what there is, and is one of those that say where that ends.
+// TestWatchesFromNowhere: a watch without a revision begins with the existing objects, and can have
+// a bookmark at their end.
 func TestWatchesFromNowhere(t *testing.T) {
 	for _, tt := range []struct {
 		query   string
@@ -79,14 +80,16 @@ var strangeQueries = []string{
 	strings.Repeat("a&", 10_000) + "dryRun=All",
 }
 
-// Authorization sees the selectors that the list uses, and a dry run is one for everybody, or the request is refused.
+// TestOneAnswer: authorization sees the selectors that the list uses, and all readers agree about
+// dryRun; otherwise the request is refused.
 func TestOneAnswer(t *testing.T) {
 	for _, query := range strangeQueries {
 		checkOneAnswer(t, query)
 	}
 }
 
-// A query that cannot be understood as a whole is not served by halves, least of all by deleting what was to be left.
+// TestRefusedQueries: a query that cannot be parsed completely is refused. A partly understood one
+// could delete objects that were to be kept.
 func TestRefusedQueries(t *testing.T) {
 	for _, query := range []string{
 		"dryRun=All;", "dryRun=All&a=%zz", "dryRun=%", "labelSelector=a%3Db;c=d", strings.Repeat("a&", 10_000) + "dryRun=All",
@@ -101,7 +104,7 @@ func TestRefusedQueries(t *testing.T) {
 	}
 }
 
-// FuzzOneAnswer is TestOneAnswer with any query.
+// FuzzOneAnswer is TestOneAnswer with random queries.
 func FuzzOneAnswer(f *testing.F) {
 	for _, query := range strangeQueries {
 		f.Add(query)

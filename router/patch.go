@@ -20,6 +20,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// This file serves PATCH. A JSON patch, merge patch or strategic merge patch is applied to the
+// encoded current object in the served version, and the result is decoded; package scheme/patch has
+// the algorithms. A server-side apply is only read here (apply.go), and package registry merges it.
+
 // The media types of patches.
 const (
 	jsonPatch      = "application/json-patch+json"
@@ -28,22 +32,23 @@ const (
 	applyPatch     = "application/apply-patch+yaml"
 )
 
-// patcher is one PATCH request. It turns the current object into the new one as often as that changes meanwhile, within
-// one budget.
+// patcher is one PATCH request other than an apply. The registry calls its change again whenever
+// the object has been changed meanwhile; all calls share one budget of work.
 type patcher struct {
 	e          *endpoint
 	info       *request.Info
-	form       string // media type
-	body       []byte
+	form       string // the media type of the patch
+	body       []byte // the patch
 	validation string
-	typ        *typeinfo.Type // nil: there is no Go type
+	typ        *typeinfo.Type // of the resource's version; nil for a kind without a Go type
 	meter      *meter.Meter
-	write      *request.Write // is told what is wrong with the kind of the result
-	checked    bool
-	slips      []string // what field validation has to say about the patch itself, once that is checked
+	write      *request.Write // change sets its Invalid
+	checked    bool           // the patch itself has passed field validation
+	problems   []string       // unknown and repeated fields in the patch itself
 }
 
-// patch changes an object by a patch in its served version, or creates it if what is applied does not exist.
+// patch changes an object by a patch in its served version. An apply creates the object if it does
+// not exist.
 func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error {
 	form, err := patchForm(r.Header.Get("Content-Type"), !e.res.Custom)
 	if err != nil {
@@ -65,7 +70,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, form == applyPatch)); err != nil {
 		return err
 	}
-	req := e.write(r, info, &meta.UpdateOptions{ // to everybody behind, a patch is an update
+	req := e.write(r, info, &meta.UpdateOptions{ // behind the router, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
 	})
 	req.DryRun = len(opts.DryRun) > 0
@@ -74,7 +79,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	}
 	if form == applyPatch {
 		req.ForceCreate = true
-		if req.Apply, err = e.applied(r.Context(), info, in.body, opts); err != nil {
+		if req.Apply, err = e.readApply(r.Context(), info, in.body, opts); err != nil {
 			return err
 		}
 	} else {
@@ -92,7 +97,8 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	return e.writeEncoded(out, r, code, enc, media)
 }
 
-// patchForm returns the media type of a patch, where strategic merges are taken or not.
+// patchForm returns the media type of a patch. strategic says whether strategic merge patches are
+// accepted.
 func patchForm(contentType string, strategic bool) (string, error) {
 	form, _, _ := strings.Cut(contentType, ";")
 	switch {
@@ -101,7 +107,8 @@ func patchForm(contentType string, strategic bool) (string, error) {
 	case !strategic:
 		return "", codec.UnsupportedBody(jsonPatch, mergePatch, applyPatch)
 	}
-	// kube-apiserver's router reads a list of types and is not strict about space; behind it, the type has to be one, and exact.
+	// kube-apiserver checks the media type twice: its routes accept a list of types with spaces,
+	// and the handler behind them wants exactly one type. The two refuse with different messages.
 	for one := range strings.SplitSeq(contentType, ",") {
 		base, _, _ := strings.Cut(one, ";")
 		switch strings.TrimSpace(base) {
@@ -112,9 +119,13 @@ func patchForm(contentType string, strategic bool) (string, error) {
 	return "", errPatchType()
 }
 
-func (e *endpoint) patcher(ctx context.Context, info *request.Info, form string, body []byte, opts *meta.PatchOptions) *patcher {
+// patcher makes the patcher of a request.
+func (e *endpoint) patcher(
+	ctx context.Context, info *request.Info, form string, body []byte, opts *meta.PatchOptions,
+) *patcher {
 	pt := &patcher{
-		e: e, info: info, form: form, body: body, validation: opts.FieldValidation, meter: meter.WithBudget(ctx, patch.MaxWork),
+		e: e, info: info, form: form, body: body, validation: opts.FieldValidation,
+		meter: meter.WithBudget(ctx, patch.MaxWork),
 	}
 	if version := kind.In(e.res.Type, e.res.Kind.Version); version.Type != nil {
 		pt.typ = version.Type()
@@ -122,15 +133,16 @@ func (e *endpoint) patcher(ctx context.Context, info *request.Info, form string,
 	return pt
 }
 
-// errPatchType is the answer to a media type of which kube-apiserver's router knows nothing either.
+// errPatchType is the 415 of kube-apiserver's routes for a media type that they do not list.
 func errPatchType() error {
 	return &meta.StatusError{Status: meta.Status{
-		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: meta.StatusReasonUnsupportedMediaType,
+		Status: meta.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason:  meta.StatusReasonUnsupportedMediaType,
 		Message: "415: Unsupported Media Type", Details: &meta.StatusDetails{},
 	}}
 }
 
-// change applies the patch to the current object.
+// change is the request.ChangeFunc of a patch: it applies the patch to the current object.
 func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, error) {
 	if cur.Encoded == nil {
 		return nil, meta.NewNotFound(p.e.gr, p.info.Name)
@@ -157,7 +169,8 @@ func (p *patcher) change(ctx context.Context, cur request.Current) (meta.Typed, 
 	return decoded.Object, checkName(m, p.info)
 }
 
-// merge applies the patch to the encoded object. Field validation looks at the patch itself first, once.
+// merge applies the patch to the encoded object. The first call checks the fields of the patch
+// itself.
 func (p *patcher) merge(doc []byte) ([]byte, error) {
 	if p.validation != validateIgnore && !p.checked {
 		if err := p.check(); err != nil {
@@ -174,24 +187,28 @@ func (p *patcher) merge(doc []byte) ([]byte, error) {
 	return patch.Strategic(doc, p.body, p.typ, p.meter)
 }
 
-// check finds the unknown and repeated fields of the patch itself.
+// check finds the unknown and repeated fields of the patch itself, which the patched object would
+// not show.
 func (p *patcher) check() (err error) {
 	switch p.form {
 	case jsonPatch:
-		p.slips, err = patch.CheckJSON(p.body, p.meter)
+		p.problems, err = patch.CheckJSON(p.body, p.meter)
 	case mergePatch:
-		p.slips, err = patch.CheckMerge(p.body, p.meter)
+		p.problems, err = patch.CheckMerge(p.body, p.meter)
 	default:
-		p.slips = patch.CheckStrategic(p.body, p.meter)
+		p.problems = patch.CheckStrategic(p.body, p.meter)
 	}
 	return err
 }
 
-// decode turns the result into an object. Field validation is told of the patch's own slips first.
+// decode turns the patched JSON into an object. Field validation reports the problems of the patch
+// before those of the object.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
-	req := codec.DecodeRequest{Data: patched, Default: want, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter}
-	if p.form == strategicPatch { // kube-apiserver fills a struct here, and looks at no kind
+	req := codec.DecodeRequest{
+		Data: patched, Default: want, Strict: p.validation != validateIgnore, Shared: true, Meter: p.meter,
+	}
+	if p.form == strategicPatch { // here kube-apiserver fills a struct and ignores the kind in the object
 		req.As = want
 	}
 	if req.As.Kind == "" && p.typ != nil && !p.e.res.Custom {
@@ -217,7 +234,8 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		return decoded, err
 	case p.e.res.Custom && p.typ == nil && decoded.GVK.Version == "":
 		return decoded, versionless(patched)
-	case decoded.GVK.GroupKind() != want.GroupKind() || decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
+	case decoded.GVK.GroupKind() != want.GroupKind() ||
+		decoded.GVK.Version != want.Version && !slices.Contains(p.e.res.Also, decoded.GVK.Version):
 		return decoded, &scheme.ConversionError{From: decoded.GVK, To: hubOf(want)}
 	}
 	return decoded, p.report(decoded.Strict)
@@ -236,15 +254,15 @@ func versionless(object []byte) error {
 	return errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 }
 
-// report tells field validation of the patch's own slips, and then of those of the result.
+// report hands the problems of the patch, followed by those of the result, to field validation.
 func (p *patcher) report(strict []string) error {
-	if len(p.slips) > 0 {
-		strict = slices.Concat(p.slips, strict)
+	if len(p.problems) > 0 {
+		strict = slices.Concat(p.problems, strict)
 	}
 	return p.e.reportStrict(p.info, strict, p.validation)
 }
 
-// unversioned reports whether an object does not say its apiVersion, and what it calls its kind then.
+// unversioned reports whether an object has no apiVersion, and returns its kind in that case.
 func unversioned(object []byte) (called string, is bool) {
 	const usual = `{"apiVersion":"`
 	if len(object) > len(usual) && string(object[:len(usual)]) == usual && object[len(usual)] != '"' {
@@ -270,8 +288,9 @@ func unversioned(object []byte) (called string, is bool) {
 	return called, true
 }
 
-// decodeUnversioned is decode for an object without an apiVersion. kube-apiserver takes it for one of the internal version, in which
-// no field has the name that it has in the others: nothing of it is known, its name neither.
+// decodeUnversioned is decode for an object without an apiVersion. kube-apiserver decodes such an
+// object into the internal version, whose fields have no JSON names, so every field is unknown, the
+// name included.
 func (p *patcher) decodeUnversioned(patched []byte, called string) (codec.Decoded, error) {
 	want := p.e.res.Kind
 	if called != "" && called != want.Kind {
@@ -296,23 +315,26 @@ func (p *patcher) decodeUnversioned(patched []byte, called string) (codec.Decode
 	return decoded, p.report(unknown)
 }
 
-// invalid is the answer to a patch whose result is no object of the kind: a 422 that names no kind and shows the
-// result, or for strategic merges the patch.
+// invalid returns the error for a patch whose result is not an object of the kind: a 422 without a
+// kind that shows the result, or, for a strategic merge, the patch.
 func (p *patcher) invalid(doc, patched []byte, err error) error {
 	shown := string(patched)
 	if p.form == strategicPatch {
 		shown = patch.StrategicText(doc, p.body, p.typ, p.meter)
-	} else if p.typ == nil { // fields have no order of their own
+	} else if p.typ == nil { // an untyped object is shown with sorted keys
 		if tree, err := jsontext.Decode(patched, p.meter); err == nil {
 			if sorted, err := jsontext.AppendTree(nil, tree, jsontext.Plain); err == nil {
 				shown = string(sorted)
 			}
 		}
 	}
-	return meta.NewInvalid(meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())})
+	return meta.NewInvalid(
+		meta.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, err.Error())},
+	)
 }
 
-// patchError turns an error of package patch into its Status.
+// patchError returns the Status of an error of package patch. Other errors, such as the end of the
+// request, are returned as they are.
 func patchError(err error) error {
 	var e *patch.Error
 	switch {

@@ -11,63 +11,69 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// picture is what is served at one moment: groups, their versions, the resources in them. It is immutable, and so is
-// everything in it, apart from documents, which are made when somebody asks for them first.
+// This file holds the state of Discovery and how a change makes the next state. Discovery.Change
+// and SetRemote call change and with.
+
+// picture is what is served at one moment: the groups, their versions and the resources in them. It
+// is immutable, and so is everything in it except the documents, which are made on first demand.
 //
-// A change makes a new picture that shares with the old one all groups and versions that stay the same, and with
-// them their finished documents. So a change costs copying the list of groups, and then making what it concerns: the
-// documents of the version, of its group, and the lists of everything.
+// A change makes a new picture that shares with the old one all groups and versions that stay the
+// same, and their finished documents. So a change costs a copy of the list of groups, and later the
+// documents that it concerns: that of the version, that of its group, and those of everything.
 type picture struct {
 	codecs *codec.Factory
-	groups map[string]*group // all, the legacy one as ""
-	listed []*group          // without the legacy one: by priority, then by name
-	remote []*version        // those of other servers
+	groups map[string]*group // all groups by name; "" is the legacy group
+	listed []*group          // all but the legacy group, by priority, then by name
+	remote []*version        // the versions of aggregated servers
 
 	list       *document                      // at /apis
-	aggregated [2]aggregatedForms             // at /apis, and at /api
+	aggregated [2]aggregatedForms             // at /apis and at /api
 	schemas    struct{ v2, index schemaSlot } // of OpenAPI
 }
 
 // group is an API group with at least one version.
 type group struct {
 	name     string
-	priority int        // the highest that a version states
-	versions []*version // in order of preference
+	priority int        // the highest that one of its versions states
+	versions []*version // preferred one first
 
 	doc    *document                                 // at /apis/{group}
-	head   [len(contentTypes)]atomic.Pointer[[]byte] // of the group in aggregated documents
-	schema *schemaSlot                               // shared by all states of the group: it depends on the name only
+	head   [len(contentTypes)]atomic.Pointer[[]byte] // the group in aggregated documents
+	schema *schemaSlot                               // depends on the name only, so all states of the group share it
 }
 
-// version is a version of a group. It may be without resources.
+// version is a version of a group. It may have no resources.
 type version struct {
 	meta.GroupVersion
-	groupPriority, priority int               // the highest that a resource came with
-	resources               []resourceAndSubs // by plural
-	remote                  *RemoteVersion    // of another server, which has the resources and their list; nil: it is served here
+	groupPriority, priority int               // the highest that one of its resources came with
+	resources               []resourceAndSubs // sorted by plural
+	// remote is set if an aggregated server serves the version; it lists the resources.
+	remote *RemoteVersion
 
 	doc    *document                                 // the list of resources
-	part   [len(contentTypes)]atomic.Pointer[[]byte] // of the version in aggregated documents
+	part   [len(contentTypes)]atomic.Pointer[[]byte] // the version in aggregated documents
 	schema schemaSlot
 }
 
-// resourceAndSubs is a resource with its subresources, sorted by name: the resource itself comes first.
+// resourceAndSubs is a resource followed by its subresources. The list may lack the resource
+// itself.
 type resourceAndSubs struct {
 	plural                  string
 	list                    []Resource
-	groupPriority, priority int // stated by the GroupVersion that it came in
+	groupPriority, priority int // of the GroupVersion that it came in
 	model                   *modelSlot
 }
 
+// newPicture returns a picture of groups; listed must be sorted.
 func newPicture(codecs *codec.Factory, groups map[string]*group, listed []*group) *picture {
 	p := &picture{codecs: codecs, groups: groups, listed: listed}
 	p.list = newGroupList(p)
 	return p
 }
 
-// all yields every version, the legacy ones first.
-func (p *picture) all(yield func(*version) bool) {
-	for _, g := range p.inOrder() {
+// versions yields every version, those of the legacy group first.
+func (p *picture) versions(yield func(*version) bool) {
+	for _, g := range p.groupsInOrder() {
 		for _, v := range g.versions {
 			if !yield(v) {
 				return
@@ -76,15 +82,15 @@ func (p *picture) all(yield func(*version) bool) {
 	}
 }
 
-// inOrder lists the groups, the legacy one first.
-func (p *picture) inOrder() []*group {
+// groupsInOrder returns the groups, the legacy group first.
+func (p *picture) groupsInOrder() []*group {
 	if legacy := p.groups[""]; legacy != nil {
 		return slices.Insert(slices.Clone(p.listed), 0, legacy)
 	}
 	return p.listed
 }
 
-// find returns a version of a group, nil if there is none.
+// find returns a version of a group, or nil.
 func (p *picture) find(group, version string) *version {
 	if g := p.groups[group]; g != nil {
 		if i := g.index(version); i >= 0 {
@@ -94,14 +100,15 @@ func (p *picture) find(group, version string) *version {
 	return nil
 }
 
+// index returns the index of the version called name, or -1.
 func (g *group) index(name string) int {
 	return slices.IndexFunc(g.versions, func(v *version) bool { return v.Version == name })
 }
 
-// change returns the picture without the resources of out and with those of in. A version goes with its last resource,
-// a group with its last version.
+// change returns the picture without the resources of out and with those of in. A version without
+// resources is removed, and so is a group without versions.
 func (p *picture) change(out, in []GroupVersion) *picture {
-	versions := map[meta.GroupVersion]*version{} // those that change; nil for one that goes
+	versions := map[meta.GroupVersion]*version{} // the versions that change; nil for one that is removed
 	current := func(gv meta.GroupVersion) *version {
 		if v, ok := versions[gv]; ok {
 			return v
@@ -116,19 +123,19 @@ func (p *picture) change(out, in []GroupVersion) *picture {
 	}
 	for i := range in {
 		gv := in[i].GroupVersion
-		versions[gv] = current(gv).with(&in[i])
+		versions[gv] = current(gv).withResources(&in[i])
 	}
 	if len(versions) == 0 {
 		return p
 	}
 	groups, listed := p.copied()
 	for gv, v := range versions {
-		listed = put(groups, listed, p.newGroup(groups[gv.Group], gv, v))
+		listed = putGroup(groups, listed, p.newGroup(groups[gv.Group], gv, v))
 	}
 	return newPicture(p.codecs, groups, listed)
 }
 
-// copied returns the groups and the list of them, to be changed.
+// copied returns copies of the map and the list of groups, for the caller to change.
 func (p *picture) copied() (map[string]*group, []*group) {
 	groups := make(map[string]*group, len(p.groups)+1)
 	for name, g := range p.groups {
@@ -137,7 +144,8 @@ func (p *picture) copied() (map[string]*group, []*group) {
 	return groups, slices.Clone(p.listed)
 }
 
-// without returns v without the resources of gv: v itself if it has none of them, nil if none are left. v may be nil.
+// without returns v without the resources of gv. It returns v itself if v has none of them, and nil
+// if none are left. v may be nil.
 func (v *version) without(gv *GroupVersion) *version {
 	if v == nil {
 		return nil
@@ -153,6 +161,7 @@ func (v *version) without(gv *GroupVersion) *version {
 	return newVersion(v.GroupVersion, rest)
 }
 
+// newVersion returns a version with the given resources, which must be sorted by plural.
 func newVersion(gv meta.GroupVersion, resources []resourceAndSubs) *version {
 	v := &version{GroupVersion: gv, resources: resources}
 	for i, r := range resources {
@@ -164,8 +173,9 @@ func newVersion(gv meta.GroupVersion, resources []resourceAndSubs) *version {
 	return v
 }
 
-// with returns a version with the resources of v, which may be nil, and those of gv in place of the ones with their names.
-func (v *version) with(gv *GroupVersion) *version {
+// withResources returns a version with the resources of v and those of gv. A resource of gv
+// replaces the one of v with the same name. v may be nil.
+func (v *version) withResources(gv *GroupVersion) *version {
 	var resources []resourceAndSubs
 	if v != nil {
 		resources = slices.Clone(v.resources)
@@ -189,7 +199,8 @@ func (v *version) with(gv *GroupVersion) *version {
 	return next
 }
 
-// inList is the order of a resource and its subresources: by name, but those of custom resources as they are declared.
+// inList orders a resource and its subresources: by name, but custom resources in the order of
+// their definition.
 func inList(a, b Resource) int {
 	if a.Custom && b.Custom {
 		return cmp.Compare(strings.Count(a.Name, "/"), strings.Count(b.Name, "/"))
@@ -197,7 +208,8 @@ func inList(a, b Resource) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// newGroup returns the group that old, which may be nil, becomes when its version gv is v, which is nil if it goes.
+// newGroup returns the group after its version gv has become v; nil removes the version. old is the
+// group before, and may be nil.
 func (p *picture) newGroup(old *group, gv meta.GroupVersion, v *version) *group {
 	g := &group{name: gv.Group, schema: &schemaSlot{}}
 	if old != nil {
@@ -224,9 +236,9 @@ func (p *picture) newGroup(old *group, gv meta.GroupVersion, v *version) *group 
 	return g
 }
 
-// put puts a group into the map and the list of groups in place of that of the same name, or takes it out if it has no
-// versions. It returns the list.
-func put(groups map[string]*group, listed []*group, g *group) []*group {
+// putGroup replaces the group of g's name in groups and listed by g, or removes it if g has no
+// versions. It changes both and returns the new listed.
+func putGroup(groups map[string]*group, listed []*group, g *group) []*group {
 	listed = slices.DeleteFunc(listed, func(other *group) bool { return other.name == g.name })
 	if len(g.versions) == 0 {
 		delete(groups, g.name)

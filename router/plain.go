@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// Plain is the handler of a path that is no API resource. An error that it returns, before it has
-// written anything, is answered as a Status.
+// Plain is the handler of a path outside of the API's resources. If it returns an error before it
+// has written anything, the error is answered as a Status.
 type Plain func(w http.ResponseWriter, r *http.Request) error
 
 // ServeHTTP implements http.Handler.
@@ -17,7 +17,7 @@ func (p Plain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ReadOnly refuses every request whose method is not GET, with a Status.
+// ReadOnly wraps h and refuses every method except GET with a Status.
 func ReadOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -28,8 +28,8 @@ func ReadOnly(h http.Handler) http.Handler {
 	})
 }
 
-// Produces is ReadOnly for a handler that answers in one form: it also refuses clients that accept
-// only other forms.
+// Produces wraps h, which answers in one media type. Like ReadOnly it refuses every method except
+// GET, and it refuses clients that do not accept contentType.
 func Produces(contentType string, h http.Handler) http.Handler {
 	return ReadOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := codec.Producible(r.Header.Get("Accept"), contentType); err != nil {

@@ -9,19 +9,21 @@ import (
 	"sync/atomic"
 )
 
-// PrefixMux finds the handler of paths that are no API resources: an exact path first, then the longest registered
-// prefix. It may be changed while it serves; a request sees one state.
+// PrefixMux finds the handler of paths outside of the API's resources: an exact path first, then
+// the longest registered prefix. It may be changed while it serves; a request sees one state.
 type PrefixMux struct {
 	mu    sync.Mutex
 	state atomic.Pointer[prefixState]
 }
 
+// prefixState is one state of a PrefixMux. It is immutable once stored.
 type prefixState struct {
 	exact    map[string]http.Handler
-	prefixes []prefixRoute // longest first
-	hidden   map[string]bool
+	prefixes []prefixRoute   // longest first
+	hidden   map[string]bool // paths that the index does not list
 }
 
+// prefixRoute is a registered prefix, which ends in "/".
 type prefixRoute struct {
 	prefix  string
 	handler http.Handler
@@ -34,16 +36,18 @@ func NewPrefixMux() *PrefixMux {
 	return m
 }
 
-// Handle registers the handler of one path, or, if the path ends in "/" and is not "/" itself, of all paths below it
-// as well as the one without the slash. Registering a path twice is an error.
+// Handle registers the handler of a path. If the path ends in "/" and is not "/" itself, the
+// handler serves all paths below it and the path without the slash. Registering a path twice is an
+// error.
 func (m *PrefixMux) Handle(path string, h http.Handler) error { return m.change(path, h, false) }
 
 // HandleHidden is Handle for a path that the index at / does not list.
 func (m *PrefixMux) HandleHidden(path string, h http.Handler) error { return m.change(path, h, true) }
 
-// Remove takes a path out again. Removing what is not there does nothing.
+// Remove removes a registered path. It does nothing if the path is not registered.
 func (m *PrefixMux) Remove(path string) { m.change(path, nil, false) }
 
+// change registers h at path, or removes path if h is nil.
 func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +65,9 @@ func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
 		}
 	case isPrefix:
 		next.prefixes = append(next.prefixes, prefixRoute{path, h})
-		sort.SliceStable(next.prefixes, func(i, j int) bool { return len(next.prefixes[i].prefix) > len(next.prefixes[j].prefix) })
+		sort.SliceStable(next.prefixes, func(i, j int) bool {
+			return len(next.prefixes[i].prefix) > len(next.prefixes[j].prefix)
+		})
 	case h == nil:
 		delete(next.exact, path)
 	default:
@@ -76,6 +82,7 @@ func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
 	return nil
 }
 
+// clone returns a copy whose maps and slice may be changed.
 func (s *prefixState) clone() *prefixState {
 	c := &prefixState{exact: map[string]http.Handler{}, hidden: map[string]bool{}}
 	for k, v := range s.exact {
@@ -88,6 +95,7 @@ func (s *prefixState) clone() *prefixState {
 	return c
 }
 
+// find returns the index of a prefix, or -1.
 func (s *prefixState) find(prefix string) int {
 	for i := range s.prefixes {
 		if s.prefixes[i].prefix == prefix {
@@ -97,7 +105,7 @@ func (s *prefixState) find(prefix string) int {
 	return -1
 }
 
-// Match returns the handler for a path, or nil.
+// Match returns the handler of a path, or nil.
 func (m *PrefixMux) Match(path string) http.Handler {
 	s := m.state.Load()
 	if h, ok := s.exact[path]; ok {

@@ -14,15 +14,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// received is the body of a request. receive is the one way in: nothing else in this package reads
-// a body.
+// received is the body of a request. receive is the only function in this package that reads a
+// body.
 type received struct {
-	body  []byte // nobody changes it: what is decoded may refer to it
+	body  []byte // never changed: decoded objects may share its memory
 	media string // the Content-Type as sent
 }
 
-// receive reads the body of a request, at most Config.MaxBody, and notes it in the Record, if there
-// is one.
+// receive reads the body of a request, at most Config.MaxBody bytes, and notes it in the Record if
+// there is one.
 func (e *endpoint) receive(r *http.Request, info *request.Info) (received, error) {
 	body, err := readBody(r, e.cfg.MaxBody)
 	if err != nil {
@@ -35,8 +35,8 @@ func (e *endpoint) receive(r *http.Request, info *request.Info) (received, error
 	return in, nil
 }
 
-// receiveObject is receive for a create or update. It reads the body once it is clear that both the
-// body and the answer have forms that are known here.
+// receiveObject is receive for a create or update. It reads the body only after it has checked that
+// the media types of both the body and the response are supported.
 func (e *endpoint) receiveObject(r *http.Request, info *request.Info) (media codec.Media, in received, err error) {
 	if media, err = e.accept(r, 0); err != nil {
 		return media, in, err
@@ -48,19 +48,20 @@ func (e *endpoint) receiveObject(r *http.Request, info *request.Info) (media cod
 	return media, in, err
 }
 
-// noteObject notes what the body holds. The record gets a copy: the registry changes the object on
-// its way.
+// noteObject notes the object in the body. The record gets a copy, because the registry changes the
+// object.
 func noteObject(info *request.Info, obj meta.Typed) {
 	if info.Record != nil {
 		info.Record.Received.Object = typeinfo.Copy(obj)
 	}
 }
 
-// trusted is up to which Content-Length a buffer is made before anything has come, in bytes. Beyond
-// it, buffers grow with what comes: announcing a large body costs a client nothing.
-const trusted = 64 << 10
+// maxPreallocated is the largest Content-Length, in bytes, for which a buffer is allocated before
+// the body has arrived. For larger bodies the buffer grows with the bytes that arrive, so a client
+// cannot make the server allocate memory by announcing a large body.
+const maxPreallocated = 64 << 10
 
-// readBody reads a request body of at most limit bytes. The result is the caller's.
+// readBody reads a request body of at most limit bytes. The caller owns the result.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil
@@ -68,16 +69,16 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	if n := r.ContentLength; n > 0 && n <= trusted { // the usual case: one buffer of the right size
+	if n := r.ContentLength; n > 0 && n <= maxPreallocated { // the usual case: one buffer of the right size
 		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return nil, badBody(err)
+			return nil, bodyError(err)
 		}
 		return body, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return nil, badBody(err)
+		return nil, bodyError(err)
 	}
 	if int64(len(body)) > limit {
 		return nil, tooLarge(limit)
@@ -85,12 +86,13 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return body, nil
 }
 
+// tooLarge returns the 413 for a body of more than limit bytes.
 func tooLarge(limit int64) error {
 	return meta.NewRequestEntityTooLarge(fmt.Sprintf("limit is %d", limit))
 }
 
-// badBody is the answer to a body that cannot be read to its end.
-func badBody(err error) error {
+// bodyError returns the error for a body that cannot be read to its end.
+func bodyError(err error) error {
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):

@@ -25,8 +25,8 @@ func recorded(t *testing.T, h http.Handler, method, target, body string, header 
 	return info.Record, w
 }
 
-// TestRecord asks for a record with every sort of request and answer: what it holds is what came
-// and went.
+// TestRecord: for every sort of request and response, the record holds the bodies that were
+// received and sent.
 func TestRecord(t *testing.T) {
 	const (
 		all, a     = "/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/configmaps/a"
@@ -134,7 +134,7 @@ func recordedServer(t *testing.T, f *fake) http.Handler {
 	return &Director{REST: rr, Discovery: d, Prefix: paths}
 }
 
-// TestRecordOfObject has the object as it was sent, whatever the registry makes of it.
+// TestRecordOfObject: the record has the object as it was sent, although the registry changes it.
 func TestRecordOfObject(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
 	rec, _ := recorded(t, core(t, f), "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"a"},"data":{"k":"v"}}`,
@@ -148,7 +148,7 @@ func TestRecordOfObject(t *testing.T) {
 	}
 }
 
-// TestRecordKeep bounds what is kept, not what is counted.
+// TestRecordKeep: Keep bounds the bytes that are kept, not those that are counted.
 func TestRecordKeep(t *testing.T) {
 	for _, keep := range []int{0, 7} {
 		r, info := parsed(t, "GET", "/api/v1/namespaces/ns/configmaps/a", "")
@@ -178,23 +178,23 @@ func TestRecordOfWatch(t *testing.T) {
 	}
 }
 
-// TestRecordOfConnection knows when another handler answered, and with which status.
+// TestRecordOfConnection: the record shows that another handler answered, and with which status.
 func TestRecordOfConnection(t *testing.T) {
-	l := &line{}
+	l := &recordingConnecter{}
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "")
 	info.Record, info.Status = &request.Record{Keep: 1 << 20}, http.StatusOK // by the filters
-	rrWith(t, l).ServeHTTP(httptest.NewRecorder(), r)
+	routerWithConnecter(t, l).ServeHTTP(httptest.NewRecorder(), r)
 	if out := info.Record.Answer; !out.Stream || out.Status != 200 || out.Body != nil || out.Ended.Before(out.Began) || out.Began.IsZero() {
 		t.Errorf("got %+v", out)
 	}
 	l.err = meta.NewBadRequest("no")
-	rec, w := recorded(t, rrWith(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
+	rec, w := recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
 	if out := rec.Answer; out.Stream || out.Status != 400 || kindOf(out.Object) != "Status" || string(out.Body) != w.Body.String() {
 		t.Errorf("a connection that is refused: got %+v", out)
 	}
 }
 
-// TestRecordOfBrokenAnswer has no end.
+// TestRecordOfBrokenAnswer: the record of a response that breaks off has no end time.
 func TestRecordOfBrokenAnswer(t *testing.T) {
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/configmaps", "")
 	info.Record = &request.Record{}
@@ -204,14 +204,14 @@ func TestRecordOfBrokenAnswer(t *testing.T) {
 				t.Errorf("got panic %v", got)
 			}
 		}()
-		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&broken{ResponseRecorder: newRecorder()}, r)
+		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&failingWriter{ResponseRecorder: newRecorder()}, r)
 	}()
 	if out := info.Record.Answer; out.Status != 200 || !out.Ended.IsZero() {
 		t.Errorf("got %+v", out)
 	}
 }
 
-// TestRecordOfRefusal is filled for whoever answers by WriteError, filters for one.
+// TestRecordOfRefusal: WriteError fills the record, also for filters.
 func TestRecordOfRefusal(t *testing.T) {
 	for _, err := range []error{errors.New("broken"), meta.NewTimeout("slow", 0), &request.PathError{}} {
 		rec, w := recorded(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { WriteError(w, r, err) }), "GET", "/x", "")

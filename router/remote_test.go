@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// elsewhere is a version with one resource that another server has.
-func elsewhere(group, version string, groupPriority, versionPriority int) *RemoteVersion {
+// remoteVersionOf returns a version with one resource that an aggregated server serves.
+func remoteVersionOf(group, version string, groupPriority, versionPriority int) *RemoteVersion {
 	gv := meta.GroupVersion{Group: group, Version: version}
 	path := "apis/" + gv.String()
 	return &RemoteVersion{
@@ -63,7 +63,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
 	d.Install(things("a.io", "v1", 10, 0))
 	d.Install(things("b.io", "v1", 10, 0))
-	stale := elsewhere("a.io", "v2", 5, 0)
+	stale := remoteVersionOf("a.io", "v2", 5, 0)
 	stale.Stale, stale.Resources = true, nil
 	for _, step := range []struct {
 		name                string
@@ -71,10 +71,10 @@ func TestRemoteDiscovery(t *testing.T) {
 		plain, everythingAt string
 	}{
 		{"none", func() { d.SetRemote(nil) }, "a.io: v1, b.io: v1", "a.io: v1=C,things; b.io: v1=C,things"},
-		{"a group of its own, first", func() { d.SetRemote([]*RemoteVersion{elsewhere("c.io", "v1", 20, 0)}) },
+		{"a group of its own, first", func() { d.SetRemote([]*RemoteVersion{remoteVersionOf("c.io", "v1", 20, 0)}) },
 			"c.io: v1, a.io: v1, b.io: v1", "c.io: v1=C,remotes; a.io: v1=C,things; b.io: v1=C,things"},
 		{"a second version, stale, and one that is served here too", func() {
-			d.SetRemote([]*RemoteVersion{stale, elsewhere("b.io", "v1", 30, 0), elsewhere("", "v1", 1, 1)})
+			d.SetRemote([]*RemoteVersion{stale, remoteVersionOf("b.io", "v1", 30, 0), remoteVersionOf("", "v1", 1, 1)})
 		}, "b.io: v1, a.io: v2 v1", "b.io: v1=C,remotes; a.io: v2=S v1=C,things"},
 		{"a change here", func() { d.Remove(things("a.io", "v1", 0, 0)); d.Install(things("d.io", "v1", 40, 0)) },
 			"d.io: v1, b.io: v1, a.io: v2", "d.io: v1=C,things; b.io: v1=C,remotes; a.io: v2=S"},
@@ -90,10 +90,11 @@ func TestRemoteDiscovery(t *testing.T) {
 	}
 }
 
-// TestRemoteDocuments: of a version of another server, /apis/{group} and the index of paths know, and the list of resources is its own.
+// TestRemoteDocuments: /apis/{group} and the index of paths show a remote version, but its resource
+// list is served by its own server.
 func TestRemoteDocuments(t *testing.T) {
 	d := NewDiscovery(testConfig(t).Codecs)
-	d.SetRemote([]*RemoteVersion{elsewhere("a.io", "v1", 0, 0)})
+	d.SetRemote([]*RemoteVersion{remoteVersionOf("a.io", "v1", 0, 0)})
 	if code, body, _ := d.get(t, "GET", "/apis/a.io"); code != 200 || !strings.Contains(body, `"preferredVersion":{"groupVersion":"a.io/v1","version":"v1"}`) {
 		t.Errorf("/apis/a.io: %d %s", code, body)
 	}
@@ -108,7 +109,8 @@ func TestRemoteDocuments(t *testing.T) {
 	}
 }
 
-// TestRemoteKeeps: versions that stay the same keep their documents, here and elsewhere, and without remote versions nothing is made.
+// TestRemoteKeeps: unchanged versions keep their documents, and without remote versions nothing is
+// made.
 func TestRemoteKeeps(t *testing.T) {
 	d := groups(t)
 	before := d.now.Load()
@@ -116,11 +118,11 @@ func TestRemoteKeeps(t *testing.T) {
 	if d.now.Load() != before {
 		t.Error("no remote versions made a new picture")
 	}
-	stays, goes := elsewhere("r.io", "v1", 0, 0), elsewhere("r.io", "v2", 0, 0)
+	stays, goes := remoteVersionOf("r.io", "v1", 0, 0), remoteVersionOf("r.io", "v2", 0, 0)
 	d.SetRemote([]*RemoteVersion{stays, goes})
 	d.items(t)
 	with := d.now.Load()
-	for v := range before.all {
+	for v := range before.versions {
 		if with.find(v.Group, v.Version) != v {
 			t.Errorf("%s: its documents are lost", v.GroupVersion)
 		}
@@ -159,10 +161,10 @@ func TestRemoteSchemas(t *testing.T) {
 		return w.Code, string(body)
 	}
 	_, without := get("")
-	first := elsewhere("c.io", "v1", 0, 0)
-	greedy := elsewhere("c.io", "v2", 0, 0)
+	first := remoteVersionOf("c.io", "v1", 0, 0)
+	greedy := remoteVersionOf("c.io", "v2", 0, 0)
 	greedy.Schemas = append(greedy.Schemas, openapi.Entry{Path: "apis/a.io/v1", Hash: "EF"}, openapi.Entry{Path: "apis", Hash: "01"})
-	d.SetRemote([]*RemoteVersion{first, greedy, elsewhere("b.io", "v1", 0, 0)})
+	d.SetRemote([]*RemoteVersion{first, greedy, remoteVersionOf("b.io", "v1", 0, 0)})
 	_, index := get("")
 	for path, want := range map[string]string{
 		"apis/c.io/v1": "AB", "apis/c.io/v2": "AB", "apis/c.io": "CD", "apis/b.io/v1": "AB", "apis/b.io": "CD",
@@ -196,14 +198,15 @@ func TestRemoteSchemas(t *testing.T) {
 	}
 }
 
-// saying is a version of another server with something to say in OpenAPI v2.
-func saying(group string) *RemoteVersion {
-	v := elsewhere(group, "v1", 0, 0)
+// remoteWithV2 returns a remote version with an OpenAPI v2 document.
+func remoteWithV2(group string) *RemoteVersion {
+	v := remoteVersionOf(group, "v1", 0, 0)
 	v.V2 = NewRemoteV2([]byte(`{"definitions":{},"parameters":{},"paths":{"/apis/` + group + `/v1/":{"get":{"responses":{"200":{"description":"OK"}}}}}}`))
 	return v
 }
 
-// TestRemoteV2 merges version 2 with what others say, for as long as that stays the same.
+// TestRemoteV2 merges the OpenAPI v2 of remote versions, and keeps the result while they stay the
+// same.
 func TestRemoteV2(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
@@ -230,12 +233,12 @@ func TestRemoteV2(t *testing.T) {
 	if asked > 0 {
 		t.Error("others are asked, though there are none")
 	}
-	others = []*RemoteVersion{elsewhere("a.io", "v1", 0, 0)}
+	others = []*RemoteVersion{remoteVersionOf("a.io", "v1", 0, 0)}
 	d.SetRemote(others)
 	if got := get(); asked == 0 || got != without {
 		t.Errorf("others that say nothing, asked %d times, changed the document", asked)
 	}
-	others = []*RemoteVersion{saying("a.io")}
+	others = []*RemoteVersion{remoteWithV2("a.io")}
 	with := get()
 	if !strings.Contains(with, `"/apis/a.io/v1/":`) || !strings.Contains(with, `"/api/v1/namespaces/{namespace}/configmaps":`) {
 		t.Errorf("with others: %.500s", with)
@@ -247,7 +250,7 @@ func TestRemoteV2(t *testing.T) {
 	if get(); made != before {
 		t.Error("what has not changed is merged again")
 	}
-	others = append(others, saying("b.io"))
+	others = append(others, remoteWithV2("b.io"))
 	if got := get(); !strings.Contains(got, `"/apis/a.io/v1/":`) || !strings.Contains(got, `"/apis/b.io/v1/":`) {
 		t.Errorf("with one more: %.500s", got)
 	}
@@ -257,16 +260,16 @@ func TestRemoteV2(t *testing.T) {
 	}
 }
 
-// TestRemoteNoV3 makes documents of version 3 for a server that has none, of what it says in version 2.
+// TestRemoteNoV3 makes OpenAPI v3 documents from the v2 of a server that has no v3.
 func TestRemoteNoV3(t *testing.T) {
 	cfg := testConfig(t)
 	d := NewDiscovery(cfg.Codecs)
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, &fake{})}})
 	o := NewOpenAPI(openapi.Info{Version: "v1"}, cfg.Codecs, d)
-	silent, made := elsewhere("a.io", "v1", 0, 0), 0
+	silent, made := remoteVersionOf("a.io", "v1", 0, 0), 0
 	silent.Schemas, silent.NoV3 = nil, true
 	speaks := *silent
-	speaks.V2 = saying("a.io").V2
+	speaks.V2 = remoteWithV2("a.io").V2
 	var asked int
 	o.AskRemote = func(_ context.Context, noV3 bool) {
 		asked++
@@ -280,7 +283,7 @@ func TestRemoteNoV3(t *testing.T) {
 		return serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3"+path, "", header...)
 	}
 	without := get("").Body.String()
-	d.SetRemote([]*RemoteVersion{elsewhere("b.io", "v1", 0, 0)})
+	d.SetRemote([]*RemoteVersion{remoteVersionOf("b.io", "v1", 0, 0)})
 	get("")
 	get("/apis/none/v1")
 	if asked > 0 {

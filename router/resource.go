@@ -12,14 +12,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Resource is a resource, or a subresource of one, in one served version. Its verbs are what is not nil.
+// Resource is a resource or subresource in one served version. It serves the verbs whose interfaces
+// are not nil.
 type Resource struct {
 	meta.Description
-	// Type is the kind as a value; for a Connecter, the kind of the resource, while Kind is that of
-	// the options. Also are further versions of Kind that are taken.
+	// Type is the kind of the resource. For a Connecter, whose Kind is that of its options, Type is
+	// still the kind of the resource. Also lists further versions of Kind that bodies may have.
 	Type kind.Kind
 	Also []string
-	// StorageVersion is the version that most objects are stored in. It is zero for subresources, and
+	// StorageVersion is the version in which objects are stored. It is zero for subresources and
 	// for resources that are not stored.
 	StorageVersion meta.GroupVersionKind
 
@@ -31,27 +32,29 @@ type Resource struct {
 	NoPatch           bool
 	Deleter           Deleter
 	CollectionDeleter CollectionDeleter
-	// Hidden are verbs that are served, but not shown to clients.
+	// Hidden are verbs that are served and not shown in discovery.
 	Hidden []string
-	// Connecter serves the methods of ConnectVerbs, such as get and create; then the resource has no other verbs.
+	// Connecter serves the verbs in ConnectVerbs, such as get and create. A resource with a
+	// Connecter has no other verbs.
 	Connecter    Connecter
 	ConnectVerbs []string
-	Encoder      Encoder // always
-	Tabler       Tabler
-	// Deprecated is nil for what is there to stay.
+	Encoder      Encoder // never nil
+	Tabler       Tabler  // nil: no Table form
+	// Deprecated is nil for a version that is not deprecated.
 	Deprecated *Deprecated
 }
 
-// Tabler prints objects for clients that ask for a Table.
+// Tabler makes the rows of a Table.
 type Tabler interface {
-	// Columns returns the columns; the caller must not change them.
+	// Columns returns the columns, which the caller must not change.
 	Columns() []meta.TableColumnDefinition
-	// Row returns the cells of one object, one for each column, and its conditions. now is for ages. Without an object it is
-	// the row of an empty one.
+	// Row returns the cells of an object, one for each column, and its conditions. now is the time
+	// from which ages are computed. A nil enc is an empty object.
 	Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error)
 }
 
-// Verbs lists the verbs of the resource as discovery shows them: sorted, but for custom resources.
+// Verbs lists the verbs of the resource as discovery shows them: sorted, or for a custom resource
+// in kube-apiserver's own order.
 func (r *Resource) Verbs() []string {
 	if r.Connecter != nil {
 		return slices.Sorted(slices.Values(r.ConnectVerbs))
@@ -78,23 +81,24 @@ func (r *Resource) Verbs() []string {
 	return verbs
 }
 
-// plural is the name of the resource, without the subresource.
+// plural returns the name of the resource without the subresource.
 func (r *Resource) plural() string {
 	plural, _, _ := strings.Cut(r.Name, "/")
 	return plural
 }
 
-// GroupVersion is a group version with resources that are served in it, main resources and subresources alike.
+// GroupVersion is a group version with resources and subresources that are served in it.
 type GroupVersion struct {
 	meta.GroupVersion
 	Resources []Resource
-	// GroupPriority orders groups in discovery, VersionPriority the versions of a group: highest first. Equal groups are
-	// listed by name, equal versions as scheme.CompareVersions has them. Of what is stated with the resources that are there, the
+	// GroupPriority orders groups in discovery and VersionPriority the versions of a group: highest
+	// first. Groups of equal priority are sorted by name, versions of equal priority by
+	// scheme.CompareVersions. If the resources of a version came with different priorities, the
 	// highest counts.
 	GroupPriority, VersionPriority int
 }
 
-// byPlural puts resources with their subresources.
+// byPlural groups resources with their subresources, by the plural name.
 func byPlural(resources []Resource) map[string][]Resource {
 	m := make(map[string][]Resource, len(resources))
 	for i := range resources {
@@ -104,26 +108,27 @@ func byPlural(resources []Resource) map[string][]Resource {
 	return m
 }
 
-// Config is what all endpoints of a server share.
+// Config is the configuration that all endpoints of a server share.
 type Config struct {
-	// Codecs encode and decode what belongs to no resource: options, Table, Status.
+	// Codecs encode and decode objects that belong to no resource: options, Table, Status.
 	Codecs *codec.Factory
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// MinWatch is the least time after which a watch without timeoutSeconds ends; the real one is random, up to twice
-	// that. 0 means 30 minutes.
+	// MinWatch is the shortest time after which a watch without timeoutSeconds ends. The actual
+	// time is random, up to twice as long, so that clients do not all come back at once. 0 means 30
+	// minutes.
 	MinWatch time.Duration
-	// MaxBody is how long a request body may be, in bytes. 0 means 3 MiB.
+	// MaxBody is the largest request body in bytes. 0 means 3 MiB.
 	MaxBody int64
-	// NoWatchLists refuses watches that ask for what there is.
+	// NoWatchLists refuses watches with sendInitialEvents (KEP-3157).
 	NoWatchLists bool
-	// WatchStarted, if set, is called when a watch begins and returns what is called with the number of events for
-	// each flush, and with -1 at the end. It feeds metrics.
+	// WatchStarted, if set, is called when a watch begins. It returns a function that is called
+	// with the number of events at each flush, and with -1 at the end. It feeds metrics.
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
-	// DeprecatedUse, if set, is called when something deprecated is asked for. It feeds metrics.
+	// DeprecatedUse, if set, is called for each request to a deprecated resource. It feeds metrics.
 	DeprecatedUse func(gvr meta.GroupVersionResource, subresource, removed string)
 
-	pace pace
+	pace pace // of all watches
 }
 
 // defaultMaxBody is kube-apiserver's limit, in bytes.

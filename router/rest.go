@@ -9,58 +9,70 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Getter reads one object.
+// Getter serves the verb get.
 type Getter interface {
-	// Get returns the object called name in a namespace. resourceVersion is as in the API: "" is consistent, "0" any
-	// state, else not older than.
+	// Get returns the object called name in a namespace. resourceVersion has the meaning of the
+	// API: "" reads the latest state, "0" any state, and any other value a state that is at least
+	// as new.
 	Get(ctx context.Context, namespace, name, resourceVersion string) (request.Encoded, error)
 }
 
-// Lister lists objects.
+// Lister serves the verb list.
 type Lister interface {
+	// List returns one page of the objects that req selects.
 	List(ctx context.Context, req *request.ListRequest) (*request.List, error)
 }
 
-// Watcher watches objects.
+// Watcher serves the verb watch.
 type Watcher interface {
+	// Watch returns a cursor over the changes that req selects. The caller closes it.
 	Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error)
 }
 
-// Creater creates objects, or does what they ask for.
+// Creater serves the verb create. For a virtual resource such as tokenreviews, create only computes
+// an answer.
 type Creater interface {
-	// Create stores the object that req makes and returns it as stored. req.Name is that of the path; it is empty where
-	// the object brings its own.
+	// Create stores the object that req.Change makes and returns it as stored. req.Name is the name
+	// in the path, and empty if the path has none.
 	Create(ctx context.Context, req *request.Write) (request.Encoded, error)
 }
 
-// Updater replaces objects; patches use it as well.
+// Updater serves the verbs update and patch.
 type Updater interface {
-	// Update reports true if the object was created.
+	// Update changes an object as req says and returns it as stored. created reports whether the
+	// object did not exist before.
 	Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error)
 }
 
-// Deleter deletes one object.
+// Deleter serves the verb delete.
 type Deleter interface {
+	// Delete deletes the object that req names, or marks it as being deleted.
 	Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error)
 }
 
-// CollectionDeleter deletes what a list selects, and returns it. req says who deletes, and how.
+// CollectionDeleter serves the verb deletecollection.
 type CollectionDeleter interface {
-	DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error)
+	// DeleteCollection deletes the objects that list selects and returns them. req says who
+	// deletes, and how.
+	DeleteCollection(
+		ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions,
+	) (*request.List, error)
 }
 
-// Connecter hands a request on to what an object stands for: a shell, a log, a port.
+// Connecter serves connections to what an object stands for: exec, attach, portforward, proxy, log.
 type Connecter interface {
-	// Connect returns the handler of a request. path is what follows the subresource's name, without a slash before it.
+	// Connect returns the handler of a request. path is the rest of the path behind the
+	// subresource, without a leading slash.
 	Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error)
 }
 
-// Encoder makes the forms in which objects are sent. Every resource has one.
+// Encoder makes the forms in which objects are sent. Every Resource has one.
 type Encoder interface {
-	// FormOf returns the number of a form: objects of a version in a media type, whole or metadata only, with managedFields or
-	// without. The same arguments give the same number, from 1, and it allocates only the first time.
+	// FormOf returns the number of a form: a version in a media type, whole or metadata only, with
+	// or without managedFields. Equal arguments give equal numbers, which begin at 1. Only the
+	// first call with given arguments allocates.
 	FormOf(version string, m codec.Media) uint32
-	// Encode makes it, if it is one with managedFields: they are cut out by the router. JSON is without a final newline. The
-	// bytes are only to be read.
+	// Encode makes a form with managedFields; the router itself cuts them out for forms without.
+	// JSON is without a final newline. The caller must not change the bytes.
 	Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error)
 }

@@ -12,27 +12,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// RESTRouter finds the endpoint of a resource request. It is one gorilla/mux router with a route for each form of
-// path; the routes match on the request's Info, so that a path is taken apart once and the cost does not grow with
-// the number of resources.
+// RESTRouter finds the endpoint of a resource request. It is one gorilla/mux router with one route
+// for each form of path. The routes match on the request's Info, so that the path is not parsed
+// again and the cost does not grow with the number of resources.
 //
-// Resources may come and go while it serves. A request sees one state, found without a lock. A change copies the list of
-// group versions and those of them that it touches, not their endpoints.
+// Resources may be added and removed while it serves. A request loads one state without a lock. A
+// change copies the map of group versions and the maps of those that it touches, but not their
+// endpoints.
 type RESTRouter struct {
 	cfg    *Config
 	mux    *mux.Router
-	mu     sync.Mutex // serialises changes
+	mu     sync.Mutex // serializes changes
 	routes atomic.Pointer[routes]
 }
 
-// routes is one state of the router: resources by plural, by group version. It is immutable.
+// routes is one state of the router: resources by group version and plural name. It is immutable.
 type routes map[meta.GroupVersion]map[string]*resourceRoutes
 
-// resourceRoutes are the endpoints of a resource in one version.
+// resourceRoutes are the endpoints of a resource and its subresources in one version.
 type resourceRoutes struct {
-	uses *uses
-	main *endpoint            // nil if there are only subresources
-	subs map[string]*endpoint // nil without subresources
+	uses *uses                // counts the requests inside
+	main *endpoint            // nil if only subresources are served
+	subs map[string]*endpoint // by the name behind the slash; nil without subresources
 }
 
 // NewRESTRouter returns a router without resources.
@@ -45,9 +46,9 @@ func NewRESTRouter(cfg *Config) *RESTRouter {
 	return rr
 }
 
-// Change takes the resources of out away and serves those of in, each with its subresources, in one step: no request
-// sees a state in between. Of out only names are read. What in brings replaces what is there under the same name. The
-// result is what is no longer served.
+// Change removes the resources of out and adds those of in, each with its subresources, in one
+// step: no request sees a state in between. It reads only names from out. A resource in in replaces
+// the one of the same name. The result are the removed and replaced resources.
 func (rr *RESTRouter) Change(out, in []GroupVersion) Retired {
 	rr.mu.Lock()
 	defer rr.mu.Unlock()
@@ -65,31 +66,33 @@ func (rr *RESTRouter) Change(out, in []GroupVersion) Retired {
 	return change.retired
 }
 
-// routeChange makes the next state of a router.
+// routeChange builds the next state of a router.
 type routeChange struct {
 	router  *RESTRouter
 	next    routes
-	touched map[meta.GroupVersion]bool // whose map in next is its own
-	dropped map[resourcePlace]*uses
+	touched map[meta.GroupVersion]bool // group versions whose map in next has been copied and may be changed
+	dropped map[resourceKey]*uses      // removed in this change, by place: a new resource there takes over the watches
 	retired Retired
 }
 
-// resourcePlace is where a resource is served.
-type resourcePlace struct {
+// resourceKey is where a resource is served: its group version and plural name.
+type resourceKey struct {
 	meta.GroupVersion
 	plural string
 }
 
+// newRouteChange begins a change of rr. The caller holds rr.mu.
 func newRouteChange(rr *RESTRouter) *routeChange {
 	now := *rr.routes.Load()
-	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{}, dropped: map[resourcePlace]*uses{}}
+	c := &routeChange{router: rr, next: make(routes, len(now)+1), touched: map[meta.GroupVersion]bool{},
+		dropped: map[resourceKey]*uses{}}
 	for gv, resources := range now {
 		c.next[gv] = resources
 	}
 	return c
 }
 
-// resources returns the resources of a group version, to be changed.
+// resources returns the map of a group version for changing, and copies it at the first call.
 func (c *routeChange) resources(gv meta.GroupVersion) map[string]*resourceRoutes {
 	now := c.next[gv]
 	if c.touched[gv] && now != nil {
@@ -103,6 +106,7 @@ func (c *routeChange) resources(gv meta.GroupVersion) map[string]*resourceRoutes
 	return own
 }
 
+// remove removes the resources that gv names.
 func (c *routeChange) remove(gv *GroupVersion) {
 	resources := c.resources(gv.GroupVersion)
 	for i := range gv.Resources {
@@ -113,19 +117,21 @@ func (c *routeChange) remove(gv *GroupVersion) {
 	}
 }
 
+// drop removes one resource and retires it.
 func (c *routeChange) drop(gv meta.GroupVersion, resources map[string]*resourceRoutes, plural string) {
 	if r := resources[plural]; r != nil {
 		delete(resources, plural)
-		c.dropped[resourcePlace{gv, plural}] = r.uses
+		c.dropped[resourceKey{gv, plural}] = r.uses
 		c.retired = append(c.retired, r.uses)
 	}
 }
 
+// add adds the resources of gv. They replace those of the same names.
 func (c *routeChange) add(gv *GroupVersion) {
 	resources := c.resources(gv.GroupVersion)
 	for plural, list := range byPlural(gv.Resources) {
 		c.drop(gv.GroupVersion, resources, plural)
-		r := &resourceRoutes{uses: newUses(c.dropped[resourcePlace{gv.GroupVersion, plural}])}
+		r := &resourceRoutes{uses: newUses(c.dropped[resourceKey{gv.GroupVersion, plural}])}
 		for i := range list {
 			r.add(c.router.endpoint(gv.GroupVersion, list[i], r.uses))
 		}
@@ -133,6 +139,7 @@ func (c *routeChange) add(gv *GroupVersion) {
 	}
 }
 
+// add makes e the endpoint of the resource or of one of its subresources.
 func (r *resourceRoutes) add(e *endpoint) {
 	_, sub, ok := strings.Cut(e.res.Name, "/")
 	if !ok {
@@ -145,7 +152,8 @@ func (r *resourceRoutes) add(e *endpoint) {
 	r.subs[sub] = e
 }
 
-// endpoint makes an endpoint whose requests are counted.
+// endpoint makes the endpoint of a resource. Its handlers count the requests inside; a request that
+// finds the resource retired starts again at rr.
 func (rr *RESTRouter) endpoint(gv meta.GroupVersion, res Resource, u *uses) *endpoint {
 	if res.Watcher != nil {
 		res.Watcher = &countedWatcher{Watcher: res.Watcher, uses: u}
@@ -153,20 +161,21 @@ func (rr *RESTRouter) endpoint(gv meta.GroupVersion, res Resource, u *uses) *end
 	e := newEndpoint(rr.cfg, gv, &res)
 	for _, verbs := range []map[string]http.Handler{e.itemVerbs, e.collectionVerbs} {
 		for verb, h := range verbs {
-			verbs[verb] = &counted{uses: u, next: newWarned(e, h), late: rr}
+			verbs[verb] = &counted{uses: u, next: warnDeprecated(e, h), late: rr}
 		}
 	}
 	return e
 }
 
-// ServeHTTP answers a resource request: 404 if there is no such resource, 405 if it does not do that.
+// ServeHTTP answers a resource request: 404 if the resource does not exist, 405 if it does not
+// serve the verb.
 func (rr *RESTRouter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !rr.serve(w, r) {
 		WriteError(w, r, ErrNotFound())
 	}
 }
 
-// serve is ServeHTTP, but returns false and does nothing if there is no such resource.
+// serve is ServeHTTP, except that it does nothing and returns false if the resource does not exist.
 func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
 	var match mux.RouteMatch
 	if !rr.mux.Match(r, &match) || match.Handler == nil {
@@ -176,7 +185,7 @@ func (rr *RESTRouter) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Serves reports whether there are resources of a group.
+// Serves reports whether any resource of a group is served.
 func (rr *RESTRouter) Serves(group string) bool {
 	for gv := range *rr.routes.Load() {
 		if gv.Group == group {
@@ -186,49 +195,54 @@ func (rr *RESTRouter) Serves(group string) bool {
 	return false
 }
 
-// resource returns the resource that a request's Info names, in its version, or nil.
+// resource returns the routes of the resource that info names, or nil.
 func (rr *RESTRouter) resource(info *request.Info) *resourceRoutes {
 	return (*rr.routes.Load())[meta.GroupVersion{Group: info.Group, Version: info.Version}][info.Resource]
 }
 
-// find returns the endpoint that a request's Info names, or nil.
+// find returns the endpoint that info names, or nil.
 func (rr *RESTRouter) find(info *request.Info) *endpoint {
 	r := rr.resource(info)
 	switch {
 	case r == nil, info.Verb == "proxy", info.Verb == "watch" && info.Subresource != "":
-		return nil // of the old verbs, only watch is served, and no subresource can be watched
+		return nil // of the verbs in old paths only watch is served, and no subresource can be watched
 	case info.Subresource == "":
 		return r.main
 	}
 	return r.subs[info.Subresource]
 }
 
-// matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource is namespaced. What follows a
-// subresource of custom resources says nothing, as in kube-apiserver.
+// matchItem matches /resource/name and /resource/name/subresource, in a namespace if the resource
+// is namespaced. Segments behind the subresource of a custom resource are ignored, as in
+// kube-apiserver.
 func (rr *RESTRouter) matchItem(r *http.Request, m *mux.RouteMatch) bool {
 	info := request.From(r.Context())
 	if info == nil || len(info.Parts) < 2 {
 		return false
 	}
 	e := rr.find(info)
-	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil && !e.res.Custom || e.res.Namespaced != info.InNamespace {
+	if e == nil || len(info.Parts) > 3 && e.res.Connecter == nil && !e.res.Custom ||
+		e.res.Namespaced != info.InNamespace {
 		return rr.matchNothing(info, m)
 	}
-	m.Handler = e.item(e.verbOf(r, info), e.gap(info))
+	m.Handler = e.item(e.verbOf(r, info), e.missingPart(info))
 	return true
 }
 
-// matchNothing matches what a custom resource does not have beside its objects.
+// matchNothing matches a subresource that a custom resource does not have, which is refused with a
+// message of its own.
 func (rr *RESTRouter) matchNothing(info *request.Info, m *mux.RouteMatch) bool {
 	r := rr.resource(info)
-	if r == nil || r.main == nil || !r.main.res.Custom || info.Subresource == "" || r.main.res.Namespaced != info.InNamespace {
+	if r == nil || r.main == nil || !r.main.res.Custom || info.Subresource == "" ||
+		r.main.res.Namespaced != info.InNamespace {
 		return false
 	}
 	m.Handler = r.main.noSubresource(info)
 	return true
 }
 
-// matchCollection matches /resource, in a namespace or, for namespaced resources, in all of them.
+// matchCollection matches /resource, in a namespace or, for a namespaced resource, across all
+// namespaces.
 func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 	info := request.From(r.Context())
 	if info == nil || len(info.Parts) != 1 {
@@ -239,14 +253,15 @@ func (rr *RESTRouter) matchCollection(r *http.Request, m *mux.RouteMatch) bool {
 		return false
 	}
 	if e.res.Custom && e.res.Namespaced && !info.InNamespace && info.Verb != "list" && info.Verb != "watch" {
-		return false // objects are in namespaces, and kube-apiserver looks at nothing else
+		return false // kube-apiserver answers 404 to every other verb across namespaces
 	}
 	m.Handler = e.collection(e.verbOf(r, info), info)
 	return true
 }
 
-// verbOf is the verb to serve. What authorization takes for a read, a HEAD or any method under /watch/, is one only
-// as a GET; of custom resources it is one by any method, as in kube-apiserver.
+// verbOf returns the verb to serve, "" for none. Authorization treats HEAD, and every method under
+// /watch/, as a read; only GET is served. For custom resources any method is served as a read, as
+// in kube-apiserver.
 func (e *endpoint) verbOf(r *http.Request, info *request.Info) string {
 	switch info.Verb {
 	case "get", "list", "watch":

@@ -24,7 +24,7 @@ func says(text string) handlerFunc {
 func (rr *RESTRouter) Install(gv GroupVersion)        { rr.Change(nil, []GroupVersion{gv}) }
 func (rr *RESTRouter) Remove(gv GroupVersion) Retired { return rr.Change([]GroupVersion{gv}, nil) }
 
-// endpoints yields all that is installed.
+// endpoints yields all installed endpoints.
 func (rr *RESTRouter) endpoints(yield func(*endpoint) bool) {
 	for _, resources := range *rr.routes.Load() {
 		for _, r := range resources {
@@ -40,8 +40,9 @@ func (rr *RESTRouter) endpoints(yield func(*endpoint) bool) {
 	}
 }
 
-// marked replaces the handlers of all endpoints by some that say what they are.
-func marked(rr *RESTRouter) *RESTRouter {
+// routerOfNames replaces the handlers of all endpoints by handlers that answer with their own
+// names.
+func routerOfNames(rr *RESTRouter) *RESTRouter {
 	for e := range rr.endpoints {
 		name := strings.ReplaceAll(e.res.Name, "/", "")
 		for verb := range e.itemVerbs {
@@ -54,7 +55,7 @@ func marked(rr *RESTRouter) *RESTRouter {
 	return rr
 }
 
-// TestRoutes is the table of what leads where.
+// TestRoutes is a table of paths and the handlers that serve them.
 func TestRoutes(t *testing.T) {
 	f := &fake{}
 	status := Resource{Description: meta.Description{Name: "things/status", Kind: meta.GroupVersion{Version: "v1"}.WithKind("ConfigMap"), Namespaced: true}, Getter: f, Updater: f, Encoder: encoder{}}
@@ -65,7 +66,7 @@ func TestRoutes(t *testing.T) {
 	rr := NewRESTRouter(testConfig(t))
 	rr.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{
 		all("things", true, f), status, binding, readOnly, asked, review, all("nodes", false, f), all("namespaces", false, f)}})
-	marked(rr)
+	routerOfNames(rr)
 	for _, tt := range []struct{ method, path, want string }{
 		{"GET", "/api/v1/things", "list things list /"},
 		{"GET", "/api/v1/namespaces/ns/things", "list things list ns/"},

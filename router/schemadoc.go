@@ -16,7 +16,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// schemaForm is a form in which documents are answered.
+// This file keeps OpenAPI documents: each is made once for all clients that ask for it, kept
+// compressed, and served with an entity tag. openapi.go decides which documents there are.
+
+// schemaForm is an encoding of a document.
 type schemaForm uint8
 
 const (
@@ -25,16 +28,20 @@ const (
 	schemaForms
 )
 
-// schemaSlot is the place of a document in its forms. Each is made once, by the first who asks for it. Others wait for him. If
-// he panics, the next one tries. All forms have the entity tag of the JSON, which the address of a document contains.
+// schemaSlot holds a document in its forms. Each form is made once, by the first request that asks
+// for it, while others wait. If the maker panics, the next one tries. All forms have the entity tag
+// of the JSON, which is also in the document's URL.
 type schemaSlot struct {
 	making sync.Mutex
 	docs   [schemaForms]atomic.Pointer[schemaDoc]
-	etag   string // also before a form is kept; under making
+	etag   string // known once the JSON was made, even if no form is kept; guarded by making
 }
 
-// get returns a form of the document, and whether it was made now. write makes the JSON, and proto the other form of that.
-func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte) (_ *schemaDoc, made bool) {
+// get returns a form of the document, and whether this call made it. write makes the JSON, and
+// proto converts the JSON to protobuf.
+func (s *schemaSlot) get(
+	form schemaForm, write func(dst []byte) []byte, proto func(json []byte) []byte,
+) (_ *schemaDoc, made bool) {
 	if doc := s.docs[form].Load(); doc != nil {
 		return doc, false
 	}
@@ -60,8 +67,8 @@ func (s *schemaSlot) get(form schemaForm, write func(dst []byte) []byte, proto f
 	return doc, true
 }
 
-// hash returns the hash of the document in a slot. If nobody has asked before, the document is made in room, which is
-// returned to be used again.
+// hash returns the hash of the document. If the hash is not known, the JSON is made in room, only
+// to be hashed. used is room, perhaps grown, for the next call.
 func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash string, used []byte) {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -72,11 +79,12 @@ func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash stri
 	return s.etag, room
 }
 
-// modelSlot is the place of what documents say of a kind that arrived at run time, in each version of OpenAPI. A document that has to be
-// made again takes it from there: of 500 kinds, reading the schemas of the others is most of the work.
+// modelSlot keeps the text about a kind that arrived at run time, for each version of OpenAPI. When
+// a document is made again, the texts of unchanged kinds are taken from their slots: with 500
+// kinds, reading their schemas would be most of the work.
 type modelSlot struct{ v3, v2 schemaSlot }
 
-// text returns the text for documents of a version, which write makes if there is none yet.
+// text returns the text for documents of version 2 or 3. write makes it if it is not kept yet.
 func (s *modelSlot) text(v2 bool, write func(dst []byte) []byte) []byte {
 	slot := &s.v3
 	if v2 {
@@ -86,58 +94,60 @@ func (s *modelSlot) text(v2 bool, write func(dst []byte) []byte) []byte {
 	return doc.body()
 }
 
-// schemaDoc is a finished document. A large one is kept compressed, in a tenth of the room: most clients take it like that.
-// For others it is unpacked, and what is unpacked serves everybody until the garbage collector takes it.
+// schemaDoc is a finished document. A large one is kept compressed, in about a tenth of the memory,
+// and sent as it is to clients that accept gzip, which most do. For other clients it is unpacked,
+// and the unpacked copy serves all of them until the garbage collector frees it (weak pointer).
 type schemaDoc struct {
 	etag string // without quotes
 	made time.Time
-	size int                           // as it is, in bytes
-	head struct{ etag, made []string } // as headers
+	size int                           // uncompressed, in bytes
+	head struct{ etag, made []string } // etag and made as header values
 
-	small  []byte // of a small document; then there is nothing else
+	small  []byte // the whole of a small document; the fields below are then unused
 	zipped []byte
-	unzip  sync.Mutex
+	unzip  sync.Mutex // held while unpacking, so that it happens once
 	plain  atomic.Pointer[weak.Pointer[[]byte]]
 }
 
-// zipFrom is the size, in bytes, from which on documents are kept compressed.
+// zipFrom is the size in bytes from which on documents are kept compressed.
 const zipFrom = 16 << 10
 
 var zippers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // only a wrong level fails
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // only an invalid level is an error
 	return w
 }}
 
+// newSchemaDoc makes a document. It does not keep body, except as a weak reference.
 func newSchemaDoc(body []byte, etag string) *schemaDoc {
 	doc := &schemaDoc{etag: etag, made: time.Now(), size: len(body)}
 	doc.head.etag, doc.head.made = []string{`"` + etag + `"`}, []string{doc.made.UTC().Format(http.TimeFormat)}
 	if len(body) < zipFrom {
-		doc.small = bytes.Clone(body) // without room behind it
+		doc.small = bytes.Clone(body) // drops spare capacity
 		return doc
 	}
 	var zipped bytes.Buffer
 	w := zippers.Get().(*gzip.Writer)
 	w.Reset(&zipped)
-	_, _ = w.Write(body) // a buffer takes all
+	_, _ = w.Write(body) // a bytes.Buffer takes all
 	_ = w.Close()
 	w.Reset(nil)
 	zippers.Put(w)
 	doc.zipped = bytes.Clone(zipped.Bytes())
-	doc.keep(body)
+	doc.keepBody(body)
 	return doc
 }
 
-// body returns the document as it is.
+// body returns the uncompressed document, which must not be changed.
 func (d *schemaDoc) body() []byte {
 	if d.zipped == nil {
 		return d.small
 	}
-	if body := d.kept(); body != nil {
+	if body := d.keptBody(); body != nil {
 		return body
 	}
-	d.unzip.Lock() // once for all who wait
+	d.unzip.Lock() // all who wait get the copy of the first
 	defer d.unzip.Unlock()
-	if body := d.kept(); body != nil {
+	if body := d.keptBody(); body != nil {
 		return body
 	}
 	body := make([]byte, d.size)
@@ -145,20 +155,21 @@ func (d *schemaDoc) body() []byte {
 	if err == nil {
 		_, err = io.ReadFull(r, body)
 	}
-	if err != nil { // the bytes are our own
+	if err != nil { // impossible: newSchemaDoc compressed these bytes
 		panic(err)
 	}
-	d.keep(body)
+	d.keepBody(body)
 	return body
 }
 
-func (d *schemaDoc) keep(body []byte) {
+// keepBody remembers the uncompressed document weakly.
+func (d *schemaDoc) keepBody(body []byte) {
 	p := weak.Make(&body)
 	d.plain.Store(&p)
 }
 
-// kept returns what keep was called with last, nil if that is gone.
-func (d *schemaDoc) kept() []byte {
+// keptBody returns the document of the last keep, or nil if it has been freed.
+func (d *schemaDoc) keptBody() []byte {
 	if p := d.plain.Load(); p != nil {
 		if body := p.Value(); body != nil {
 			return *body
@@ -167,12 +178,12 @@ func (d *schemaDoc) kept() []byte {
 	return nil
 }
 
-// serve answers with the document, or 304 if the client has it.
+// serve answers with the document, or with 304 if the client has it.
 func (d *schemaDoc) serve(out answer, r *http.Request, contentType string) {
 	h := out.Header()
 	h["Etag"], h["Last-Modified"] = d.head.etag, d.head.made
 	if d.isKnown(r) {
-		out.bare(http.StatusNotModified)
+		out.statusOnly(http.StatusNotModified)
 		return
 	}
 	body := d.zipped
@@ -184,7 +195,8 @@ func (d *schemaDoc) serve(out answer, r *http.Request, contentType string) {
 	out.whole(http.StatusOK, []string{contentType}, body)
 }
 
-// isKnown reports whether the client says that it has the document.
+// isKnown reports whether the client has the document: by If-None-Match, or, without that header,
+// by If-Modified-Since.
 func (d *schemaDoc) isKnown(r *http.Request) bool {
 	if tags := r.Header["If-None-Match"]; len(tags) > 0 {
 		for tag := range strings.SplitSeq(strings.Join(tags, ","), ",") {

@@ -7,54 +7,57 @@ import (
 	"time"
 )
 
-// How long a client may take to read what a watch sends: sendTimeout while the watch lasts, and endGrace from its end on.
+// sendTimeout is how long a client may take to read what a watch sends at once. endGrace is how
+// long it may take after the watch has ended.
 const (
 	sendTimeout = time.Minute
 	endGrace    = 5 * time.Second
 )
 
-// sender writes and flushes what a watch sends. It cuts off a client that does not read, which would otherwise keep its
-// watch, and the server from stopping, for ever. Deadlines are set only when the time is up: to HTTP/2 the deadline of a
-// stream is its end, whether something is being written or not.
+// sender writes and flushes the events of a watch. It cuts off a client that does not read, which
+// would otherwise keep its watch, and a server that stops, for ever. A write deadline is set only
+// when the time is already up, because HTTP/2 ends a stream at its deadline even if nothing is
+// being written.
 type sender struct {
 	out  answer
 	rc   *http.ResponseController
-	late *time.Timer // runs from the first write, and from the begin, to the flush
-	stop func() bool // of what watches the end of the watch
+	late *time.Timer // runs while a write or flush is under way, and from newSender to the first flush
+	stop func() bool // ends the context.AfterFunc that waits for the end of the watch
 
-	mu   sync.Mutex
-	over bool // nobody may touch the connection any more
-	cut  bool // it has a deadline
+	mu          sync.Mutex
+	closed      bool // close was called: the connection belongs to somebody else
+	hasDeadline bool // the connection has a deadline of ours
 }
 
-// Lift takes the deadlines off the connection of a request that lasts for as long as its client likes, and is going to. It
-// is for the handler that streams, when it is clear that there is something to be streamed.
+// Lift removes the deadlines of the connection, for a request that lasts as long as its client
+// likes. The handler that streams calls it, once it is certain that there is something to stream.
 func Lift(w http.ResponseWriter) {
-	rc := http.NewResponseController(w) // without a connection, in tests, there are no deadlines
+	rc := http.NewResponseController(w) // errors mean that there is no connection, in tests
 	_ = rc.SetReadDeadline(time.Time{})
 	_ = rc.SetWriteDeadline(time.Time{})
 }
 
-// Stream returns a writer for an answer of somebody else's that lasts as long as ctx: a client that does not read is cut off, as that of
-// a watch is. end is called when the answer has ended.
+// Stream returns a writer for a response of another package that lasts as long as ctx. It cuts off
+// a client that does not read, like a watch. The caller must call end when the response has ended.
 func Stream(ctx context.Context, w http.ResponseWriter) (stream http.ResponseWriter, end func()) {
 	s := newSender(ctx, answer{w: w})
 	return &streamed{w, s}, s.close
 }
 
+// streamed is the writer that Stream returns.
 type streamed struct {
 	http.ResponseWriter
 	sender *sender
 }
 
-// Write writes p.
+// Write implements http.ResponseWriter with a time limit for each write.
 func (w *streamed) Write(p []byte) (int, error) {
 	w.sender.late.Reset(sendTimeout)
 	defer w.sender.late.Stop()
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is for http.ResponseController.
+// FlushError flushes for http.ResponseController.
 func (w *streamed) FlushError() error {
 	w.sender.late.Reset(sendTimeout)
 	return w.sender.flush()
@@ -63,26 +66,26 @@ func (w *streamed) FlushError() error {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *streamed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// newSender begins to send to out, for a watch that ends with ctx.
+// newSender begins to send to out, for a watch that ends with ctx. The caller must call close.
 func newSender(ctx context.Context, out answer) *sender {
 	s := &sender{out: out, rc: http.NewResponseController(out.w)}
-	_ = s.rc.SetWriteDeadline(time.Time{}) // the server's own, which is for short answers
+	_ = s.rc.SetWriteDeadline(time.Time{}) // removes the server's WriteTimeout, which is for short responses
 	s.late = time.AfterFunc(sendTimeout, func() { s.deadline(0) })
 	s.stop = context.AfterFunc(ctx, func() { s.deadline(endGrace) })
 	return s
 }
 
-// deadline lets writes fail after d.
+// deadline makes writes fail after d.
 func (s *sender) deadline(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.over {
-		s.cut = true
-		_ = s.rc.SetWriteDeadline(time.Now().Add(d)) // without a connection, in tests, nobody is slow
+	if !s.closed {
+		s.hasDeadline = true
+		_ = s.rc.SetWriteDeadline(time.Now().Add(d)) // an error means that there is no connection, in tests
 	}
 }
 
-// write writes b. The client has sendTimeout to read it, or as much of it as does not wait for the flush.
+// write writes b. From then on the client has sendTimeout until the flush ends.
 func (s *sender) write(b []byte) error {
 	s.late.Reset(sendTimeout)
 	if len(b) == 0 {
@@ -92,20 +95,21 @@ func (s *sender) write(b []byte) error {
 	return err
 }
 
-// flush sends what has been written, the header for one.
+// flush sends everything that has been written; the first flush sends at least the header.
 func (s *sender) flush() error {
 	defer s.late.Stop()
 	return s.rc.Flush()
 }
 
-// close ends the sender. The connection may go on to serve others.
+// close ends the sender and removes its deadline, because the connection may serve further
+// requests.
 func (s *sender) close() {
 	s.stop()
 	s.late.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	if s.cut {
+	s.closed = true
+	if s.hasDeadline {
 		_ = s.rc.SetWriteDeadline(time.Time{})
 	}
 }

@@ -10,19 +10,20 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// deaf is the answer to a client that takes the header, and no more until it is let.
-type deaf struct {
+// stalledWriter is the connection of a client that reads the header, and nothing more until let is
+// closed.
+type stalledWriter struct {
 	header  http.Header
 	flushes int
-	waiting func() // is called when it begins to wait
+	waiting func() // called when a write begins to block
 	let     chan struct{}
 }
 
-func (s *deaf) Header() http.Header         { return s.header }
-func (s *deaf) WriteHeader(int)             {}
-func (s *deaf) Write(p []byte) (int, error) { return len(p), nil }
+func (s *stalledWriter) Header() http.Header         { return s.header }
+func (s *stalledWriter) WriteHeader(int)             {}
+func (s *stalledWriter) Write(p []byte) (int, error) { return len(p), nil }
 
-func (s *deaf) FlushError() error {
+func (s *stalledWriter) FlushError() error {
 	if s.flushes++; s.flushes == 2 {
 		s.waiting()
 		<-s.let
@@ -30,8 +31,8 @@ func (s *deaf) FlushError() error {
 	return nil
 }
 
-// TestWatchesThatWaitHoldNoBuffer has many watches wait for their clients at once, as they do when an object changes that
-// all of them see.
+// TestWatchesThatWaitHoldNoBuffer: many watches that wait for their clients at once hold no pooled
+// buffers.
 func TestWatchesThatWaitHoldNoBuffer(t *testing.T) {
 	const watches, bound = 300, 16 << 10
 	let := make(chan struct{})
@@ -42,7 +43,7 @@ func TestWatchesThatWaitHoldNoBuffer(t *testing.T) {
 		h := core(t, &fake{cursor: &script{batches: events, end: io.EOF}})
 		r, _ := parsed(t, "GET", maps+"?watch=1", "")
 		waiting.Add(1)
-		w := &deaf{header: http.Header{}, waiting: waiting.Done, let: let}
+		w := &stalledWriter{header: http.Header{}, waiting: waiting.Done, let: let}
 		serve = append(serve, func() { h.ServeHTTP(w, r) })
 	}
 	before := heap()
@@ -58,7 +59,7 @@ func TestWatchesThatWaitHoldNoBuffer(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns the bytes of memory in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -12,8 +12,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// writeTable answers with objects as the rows of a Table.
-func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) error {
+// writeTable answers with a Table whose rows are objects.
+func (e *endpoint) writeTable(
+	out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
+) error {
 	table, err := e.table(r.Context(), r, objects, lm, media)
 	if err != nil {
 		return err
@@ -22,15 +24,20 @@ func (e *endpoint) writeTable(out answer, r *http.Request, code int, objects ite
 	return nil
 }
 
-// table prints objects. How much of each object a row carries is the client's choice: includeObject.
-func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media) (*meta.Table, error) {
+// table makes the Table of objects. The client chooses by includeObject how much of each object its
+// row carries.
+func (e *endpoint) table(
+	ctx context.Context, r *http.Request, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
+) (*meta.Table, error) {
 	include, err := includeObject(r)
 	if err != nil {
 		return nil, err
 	}
 	table := e.newTable(lm, media)
 	whole := e.form(ctx, codec.Media{DropManagedFields: media.DropManagedFields})
-	partial := e.form(ctx, codec.Media{As: codec.AsPartial, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields})
+	partial := e.form(ctx, codec.Media{
+		As: codec.AsPartial, Group: media.Group, Version: media.Version, DropManagedFields: media.DropManagedFields,
+	})
 	now, m := e.cfg.Now(), meter.New(ctx)
 	for enc := range objects {
 		data, _ := enc.Stored()
@@ -44,9 +51,9 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 		row := meta.TableRow{Cells: cells, Conditions: conditions}
 		switch include {
 		case meta.IncludeObject:
-			row.Object.Raw, err = whole.of(enc)
+			row.Object.Raw, err = whole.encoded(enc)
 		case meta.IncludeMetadata:
-			row.Object.Raw, err = partial.of(enc)
+			row.Object.Raw, err = partial.encoded(enc)
 		}
 		if err != nil {
 			return nil, err
@@ -56,14 +63,14 @@ func (e *endpoint) table(ctx context.Context, r *http.Request, objects iter.Seq[
 	return table, nil
 }
 
-// newTable makes a Table without rows.
+// newTable returns a Table without rows.
 func (e *endpoint) newTable(lm meta.ListMeta, media codec.Media) *meta.Table {
 	table := &meta.Table{ListMeta: lm, ColumnDefinitions: e.res.Tabler.Columns(), Rows: []meta.TableRow{}}
 	table.SetGroupVersionKind(meta.GroupVersionKind{Group: media.Group, Version: media.Version, Kind: codec.AsTable})
 	return table
 }
 
-// includeObject reads the parameter of that name.
+// includeObject reads the parameter includeObject.
 func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 	v := request.QueryOf(r).Get("includeObject")
 	switch p := meta.IncludeObjectPolicy(v); p {
@@ -73,5 +80,7 @@ func includeObject(r *http.Request) (meta.IncludeObjectPolicy, error) {
 		return p, nil
 	}
 	return "", meta.NewBadRequest("Unable to convert to Table as requested: " +
-		field.Invalid(field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty").Error())
+		field.Invalid(
+			field.NewPath("includeObject"), meta.Excerpt(v), "must be 'Metadata', 'Object', 'None', or empty",
+		).Error())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// update replaces an object with the one in the body.
+// update replaces an object by the one in the body.
 func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error {
 	media, in, err := e.receiveObject(r, info)
 	if err != nil {
@@ -16,7 +16,8 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 	}
 	opts := &meta.UpdateOptions{}
 	if q := &info.Query; !q.Empty() {
-		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"), q.Get("fieldValidation")
+		opts.DryRun, opts.FieldManager, opts.FieldValidation = q.All("dryRun"), q.Get("fieldManager"),
+			q.Get("fieldValidation")
 		if err := invalid("UpdateOptions", meta.ValidateUpdateOptions(opts)); err != nil {
 			return err
 		}
@@ -43,12 +44,13 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 		if calls++; calls == 1 {
 			return obj, nil
 		}
-		// The first try has changed obj: its admission and strategy ran against a state that was stale.
+		// The first call has changed obj: admission and strategy completed it against a state that
+		// is out of date. So later calls decode the body again.
 		again, err := e.readObject(ctx, info, in, validateIgnore)
 		if again == nil {
 			return nil, err
 		}
-		return again, nil // what is wrong with its kind is in req
+		return again, nil // an error about its kind is in req.Invalid since the first time
 	}
 	enc, created, err := e.res.Updater.Update(r.Context(), req)
 	if err != nil {
@@ -61,8 +63,8 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 	return e.writeEncoded(out, r, code, enc, media)
 }
 
-// checkNamespace lets an object take the namespace of its path, and refuses another. An object of a kind outside of
-// namespaces has none, whatever it says.
+// checkNamespace gives an object without a namespace that of its path, and refuses an object with
+// another one. An object of a cluster-scoped kind has no namespace, whatever it says.
 func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error {
 	if !e.res.Namespaced {
 		m.Namespace = ""
@@ -72,10 +74,12 @@ func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error 
 		m.Namespace = info.Namespace
 	}
 	if m.Namespace != info.Namespace {
-		return meta.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return meta.NewBadRequest(
+			"the namespace of the provided object does not match the namespace sent on the request",
+		)
 	}
 	return nil
 }
 
-// metaOf returns the metadata of an object of a kind that is served.
+// metaOf returns the metadata of an object of a served kind.
 func metaOf(obj meta.Typed) *meta.ObjectMeta { return obj.(meta.Object).GetObjectMeta() }

@@ -11,32 +11,38 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// uses counts the requests that are in an installed resource, so that what lies behind it can be closed when it has
-// been taken out of service and none is left.
+// This file counts the requests inside a resource, so that its store can be closed after the
+// resource was removed (a definition deleted, a version no longer served). RESTRouter counts;
+// package server waits on a Retired.
+
+// uses counts the requests inside one installed resource.
 //
-// A request finds a resource first and is counted second. If the resource was retired in between, the count says so, and
-// the request starts again: it finds what has come in its place, or nothing.
+// A request first finds a resource and is then counted. If the resource was retired in between, the
+// count says so, and the request starts again: it finds the resource that came in its place, or
+// none.
 type uses struct {
-	count atomic.Int64 // requests inside, plus retired
-	once  sync.Once
-	empty chan struct{} // closed when it is retired and nobody is inside
-	// watches are those of the resource in its version, also of what it was declared as before.
+	count   atomic.Int64 // requests inside, plus retired
+	once    sync.Once
+	drained chan struct{} // closed once it is retired and no request is inside
+	// watches are the running watches of the resource in its version. A resource that replaces this
+	// one takes the list over.
 	watches *watchList
 }
 
-// watchList are the watches that run.
+// watchList lists running watches. The mutex guards all fields.
 type watchList struct {
 	sync.Mutex
 	first *countedCursor
 	ended bool
 }
 
-// retired is far above any number of requests.
+// retired is added to the count of a retired resource. It is far above any number of requests.
 const retired = 1 << 62
 
-// newUses counts the requests in what comes in the place of another, nil if there was none.
+// newUses returns the count of a new resource. before is that of the resource which it replaces, or
+// nil.
 func newUses(before *uses) *uses {
-	u := &uses{empty: make(chan struct{})}
+	u := &uses{drained: make(chan struct{})}
 	if before != nil {
 		u.watches = before.watches
 	} else {
@@ -45,7 +51,8 @@ func newUses(before *uses) *uses {
 	return u
 }
 
-// enter counts a request in, and returns false, without counting it, if the resource has been retired.
+// enter counts a request in. It returns false, and does not count, if the resource has been
+// retired.
 func (u *uses) enter() bool {
 	if u.count.Add(1) < retired {
 		return true
@@ -54,29 +61,31 @@ func (u *uses) enter() bool {
 	return false
 }
 
+// leave counts a request out.
 func (u *uses) leave() {
 	if u.count.Add(-1) == retired {
-		u.once.Do(func() { close(u.empty) })
+		u.once.Do(func() { close(u.drained) })
 	}
 }
 
-// retire lets no more requests in. It is called once.
+// retire makes enter refuse. It is called once.
 func (u *uses) retire() {
 	if u.count.Add(retired) == retired {
-		u.once.Do(func() { close(u.empty) })
+		u.once.Do(func() { close(u.drained) })
 	}
 }
 
+// isRetired reports whether retire was called.
 func (u *uses) isRetired() bool { return u.count.Load() >= retired }
 
-// Retired are resources that have been taken out of service: new requests do not find them.
+// Retired are resources that have been removed: new requests do not find them.
 type Retired []*uses
 
-// Inside returns those in which there are requests still, watches apart.
+// Inside returns those resources that still have requests inside, watches not counted.
 func (r Retired) Inside() Retired {
 	return slices.DeleteFunc(slices.Clone(r), func(u *uses) bool {
 		select {
-		case <-u.empty:
+		case <-u.drained:
 			return true
 		default:
 			return false
@@ -84,12 +93,12 @@ func (r Retired) Inside() Retired {
 	})
 }
 
-// Wait returns when no request is in any of them, or with ctx's error. Watches are not waited for: they end when what
-// they watch is closed.
+// Wait returns nil when no request is inside any of the resources, or ctx's error. It does not wait
+// for watches, which end when their store is closed.
 func (r Retired) Wait(ctx context.Context) error {
 	for _, u := range r {
 		select {
-		case <-u.empty:
+		case <-u.drained:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -97,7 +106,7 @@ func (r Retired) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Watched reports whether there are watches on any of them.
+// Watched reports whether any of the resources has running watches.
 func (r Retired) Watched() bool {
 	return slices.ContainsFunc(r, func(u *uses) bool {
 		u.watches.Lock()
@@ -106,7 +115,8 @@ func (r Retired) Watched() bool {
 	})
 }
 
-// EndWatches ends the watches on all of them, and those that still begin. What they have not sent by then is lost.
+// EndWatches ends all watches on the resources, and those that are about to begin. Events that they
+// have not sent are lost.
 func (r Retired) EndWatches() {
 	for _, u := range r {
 		u.watches.Lock()
@@ -118,11 +128,11 @@ func (r Retired) EndWatches() {
 	}
 }
 
-// counted is the handler of a verb of a resource that may be retired.
+// counted wraps the handler of a verb and counts its requests.
 type counted struct {
 	uses *uses
 	next http.Handler
-	late http.Handler // serves a request that came too late; nothing of it has been read
+	late http.Handler // serves a request that found the resource retired; nothing of the request has been read
 }
 
 // ServeHTTP implements http.Handler. Cost: two atomic adds.
@@ -135,7 +145,8 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.next.ServeHTTP(w, r)
 }
 
-// countedWatcher lets watches out of the count as soon as they run.
+// countedWatcher makes watches that leave the count once they run, because a watch would hold up
+// Retired.Wait for ever.
 type countedWatcher struct {
 	Watcher
 	uses *uses
@@ -150,19 +161,20 @@ func (c *countedWatcher) Watch(ctx context.Context, req *request.ListRequest) (r
 	return &countedCursor{EventCursor: cursor, uses: c.uses}, nil
 }
 
+// countedCursor is the cursor of such a watch.
 type countedCursor struct {
 	request.EventCursor
 	uses *uses
-	out  bool // of the count, until Close
+	out  bool // not in the count; from the first Next to Close
 
-	// Guarded by uses.watches.
+	// The fields below are guarded by uses.watches.
 
-	end            func() // ends the watch; nil: it is not listed
+	end            func() // ends the watch; nil: not in the list
 	previous, next *countedCursor
 }
 
-// run lists the cursor among the watches that run, which end ends.
-func (c *countedCursor) run(end func()) {
+// list puts the cursor into the list of running watches. end ends the watch.
+func (c *countedCursor) list(end func()) {
 	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
@@ -177,8 +189,8 @@ func (c *countedCursor) run(end func()) {
 	w.first = c
 }
 
-// stop takes the cursor off the list.
-func (c *countedCursor) stop() {
+// unlist removes the cursor from the list.
+func (c *countedCursor) unlist() {
 	w := c.uses.watches
 	w.Lock()
 	defer w.Unlock()
@@ -196,8 +208,8 @@ func (c *countedCursor) stop() {
 	c.end, c.previous, c.next = nil, nil, nil
 }
 
-// Next implements request.EventCursor. A watch that fails because its resource has been retired ends without a fault:
-// the client comes again and sees what there is then.
+// Next implements request.EventCursor. If the resource was retired and the cursor fails, the watch
+// ends with io.EOF: the client watches again and sees the new state.
 func (c *countedCursor) Next(ctx context.Context) ([]request.Event, error) {
 	if !c.out {
 		c.out = true
@@ -210,10 +222,11 @@ func (c *countedCursor) Next(ctx context.Context) ([]request.Event, error) {
 	return events, err
 }
 
-// Close implements request.EventCursor. The request is counted again, because its handler is about to leave.
+// Close implements request.EventCursor. It counts the request in again, because the handler, which
+// returns next, counts it out.
 func (c *countedCursor) Close() {
 	c.EventCursor.Close()
-	c.stop()
+	c.unlist()
 	if c.out {
 		c.uses.count.Add(1)
 	}

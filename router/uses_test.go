@@ -13,13 +13,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// backing is what lies behind a resource and can be closed. Its requests wait for hold, if that is set.
+// backing stands for the store behind a resource; it can be closed. Its requests wait for hold, if
+// that is set.
 type backing struct {
 	text   string
 	inside chan struct{} // gets a token from each request
 	hold   chan struct{}
 	closed chan struct{}
-	misses atomic.Int64 // uses after the end
+	misses atomic.Int64 // requests after it was closed
 }
 
 func newBacking(text string) *backing { return &backing{text: text, closed: make(chan struct{})} }
@@ -41,7 +42,7 @@ func (b *backing) Watch(context.Context, *request.ListRequest) (request.EventCur
 	return &endsWith{b}, nil
 }
 
-// endsWith is a cursor without events, until the backing is closed.
+// endsWith is a cursor without events that ends when the backing is closed.
 type endsWith struct{ *backing }
 
 func (c *endsWith) Next(ctx context.Context) ([]request.Event, error) {
@@ -58,7 +59,7 @@ func (c *endsWith) Next(ctx context.Context) ([]request.Event, error) {
 
 func (c *endsWith) Close() {}
 
-// of is a group version whose config maps are in b.
+// of returns a group version whose config maps are in b.
 func (b *backing) of() []GroupVersion {
 	res := all("configmaps", true, &fake{})
 	res.Getter, res.Watcher = b, b
@@ -69,7 +70,7 @@ var ended, endedNow = context.WithCancel(context.Background())
 
 func init() { endedNow() }
 
-// TestRetired replaces a resource while a request is in it.
+// TestRetired replaces a resource while a request is inside.
 func TestRetired(t *testing.T) {
 	old, next := newBacking("old"), newBacking("new")
 	old.inside, old.hold = make(chan struct{}), make(chan struct{})
@@ -120,7 +121,8 @@ func TestRetiredLate(t *testing.T) {
 	}
 }
 
-// TestRetiredWatch ends a watch with what it watches: Wait does not wait for it, and it ends without an ERROR event.
+// TestRetiredWatch: Wait does not wait for a watch. The watch ends with its backing, without an
+// ERROR event.
 func TestRetiredWatch(t *testing.T) {
 	old := newBacking("old")
 	old.inside = make(chan struct{})
@@ -144,7 +146,8 @@ func TestRetiredWatch(t *testing.T) {
 	}
 }
 
-// TestRetiredUnderLoad replaces a resource again and again and closes what was behind it as soon as it may be.
+// TestRetiredUnderLoad replaces a resource repeatedly and closes the old backing as soon as Wait
+// returns.
 func TestRetiredUnderLoad(t *testing.T) {
 	rr := NewRESTRouter(testConfig(t))
 	now := newBacking("0")

@@ -14,17 +14,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// watcher is one watch being served. A batch of events passes through a pooled buffer and is flushed.
+// This file serves watches. watch opens a cursor of the registry; stream is the loop that reads
+// batches of events from it and sends them; appendEvent encodes one event. sender.go writes to the
+// connection, pace.go decides how often, bookmark.go encodes bookmarks.
+
+// watcher is one running watch. One goroutine uses it.
 type watcher struct {
 	e      *endpoint
 	r      *http.Request
 	ctx    context.Context // of the watch, which ends before that of r
-	media  codec.Media
-	item   *form // how objects in events are encoded
-	events int   // sent so far
+	media  codec.Media     // of the response
+	item   *form           // of the objects in events
+	events int             // sent so far
 }
 
-// watch streams changes until the client goes, the time is up or the server stops.
+// watch streams changes until the client leaves, the time is up or the server stops.
 func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error {
 	media, err := e.accept(r, codec.OfferStream|codec.OfferWatch)
 	if err != nil {
@@ -47,13 +51,13 @@ func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error 
 	}
 	defer cursor.Close()
 	if c, ok := cursor.(*countedCursor); ok {
-		c.run(cancel)
+		c.list(cancel)
 	}
 	return e.stream(out, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
 }
 
-// unwatched refuses a watch of what can only be listed. What is wrong with the request itself is
-// said first, as of a list.
+// unwatched refuses a watch of a resource that can only be listed. Errors in the request itself are
+// reported first, as for a list.
 func (e *endpoint) unwatched(_ answer, r *http.Request, info *request.Info) error {
 	if _, err := e.accept(r, codec.OfferStream); err != nil {
 		return err
@@ -64,27 +68,27 @@ func (e *endpoint) unwatched(_ answer, r *http.Request, info *request.Info) erro
 	return meta.NewMethodNotSupported(e.gr, "watch")
 }
 
-// watchTime is how long a watch lasts: as the client asks, else between one and two times the minimum, so that clients
-// do not come back all at once.
+// watchTime returns how long a watch lasts: timeoutSeconds, or, without it, a random time between
+// MinWatch and twice that, so that clients do not all come back at once.
 func (e *endpoint) watchTime(opts *meta.ListOptions) time.Duration {
-	if t := opts.TimeoutSeconds; t != nil && *t != 0 { // a watch of negative length ends at once
+	if t := opts.TimeoutSeconds; t != nil && *t != 0 { // a negative time ends the watch at once
 		return time.Duration(min(*t, int64(maxWatch/time.Second))) * time.Second
 	}
 	return time.Duration(float64(e.cfg.MinWatch) * (1 + rand.Float64()))
 }
 
-// maxWatch bounds timeoutSeconds.
+// maxWatch is the longest watch that timeoutSeconds can ask for.
 const maxWatch = 24 * time.Hour
 
-// itemMedia is the form of the objects in the events of a watch.
+// itemMedia returns the form of the objects in the events or items of a response in the form m.
 func itemMedia(m codec.Media) codec.Media {
 	m.Stream, m.Pretty = false, false
 	m.As = asItem(m.As)
 	return m
 }
 
-// watchError answers a watch that cannot start. One from a revision that is gone starts all the same, and has one
-// ERROR event, as clients expect of watches.
+// watchError answers a watch that cannot start. If its revision is too old, the watch starts with
+// 200 and has one ERROR event, which is where clients expect that error.
 func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 	if !meta.IsResourceExpired(err) {
 		return err
@@ -93,13 +97,14 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 	out.stream(media.StreamType())
 	b, err := wt.appendError(nil, err)
 	if err == nil {
-		_, _ = out.Write(b) // it is the end of the watch, whether the client reads it or not
+		_, _ = out.Write(b) // the watch ends here, whether the client reads this or not
 	}
 	out.end()
 	return nil
 }
 
-// stream sends events as they come. Whatever has come by the time of a flush goes out with it.
+// stream sends events as they come. A batch contains all events that have arrived when the loop
+// asks for it.
 func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) error {
 	to.stream(wt.media.StreamType())
 	defer to.end()
@@ -134,12 +139,13 @@ func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) er
 	}
 }
 
-// batches are for the frames of one batch. Thousands of watchers may be sending at once, and most batches are one event,
-// so they begin small.
+// batches are buffers for the frames of one batch. Thousands of watchers may send at once and most
+// batches are one event, so the buffers begin empty.
 var batches = sync.Pool{New: func() any { return new([]byte) }}
 
-// sendBatch sends what a cursor returned: events or the error that ends it. ended: that was the last. The buffer is given
-// back before the flush, which waits for the connection and, perhaps, the client.
+// sendBatch sends what a cursor returned: events, or the error that ends the watch. ended reports
+// that this was the last batch. The buffer goes back to the pool before the flush, because the
+// flush waits for the connection and perhaps for the client.
 func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) (ended bool, err error) {
 	buf := batches.Get().(*[]byte)
 	ended, err = wt.writeBatch(out, buf, events, failed)
@@ -150,11 +156,12 @@ func (wt *watcher) sendBatch(out *sender, events []request.Event, failed error) 
 	return ended, out.flush()
 }
 
-// writeAt is how many bytes of events are put together before they are written. The connection puts more of them together
-// before it sends; what waits there for its turn is held by each watcher at once.
+// writeAt is the number of bytes of events that are collected before they are written. It is small
+// because the connection collects writes itself, while each waiting watcher holds a buffer of its
+// own.
 const writeAt = 1 << 10
 
-// writeBatch writes the frames of a batch, by way of buf.
+// writeBatch writes the frames of a batch, through buf.
 func (wt *watcher) writeBatch(out *sender, buf *[]byte, events []request.Event, failed error) (ended bool, err error) {
 	for i := range events {
 		if *buf, failed = wt.appendEvent(*buf, &events[i]); failed != nil {
@@ -167,7 +174,7 @@ func (wt *watcher) writeBatch(out *sender, buf *[]byte, events []request.Event, 
 			*buf = (*buf)[:0]
 		}
 	}
-	if failed != nil && wt.ctx.Err() == nil { // else the time was up while an object was being converted
+	if failed != nil && wt.ctx.Err() == nil { // otherwise the watch ended while an object was being converted
 		if *buf, err = wt.appendError(*buf, failed); err != nil {
 			return true, err
 		}
@@ -185,7 +192,7 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 	case wt.media.As == codec.AsTable:
 		object, err = wt.table(ev.Object)
 	default:
-		object, err = wt.item.of(ev.Object)
+		object, err = wt.item.encoded(ev.Object)
 	}
 	if err != nil {
 		return b, err
@@ -196,14 +203,14 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 
 // table encodes one object as a Table of one row.
 func (wt *watcher) table(enc request.Encoded) ([]byte, error) {
-	table, err := wt.e.table(wt.ctx, wt.r, one(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, wt.media)
+	table, err := wt.e.table(wt.ctx, wt.r, single(enc), meta.ListMeta{ResourceVersion: versionOf(enc)}, wt.media)
 	if err != nil {
 		return nil, err
 	}
 	return wt.tableOf(table)
 }
 
-// tableOf encodes a Table. Only the first event of a watch has the columns.
+// tableOf encodes a Table. Only the first event of a watch carries the column definitions.
 func (wt *watcher) tableOf(table *meta.Table) ([]byte, error) {
 	if wt.events > 0 {
 		table.ColumnDefinitions = nil
@@ -211,7 +218,7 @@ func (wt *watcher) tableOf(table *meta.Table) ([]byte, error) {
 	return wt.e.cfg.Codecs.Append(nil, table, codec.Media{Type: wt.media.Type})
 }
 
-// appendError appends the ERROR event that tells the client why its watch ends.
+// appendError appends the ERROR event with the Status of err, which ends the watch.
 func (wt *watcher) appendError(b []byte, err error) ([]byte, error) {
 	status := *meta.StatusOf(err)
 	status.SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Status"})

@@ -129,8 +129,8 @@ func TestWatchFrames(t *testing.T) {
 	}
 }
 
-// TestBookmarkRows shows a bookmark in a Table as the row of an empty object, with as much of the object as rows have. That of
-// the end of the initial events is always there.
+// TestBookmarkRows: in a Table, a bookmark is the row of an empty object, with as much of the
+// object as rows have. The bookmark that ends the initial events always has metadata.
 func TestBookmarkRows(t *testing.T) {
 	const whole, part = `{"kind":"ConfigMap","apiVersion":"v1",`, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s",`
 	const end, later = `"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}`, `"metadata":{"resourceVersion":"9"}}`
@@ -212,8 +212,8 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// TestWatchErrors tells errors before the first event as answers, but for a revision that is gone, and later ones as
-// events.
+// TestWatchErrors: an error before the first event is the response, except for an expired revision;
+// later errors are events.
 func TestWatchErrors(t *testing.T) {
 	for _, accept := range []string{"", partial, table} {
 		w, _ := watch(t, "", accept, &script{batches: events(), end: meta.NewResourceExpired("too old")})
@@ -241,7 +241,7 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// TestWatchCounts tells metrics of flushes and of the end.
+// TestWatchCounts: WatchStarted's function is called for each flush and at the end.
 func TestWatchCounts(t *testing.T) {
 	var counted []int
 	cfg := testConfig(t)
@@ -255,15 +255,15 @@ func TestWatchCounts(t *testing.T) {
 	}
 }
 
-// stuck is a connection whose client does not read: writes block until their deadline.
-type stuck struct {
+// stalledConn is a connection whose client does not read: writes block until their deadline.
+type stalledConn struct {
 	*httptest.ResponseRecorder
 	mu       sync.Mutex
 	deadline chan time.Time
 	log      []time.Time
 }
 
-func (s *stuck) SetWriteDeadline(d time.Time) error {
+func (s *stalledConn) SetWriteDeadline(d time.Time) error {
 	s.mu.Lock()
 	s.log = append(s.log, d)
 	s.mu.Unlock()
@@ -273,19 +273,20 @@ func (s *stuck) SetWriteDeadline(d time.Time) error {
 	return nil
 }
 
-func (s *stuck) Write([]byte) (int, error) {
+func (s *stalledConn) Write([]byte) (int, error) {
 	d := <-s.deadline
 	time.Sleep(time.Until(d))
 	return 0, errors.New("i/o timeout")
 }
 
-func (s *stuck) FlushError() error { return nil }
+func (s *stalledConn) FlushError() error { return nil }
 
-// TestWatchOfAStuckClient cuts off a client that does not read, while its watch lasts and when it ends, and no other.
+// TestWatchOfAStuckClient: a client that does not read is cut off, while its watch lasts and after
+// its end; other clients are not.
 func TestWatchOfAStuckClient(t *testing.T) {
 	for _, tt := range []struct{ seconds, cut int }{{600, 60}, {30, 35}} {
 		synctest.Test(t, func(t *testing.T) {
-			w := &stuck{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
+			w := &stalledConn{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
 			r, _ := parsed(t, "GET", fmt.Sprintf("%s?watch=1&timeoutSeconds=%d", maps, tt.seconds), "")
 			begun := time.Now()
 			core(t, &fake{cursor: &script{batches: events()}}).ServeHTTP(w, r)
@@ -299,10 +300,10 @@ func TestWatchOfAStuckClient(t *testing.T) {
 	}
 }
 
-// TestIdleWatch leaves a client alone that has nothing to read.
+// TestIdleWatch: a client that has nothing to read is not cut off.
 func TestIdleWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &stuck{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
+		w := &stalledConn{ResponseRecorder: httptest.NewRecorder(), deadline: make(chan time.Time, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		r, _ := parsed(t, "GET", maps+"?watch=1", "")
 		done := make(chan struct{})

@@ -11,22 +11,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// write is what all writes have in common of what the registry is told. What options say is filled in by the caller.
+// write returns a Write with everything that all writes have in common. The caller sets what
+// depends on options.
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
-		Manager: cmp.Or(managerOf(r), unknown), Options: options, Warn: info.Warn, Annotate: info.Annotate, Rights: info.Rights,
+		Manager: cmp.Or(managerOf(r), unknownManager), Options: options, Warn: info.Warn, Annotate: info.Annotate,
+		Rights: info.Rights,
 	}
 }
 
-// unknown is the manager of who does not say what program it is.
-const unknown = "unknown"
+// unknownManager is the field manager of a client without a user agent.
+const unknownManager = "unknown"
 
-// maxManager is how long the name of a field manager may be, in bytes.
+// maxManager is the longest name of a field manager, in bytes.
 const maxManager = 128
 
-// managerOf is who owns the fields that a client sets without saying a fieldManager: its program, which the user agent
-// begins with. What cannot be printed is left out, and what is too long cut off.
+// managerOf returns the default field manager of a client: the user agent up to the first slash,
+// without unprintable characters and cut to maxManager bytes. kube-apiserver does the same.
 func managerOf(r *http.Request) string {
 	name, _, _ := strings.Cut(r.UserAgent(), "/")
 	name = strings.Map(func(c rune) rune {

@@ -13,7 +13,8 @@ import (
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
-// TestWhatWritesCarry sends every kind of write and looks at what the registry is told of it.
+// TestWhatWritesCarry sends every kind of write and checks the request.Write that the registry
+// gets.
 func TestWhatWritesCarry(t *testing.T) {
 	const body = `{"metadata":{"name":"a","uid":"u1"}}`
 	for _, tt := range []struct {

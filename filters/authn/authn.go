@@ -1,19 +1,26 @@
-// Package authn finds out who sends a request.
+// Package authn holds the authenticators: each finds the user of a request from one kind of
+// credentials.
 //
-// Each request.Authenticator here knows one kind of credentials: what a front proxy says, a password, a client certificate, a bearer
-// token. A Union of them accepts the first user that one of them knows. Tokens are judged by request.TokenAuthenticators, which reviews ask as
-// well; Bearer is the way from a request to them. With Anonymous around it, requests without any credentials have a user
-// as well, but those with bad ones still fail: a caller whose token has run out must learn that.
+// Words: an Authenticator looks at a request, a TokenAuthenticator at a bearer token; Bearer and
+// Socket take the token from the request. A Union asks several and takes the first user found. A
+// legacy token is a service account token that is stored in a secret; a bound token is one that
+// TokenRequest has issued for an object. To remember is to cache an answer by a token's hash.
 //
-// Tokens of service accounts are verified once and judged at each use (serviceaccount.go). Authenticators that ask other servers are
-// wrapped in Cached. Nobody here writes a token anywhere: errors name what is wrong, never what was shown.
+// Laws: users are shared between requests and are never changed. Everything here is safe for
+// concurrent use. A token is never logged, stored or put into an error: errors say what is wrong,
+// not what was shown. A client without credentials may be anonymous; a client with bad credentials
+// is refused, so that it learns that its token has expired. A service account token's signature is
+// verified once, but its times and its objects are checked at each use. Authenticators that ask
+// other servers are wrapped in Cached.
 //
-// Users are shared between requests and must not be changed. Everything here is safe for concurrent use. Not here: the answer
-// to callers nobody knows (filters), what a user may do (authz), the TLS handshake (server), which must only ask for a client
-// certificate and leave the judgement to X509.
+// Package server composes the authenticators from the configuration; filters.Authenticate and
+// TokenReviews call the result. Not here: the response to a client without a user (filters), what a
+// user may do (authz), and the TLS handshake (server), which must only request a client certificate
+// and leave its verification to X509.
 //
-// Read: authn.go, x509.go, requestheader.go, bearer.go, socket.go, tokens.go, basic.go, webhook.go; serviceaccount.go, legacytoken.go,
-// tokensigner.go, bootstrap.go; remember.go, cache.go. Package jwt knows the tokens of OpenID Connect providers.
+// Read authn.go, x509.go, requestheader.go, bearer.go, socket.go, tokens.go, basic.go and
+// webhook.go; then serviceaccount.go, legacytoken.go, tokensigner.go and bootstrap.go; then
+// remember.go and cache.go. Package jwt authenticates tokens of OpenID Connect providers.
 package authn
 
 import (
@@ -25,7 +32,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Union asks all in turn and returns the first user found. If there is none, it fails if any of them did.
+// Union asks all authenticators in turn and returns the first user found. If none finds a user, it
+// returns their errors, or no error if there was none.
 func Union(all ...request.Authenticator) request.Authenticator {
 	if len(all) == 1 {
 		return all[0]
@@ -35,6 +43,7 @@ func Union(all ...request.Authenticator) request.Authenticator {
 
 type union []request.Authenticator
 
+// Authenticate implements request.Authenticator.
 func (u union) Authenticate(r *http.Request) (*request.User, error) {
 	var failed error
 	for _, a := range u {
@@ -42,26 +51,30 @@ func (u union) Authenticate(r *http.Request) (*request.User, error) {
 		if user != nil && err == nil {
 			return user, nil
 		}
-		failed = both(failed, err)
+		failed = joinErrors(failed, err)
 	}
 	return nil, failed
 }
 
-// both joins two errors, of which mostly one is nil: to refuse somebody is to cost little.
-func both(a, b error) error {
+// joinErrors joins two errors. Mostly one of them is nil, and then it does not allocate, because
+// refusing a client must be cheap.
+func joinErrors(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
 	return errors.Join(a, b)
 }
 
-// CredentialID is the extra that says by which of their credentials somebody is known, so that it can be found and revoked.
+// CredentialID is the key in a user's extra that identifies the credential by which the user was
+// authenticated, so that it can be found and revoked.
 const CredentialID = "authentication.kubernetes.io/credential-id"
 
-// Anonymous wraps a, so that whoever shows no credentials is system:anonymous; with paths, only if that is where they want to go.
-// a may be nil.
+// Anonymous wraps a so that a request without credentials has the user system:anonymous. If paths
+// are given, only requests for exactly these paths do. a may be nil.
 func Anonymous(a request.Authenticator, paths ...string) request.Authenticator {
-	return &anonymous{a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, paths}
+	return &anonymous{
+		a, &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, paths,
+	}
 }
 
 type anonymous struct {
@@ -70,6 +83,7 @@ type anonymous struct {
 	paths []string
 }
 
+// Authenticate implements request.Authenticator.
 func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 	if a.Authenticator != nil {
 		if user, err := a.Authenticator.Authenticate(r); user != nil || err != nil {
@@ -82,10 +96,12 @@ func (a *anonymous) Authenticate(r *http.Request) (*request.User, error) {
 	return a.user, nil
 }
 
-// WithAuthenticated adds system:authenticated to the groups of a user that proved who they are, even to be nobody: who has the name of
-// the anonymous user is that. It is done when a user is made, not when one is found.
+// WithAuthenticated adds system:authenticated to the groups of a user. It does not if the
+// credentials are for system:anonymous or for the group system:unauthenticated, because such a user
+// stays anonymous. Authenticators call it when they make a User, not for each request.
 func WithAuthenticated(name string, groups []string) []string {
-	if name == request.AnonymousUser || slices.Contains(groups, request.GroupAuthenticated) || slices.Contains(groups, request.GroupUnauthenticated) {
+	if name == request.AnonymousUser || slices.Contains(groups, request.GroupAuthenticated) ||
+		slices.Contains(groups, request.GroupUnauthenticated) {
 		return groups
 	}
 	return append(slices.Clip(groups), request.GroupAuthenticated)

@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Tokens may come from elsewhere than a file, also where there is no file.
+// TestTokensAdd: tokens can be added without a file.
 func TestTokensAdd(t *testing.T) {
 	tokens := new(Tokens)
 	r := httptest.NewRequest("GET", "/", nil)
@@ -199,7 +199,8 @@ func TestX509(t *testing.T) {
 	}
 }
 
-// A remembered certificate ends with its time, and with the roots that it was verified under.
+// TestX509Forgets: a remembered certificate is forgotten when it expires, and when the roots
+// change.
 func TestX509Forgets(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	pool, now := ca.Pool, time.Now()

@@ -15,12 +15,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// Passwords knows users by name and password, from a list that does not change. Of a password it keeps a hash alone, by a key of
-// this life of the process, and it takes as long to refuse a name that nobody has as a wrong password.
+// Passwords authenticates users by name and password, from a list that does not change. It keeps
+// only an HMAC of each password, with a key that this process made at random. Refusing an unknown
+// name takes as long as refusing a wrong password.
 type Passwords struct {
-	key   []byte
-	users map[string]password
-	none  password // what the passwords of unknown users are held against
+	key     []byte
+	users   map[string]password
+	unknown password // compared with the passwords of unknown users; nothing equals it
 }
 
 type password struct {
@@ -43,12 +44,13 @@ func ReadPasswordFile(path string) (*Passwords, error) {
 	return p, nil
 }
 
-// ReadPasswords reads lines of comma-separated values: password, user name, uid and, optionally, the groups as one quoted
-// value with commas inside. Lines with an empty password are left out; of equal names the last counts.
+// ReadPasswords reads comma-separated lines: password, user name, uid and, optionally, the groups
+// as one quoted value with commas inside. Lines with an empty password are skipped; if a name
+// occurs twice, the last line counts.
 func ReadPasswords(r io.Reader) (*Passwords, error) {
 	p := &Passwords{key: make([]byte, sha256.Size), users: map[string]password{}}
-	rand.Read(p.key) // which cannot fail
-	p.none.sum = p.hash(rand.Text())
+	rand.Read(p.key) // never returns an error
+	p.unknown.sum = p.hash(rand.Text())
 	err := readUsers(r, "password", func(secret string, user request.User) {
 		user.Groups = WithAuthenticated(user.Name, user.Groups)
 		p.users[user.Name] = password{p.hash(secret), &user}
@@ -59,6 +61,7 @@ func ReadPasswords(r io.Reader) (*Passwords, error) {
 	return p, nil
 }
 
+// hash returns the HMAC of a password.
 func (p *Passwords) hash(secret string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, p.key)
 	io.WriteString(h, secret)
@@ -66,7 +69,7 @@ func (p *Passwords) hash(secret string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Authenticate returns the user whose name and password r carries.
+// Authenticate returns the user whose name and password r carries (RFC 7617).
 func (p *Passwords) Authenticate(r *http.Request) (*request.User, error) {
 	name, secret, ok := r.BasicAuth()
 	if !ok {
@@ -74,7 +77,7 @@ func (p *Passwords) Authenticate(r *http.Request) (*request.User, error) {
 	}
 	want, known := p.users[name]
 	if !known {
-		want = p.none
+		want = p.unknown
 	}
 	sum := p.hash(secret)
 	if subtle.ConstantTimeCompare(sum[:], want.sum[:]) == 0 || !known {

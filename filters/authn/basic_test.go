@@ -65,7 +65,8 @@ func TestAnonymousPaths(t *testing.T) {
 	}
 }
 
-// FuzzReadPasswords reads any file and asks it about anybody: only who stands in it with a password gets in, by that password alone.
+// FuzzReadPasswords reads random files and tries users: only a user with a password in the file
+// gets in, with that password.
 func FuzzReadPasswords(f *testing.F) {
 	f.Add("sesame,alice,1,\"a,b\"\n", "alice", "sesame")
 	f.Add("a,alice,1\nb,alice,2\n", "alice", "a")
@@ -96,5 +97,5 @@ func FuzzReadPasswords(f *testing.F) {
 	})
 }
 
-// unquoted is a text without what lists of values write otherwise.
+// unquoted returns a text without the characters that CSV would quote.
 func unquoted(text string) string { return strings.NewReplacer(`"`, "", "\r", "").Replace(text) }

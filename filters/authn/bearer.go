@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Bearer knows who sends a request by the token in its Authorization header. The token must be good for one of audiences; with none it
-// need not say what it is for.
+// Bearer authenticates a request by the token in its Authorization header (RFC 6750). If audiences
+// are given, the token must be meant for one of them.
 func Bearer(tokens request.TokenAuthenticator, audiences ...string) request.Authenticator {
 	return &bearer{tokens, audiences}
 }
@@ -23,7 +23,7 @@ type bearer struct {
 
 var errBadToken = errors.New("invalid bearer token")
 
-// Authenticate returns the user whose token r carries.
+// Authenticate implements request.Authenticator.
 func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 	token, spaced := bearerToken(r)
 	if token == "" {
@@ -32,11 +32,14 @@ func (b *bearer) Authenticate(r *http.Request) (*request.User, error) {
 		}
 		return nil, nil
 	}
-	return knownBy(r, b.tokens, token, b.audiences)
+	return userOfToken(r, b.tokens, token, b.audiences)
 }
 
-// knownBy returns the user that the token of r stands for. One that nobody knows is an error: who shows it is not nobody.
-func knownBy(r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string) (*request.User, error) {
+// userOfToken returns the user of the token that r carries. A token that tokens does not know is an
+// error: a client that shows a token must not become anonymous.
+func userOfToken(
+	r *http.Request, tokens request.TokenAuthenticator, token string, audiences []string,
+) (*request.User, error) {
 	user, _, err := tokens.AuthenticateToken(r.Context(), token, audiences)
 	if user == nil && err == nil {
 		err = errBadToken
@@ -44,13 +47,15 @@ func knownBy(r *http.Request, tokens request.TokenAuthenticator, token string, a
 	return user, err
 }
 
-// BearerToken returns the token of r's Authorization header, or "" if there is none or another kind of credentials.
+// BearerToken returns the token in r's Authorization header, or "" if there is none or another
+// scheme.
 func BearerToken(r *http.Request) string {
 	token, _ := bearerToken(r)
 	return token
 }
 
-// bearerToken is BearerToken, and reports whether there would be one, were there no space before it.
+// bearerToken is BearerToken. spaced reports that the token is ignored because of extra space
+// before it; kube-apiserver ignores such a token, too.
 func bearerToken(r *http.Request) (token string, spaced bool) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(request.Header(r.Header, "Authorization")), " ")
 	if !strings.EqualFold(scheme, "bearer") {
@@ -60,7 +65,8 @@ func bearerToken(r *http.Request) (token string, spaced bool) {
 	return token, token == "" && rest != ""
 }
 
-// TokenUnion asks all in turn and returns the first user found. If there is none, it fails if any of them did.
+// TokenUnion asks all authenticators in turn and returns the first user found. If none finds a
+// user, it returns their errors, or no error if there was none.
 func TokenUnion(all ...request.TokenAuthenticator) request.TokenAuthenticator {
 	if len(all) == 1 {
 		return all[0]
@@ -70,21 +76,24 @@ func TokenUnion(all ...request.TokenAuthenticator) request.TokenAuthenticator {
 
 type tokenUnion []request.TokenAuthenticator
 
-func (u tokenUnion) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+// AuthenticateToken implements request.TokenAuthenticator.
+func (u tokenUnion) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	var failed error
 	for _, a := range u {
 		user, accepted, err := a.AuthenticateToken(ctx, token, audiences)
 		if user != nil && err == nil {
 			return user, accepted, nil
 		}
-		failed = both(failed, err)
+		failed = joinErrors(failed, err)
 	}
 	return nil, nil, failed
 }
 
-// meant returns those of the audiences asked for that are among those that a token is for. It allocates only if it is some of
-// several.
-func meant(asked, of []string) []string {
+// commonAudiences returns those audiences in asked that are in of, the audiences of a token. It
+// allocates only if they are some but not all of asked.
+func commonAudiences(asked, of []string) []string {
 	in := 0
 	for _, a := range asked {
 		if slices.Contains(of, a) {
@@ -106,7 +115,7 @@ func meant(asked, of []string) []string {
 	return both
 }
 
-// Fixed makes the tokens of a, which say nothing of what they are for, good for audiences.
+// Fixed wraps a, whose tokens name no audiences, and makes them good for the given audiences.
 func Fixed(a request.TokenAuthenticator, audiences []string) request.TokenAuthenticator {
 	return &fixedAudiences{a, audiences}
 }
@@ -116,9 +125,12 @@ type fixedAudiences struct {
 	audiences []string
 }
 
-// AuthenticateToken does not ask whose a token is that is asked about for other audiences.
-func (f *fixedAudiences) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
-	accepted := meant(audiences, f.audiences)
+// AuthenticateToken implements request.TokenAuthenticator. If the token is asked about for other
+// audiences, a is not asked at all.
+func (f *fixedAudiences) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
+	accepted := commonAudiences(audiences, f.audiences)
 	if len(audiences) > 0 && accepted == nil {
 		return nil, nil, nil
 	}

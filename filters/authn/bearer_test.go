@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestSpacedToken: a header that somebody has put a space too much into counts for nothing, and they are told.
+// TestSpacedToken: an Authorization header with an extra space is ignored, with a warning.
 func TestSpacedToken(t *testing.T) {
 	for _, tt := range []struct {
 		header string
@@ -35,7 +35,7 @@ func (f tokenFunc) AuthenticateToken(_ context.Context, token string, audiences 
 	return f(token, audiences)
 }
 
-// TestAudiences: a token that says nothing of what it is for is good for some audiences alone.
+// TestAudiences: a token without audiences is good only for the audiences of Fixed.
 func TestAudiences(t *testing.T) {
 	tokens := new(Tokens)
 	tokens.Add("some-token", request.User{Name: "u"})

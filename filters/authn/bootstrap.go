@@ -13,38 +13,42 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Bootstrap knows the bearer tokens with which nodes join a cluster: those in secrets of kube-system, whose names begin with
-// bootstrap-token-.
+// Bootstrap authenticates the bearer tokens with which nodes join a cluster. They are stored in
+// secrets of kube-system that are called bootstrap-token-ID.
 type Bootstrap struct {
 	secret func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 	now    func() time.Time
 }
 
-// NewBootstrap makes a Bootstrap that reads secrets by secret.
+// NewBootstrap returns a Bootstrap. secret reads a secret; it returns a NotFound error if there is
+// none.
 func NewBootstrap(secret func(ctx context.Context, namespace, name string) (*corev1.Secret, error)) *Bootstrap {
 	return &Bootstrap{secret: secret, now: time.Now}
 }
 
-// Lengths of what a bootstrap token is made of, which a dot joins: its id, which anybody may know, and its secret.
+// A bootstrap token is an id, which is public, and a secret, joined by a dot. These are their
+// lengths in bytes.
 const (
 	bootstrapID     = 6
 	bootstrapSecret = 16
 )
 
-// bootstrapGroup is the group of all that have joined by a token. Further groups have names that begin so.
+// bootstrapGroup is the group of all users with a bootstrap token, and the prefix of further
+// groups.
 const bootstrapGroup = "system:bootstrappers"
 
-// isBootstrapGroup reports whether a group is a further one: bootstrapGroup, a colon and 1 to 256 of a-z, 0-9, colons and dashes, of which
-// the last is no colon or dash.
+// isBootstrapGroup reports whether a token may have the group as a further one: bootstrapGroup, a
+// colon, and 1 to 256 of a-z, 0-9, colon and dash, not ending in colon or dash.
 func isBootstrapGroup(group string) bool {
 	rest, ok := strings.CutPrefix(group, bootstrapGroup+":")
 	if !ok || rest == "" || len(rest) > 256 || strings.HasSuffix(rest, ":") || strings.HasSuffix(rest, "-") {
 		return false
 	}
-	return strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789:-") == "" // if nothing else is in it
+	return strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789:-") == "" // nothing is left
 }
 
-// AuthenticateToken returns who joins with a token. A token that does not hold is none: whoever tries does not learn how much of it is
+// AuthenticateToken returns the user of a bootstrap token. A token that is wrong or expired is
+// treated as unknown, without an error, so that its sender does not learn which part of it is
 // right.
 func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []string) (*request.User, []string, error) {
 	id, private, ok := parseBootstrap(token)
@@ -59,7 +63,8 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 		return nil, nil, err
 	}
 	if s.DeletionTimestamp != nil || s.Type != corev1.SecretTypeBootstrapToken ||
-		subtle.ConstantTimeCompare(s.Data["token-secret"], alias.Bytes(private)) != 1 || string(s.Data["token-id"]) != id ||
+		subtle.ConstantTimeCompare(s.Data["token-secret"], alias.Bytes(private)) != 1 ||
+		string(s.Data["token-id"]) != id ||
 		string(s.Data["usage-bootstrap-authentication"]) != "true" || expired(string(s.Data["expiration"]), b.now()) {
 		return nil, nil, nil
 	}
@@ -78,7 +83,8 @@ func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []str
 	return &request.User{Name: name, Groups: WithAuthenticated(name, groups)}, nil, nil
 }
 
-// parseBootstrap splits a token, if it looks like one.
+// parseBootstrap splits a token into id and secret; ok is false if it does not have the form of a
+// bootstrap token.
 func parseBootstrap(token string) (id, secret string, ok bool) {
 	if len(token) != bootstrapID+1+bootstrapSecret || token[bootstrapID] != '.' {
 		return "", "", false
@@ -92,7 +98,8 @@ func parseBootstrap(token string) (id, secret string, ok bool) {
 	return id, secret, true
 }
 
-// expired reports whether a secret with an expiration is over. One that cannot be read is.
+// expired reports whether a secret with an expiration has expired. An expiration that cannot be
+// parsed has.
 func expired(expiration string, now time.Time) bool {
 	if expiration == "" {
 		return false

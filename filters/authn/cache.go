@@ -7,10 +7,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Cached remembers what tokens says of a token that is asked about for some audiences: of a good one for the time good, of another,
-// or one that tokens does not know, for the time bad; 0 remembers none of them. Errors are not remembered. It is for authenticators that
-// are dear to ask, and whose answers may be that old: those that ask other servers. Of those who ask about the same at the same
-// time one asks tokens. An answer that is remembered costs no allocation. meter may be nil.
+// Cached wraps tokens and remembers its answers, for each token and audiences: a user for the time
+// good, and that there is none for the time bad; a time of 0 remembers nothing. Errors are not
+// remembered. It is for authenticators that ask other servers, whose answers may be that old. If
+// several requests ask about the same token at once, one of them asks tokens. A remembered answer
+// costs no allocation. meter may be nil.
 func Cached(tokens request.TokenAuthenticator, good, bad time.Duration, meter CacheMeter) request.TokenAuthenticator {
 	if meter == nil {
 		meter = unmetered{}
@@ -27,15 +28,19 @@ type cached struct {
 	found     remembered[identified]
 }
 
-// CacheMeter is told what becomes of questions to Cached authenticators. All methods may be called at once.
+// CacheMeter is told about the use of Cached authenticators, for metrics. All methods may be called
+// concurrently.
 type CacheMeter interface {
-	// Asked is told of each question: whether the answer was remembered, and how long it took.
+	// Asked is called once for each question. remembered says whether the answer was in the cache,
+	// and took how long the question took.
 	Asked(remembered bool, took time.Duration)
-	// Waiting and Fetching are told how many more or fewer questions wait for answers that nobody remembers, and how many of those are
-	// being asked for.
+	// Waiting is called with 1 when a question begins to wait for an answer that is not in the
+	// cache, and with -1 when it ends. Fetching is called likewise for each question that asks the
+	// wrapped authenticator.
 	Waiting(more int)
 	Fetching(more int)
-	// Fetched is told of each that has been asked for, and whether there was an answer.
+	// Fetched is called when the wrapped authenticator has answered. ok is false if it returned an
+	// error.
 	Fetched(ok bool)
 }
 
@@ -46,13 +51,16 @@ func (unmetered) Waiting(int)               {}
 func (unmetered) Fetching(int)              {}
 func (unmetered) Fetched(bool)              {}
 
-// identified is what a TokenAuthenticator returns.
+// identified is the result of a TokenAuthenticator.
 type identified struct {
 	user     *request.User
 	accepted []string
 }
 
-func (c *cached) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+// AuthenticateToken implements request.TokenAuthenticator.
+func (c *cached) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	began := time.Now()
 	key := digestOf(token, audiences)
 	if a, ok := c.found.find(key); ok {
@@ -65,7 +73,7 @@ func (c *cached) AuthenticateToken(ctx context.Context, token string, audiences 
 		c.meter.Asked(false, time.Since(began))
 	}()
 	i, err := c.found.ask(ctx, key, func(ctx context.Context) answer[identified] {
-		answered := false // it may crash
+		answered := false // stays false if tokens panics
 		c.meter.Fetching(1)
 		defer func() {
 			c.meter.Fetching(-1)
@@ -84,7 +92,7 @@ func (c *cached) AuthenticateToken(ctx context.Context, token string, audiences 
 	return i.user, i.accepted, err
 }
 
-// sizeOf is about how many bytes a user takes.
+// sizeOf estimates the memory of a user in bytes.
 func sizeOf(u *request.User) int {
 	n := len(u.Name) + len(u.UID) + 256
 	for _, g := range u.Groups {

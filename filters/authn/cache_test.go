@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestCached asks again, for others, and after a while.
+// TestCached: the authenticator is asked again for other audiences, and when an answer is too old.
 func TestCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -62,7 +62,8 @@ func TestCached(t *testing.T) {
 	})
 }
 
-// TestCachedAsksOnce has many ask for one token at a time: one of them finds out, and when it gives up, another.
+// TestCachedAsksOnce: many requests ask about one token at once. One of them asks the
+// authenticator; if it gives up, another one does.
 func TestCachedAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
@@ -111,7 +112,7 @@ func (f contextFunc) AuthenticateToken(ctx context.Context, _ string, _ []string
 	return user, nil, err
 }
 
-// TestCachedPanics: those who wait for somebody who panics do not wait for ever.
+// TestCachedPanics: requests that wait for one that panics do not wait for ever.
 func TestCachedPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Cached(contextFunc(func(context.Context) (*request.User, error) {
@@ -129,7 +130,7 @@ func TestCachedPanics(t *testing.T) {
 	})
 }
 
-// TestCacheBounded floods a cache with what it does not know: that has its bounds, and drives out nothing that is good.
+// TestCacheBounded: a flood of unknown tokens stays within bounds and does not evict good answers.
 func TestCacheBounded(t *testing.T) {
 	big := strings.Repeat("x", 100_000)
 	c := Cached(tokenFunc(func(token string, _ []string) (*request.User, []string, error) {
@@ -171,7 +172,7 @@ func TestCachedAllocatesNothing(t *testing.T) {
 	}
 }
 
-// meter writes down what it is told.
+// meter records the calls of a CacheMeter.
 type meter struct {
 	mu                sync.Mutex
 	told              []string

@@ -18,57 +18,72 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// ExternalSigner is a plugin behind a socket that signs tokens of service accounts with keys that the server does not have: version 1
-// of ExternalJWTSigner. It is the KeySource of the tokens that it has signed; its keys are fetched again when it says, and
-// when a token names one that is not known. All methods may be called at once. Close it.
+// This file is the client of an external signer: keys and signatures come from a plugin over gRPC,
+// of which only the messages needed are read and written here (router/callout has the transport).
+// server opens the signer and runs Run.
+
+// ExternalSigner is a plugin behind a Unix socket that signs service account tokens with keys that
+// the server does not have: version 1 of ExternalJWTSigner (KEP-740). It is the KeySource for the
+// tokens that it signs. Its keys are fetched again at the time that the plugin gives, and when a
+// token names an unknown key. All methods may be called concurrently. The owner must call Close.
 type ExternalSigner struct {
 	socket  *callout.Socket
 	hooks   SignerHooks
-	now     atomic.Pointer[externalKeys] // never nil once it is open
+	now     atomic.Pointer[externalKeys] // not nil once OpenExternalSigner has returned
 	asking  singleflight.Group
-	started atomic.Int64 // when keys were fetched last, in nanoseconds
+	started atomic.Int64 // start of the last fetch, in Unix nanoseconds
 }
 
-// SignerHooks are told what an ExternalSigner does.
+// SignerHooks are called when an ExternalSigner has done something, for metrics.
 type SignerHooks struct {
-	Called  func(method string, took time.Duration, err error)
-	Fetched func(written time.Time, err error) // keys, which the plugin wrote down at a time
-	Signed  func(err error)                    // a token
+	// Called is called after each call of the plugin.
+	Called func(method string, took time.Duration, err error)
+	// Fetched is called after each fetch of keys. written is the time at which the plugin says that
+	// its keys were written.
+	Fetched func(written time.Time, err error)
+	// Signed is called after each attempt to sign a token.
+	Signed func(err error)
 }
 
-// externalKeys are those of one answer of the plugin.
+// externalKeys are the keys of one answer of the plugin. They are immutable.
 type externalKeys struct {
 	keys    *TokenKeys
-	hidden  map[string]bool // by id: they verify tokens, but are not shown to others, and must not sign
-	written time.Time
-	until   time.Time
+	hidden  map[string]bool // ids of keys that verify tokens, are not published (OIDC), and must not sign
+	written time.Time       // by the plugin's word
+	until   time.Time       // when to fetch again
 }
 
 const (
 	signerService = "/v1.ExternalJWTSigner/"
-	// fetchTime is how long fetching keys may take, metadataTime the same for metadata.
+	// fetchTime and metadataTime are how long one call for keys or for metadata may take.
 	fetchTime    = time.Minute
 	metadataTime = 10 * time.Second
-	// fetchAgain is after which time keys are fetched again if that failed, and fetchLeast the least time between two times that
-	// unknown keys cause: anybody can name them.
+	// fetchAgain is the time after which keys are fetched again if fetching failed. fetchLeast is
+	// the shortest time between two fetches because of unknown keys: any client can send a token
+	// with an unknown key.
 	fetchAgain = 10 * time.Second
 	fetchLeast = time.Second
-	// maxKeyID bounds the names of keys, in bytes.
+	// maxKeyID is the longest key id, in bytes.
 	maxKeyID = 1024
 )
 
-// OpenExternalSigner connects to the plugin at a path, or with "@" an abstract name, and fetches its keys. longest is how long
-// the plugin lets a token be good.
-func OpenExternalSigner(ctx context.Context, path string, hooks SignerHooks) (s *ExternalSigner, longest time.Duration, err error) {
+// OpenExternalSigner connects to the plugin at a path, or at an abstract name that begins with "@",
+// and fetches its keys. longest is the longest lifetime of a token that the plugin allows.
+func OpenExternalSigner(
+	ctx context.Context, path string, hooks SignerHooks,
+) (s *ExternalSigner, longest time.Duration, err error) {
 	s = &ExternalSigner{hooks: hooks}
 	if s.socket, err = callout.DialSocket(path, hooks.Called); err != nil {
-		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while dialing grpc socket at %q: %w", path, err)
+		return nil, 0, fmt.Errorf(
+			"while setting up external-jwt-signer: while dialing grpc socket at %q: %w", path, err,
+		)
 	}
 	bound, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	if err := s.fetch(bound); err != nil {
 		s.Close()
-		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while initially filling key cache: while performing initial cache fill: %w", err)
+		return nil, 0, fmt.Errorf("while setting up external-jwt-signer: while initially filling key cache: "+
+			"while performing initial cache fill: %w", err)
 	}
 	if longest, err = s.metadata(ctx); err != nil {
 		s.Close()
@@ -77,6 +92,7 @@ func OpenExternalSigner(ctx context.Context, path string, hooks SignerHooks) (s 
 	return s, longest, nil
 }
 
+// metadata asks the plugin for the longest lifetime of a token.
 func (s *ExternalSigner) metadata(ctx context.Context) (longest time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, metadataTime)
 	defer cancel()
@@ -91,10 +107,12 @@ func (s *ExternalSigner) metadata(ctx context.Context) (longest time.Duration, e
 	})
 }
 
-// maxTokenSeconds is longer than any token may be good.
+// maxTokenSeconds is longer than the lifetime of any token; it keeps the conversion from
+// overflowing.
 const maxTokenSeconds = 1 << 32
 
-// Run fetches keys again when it is time, until ctx ends. failed is told when that did not work: then the last keys count on.
+// Run fetches keys again when it is time, until ctx ends. It calls failed when a fetch fails; the
+// last keys then stay valid.
 func (s *ExternalSigner) Run(ctx context.Context, failed func(error)) {
 	wait := time.Until(s.now.Load().until)
 	for {
@@ -115,7 +133,7 @@ func (s *ExternalSigner) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// Close ends all calls.
+// Close ends the connection and all calls.
 func (s *ExternalSigner) Close() { s.socket.Close() }
 
 // Keys implements KeySource.
@@ -124,19 +142,20 @@ func (s *ExternalSigner) Keys() *TokenKeys { return s.now.Load().keys }
 // MaxAge implements KeySource.
 func (s *ExternalSigner) MaxAge() time.Duration { return max(time.Until(s.now.Load().until), 0) }
 
-// Find implements KeySource: it fetches keys if it does not know the one.
+// Find implements KeySource. It fetches keys if it does not know the id, at most once per
+// fetchLeast.
 func (s *ExternalSigner) Find(ctx context.Context, id string) *TokenKeys {
 	keys := s.Keys()
-	if id == "" || len(keys.of(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
+	if id == "" || len(keys.withID(id)) > 0 || time.Since(time.Unix(0, s.started.Load())) < fetchLeast {
 		return keys
 	}
-	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime) // others may wait for it, too
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime) // other requests may share the fetch
 	defer cancel()
-	_ = s.fetch(bound) // counted; then there is no such key
+	_ = s.fetch(bound) // the hook has counted the error; the key stays unknown
 	return s.Keys()
 }
 
-// fetch fetches the keys, once for all who ask for that at a time.
+// fetch fetches the keys. Concurrent callers share one fetch.
 func (s *ExternalSigner) fetch(ctx context.Context) error {
 	_, err, _ := s.asking.Do("", func() (any, error) {
 		s.started.Store(time.Now().UnixNano())
@@ -145,8 +164,8 @@ func (s *ExternalSigner) fetch(ctx context.Context) error {
 			s.hooks.Fetched(time.Time{}, err)
 			return nil, fmt.Errorf("while fetching token verification keys: %w", err)
 		}
-		if before := s.now.Load(); before != nil && next.keys.same(before.keys) && before.written.Equal(next.written) {
-			next.keys = before.keys // what was verified by them need not be again
+		if before := s.now.Load(); before != nil && next.keys.equal(before.keys) && before.written.Equal(next.written) {
+			next.keys = before.keys // the same pointer keeps remembered tokens valid
 		}
 		s.now.Store(next)
 		s.hooks.Fetched(next.written, nil)
@@ -155,6 +174,7 @@ func (s *ExternalSigner) fetch(ctx context.Context) error {
 	return err
 }
 
+// fetchKeys asks the plugin for its keys.
 func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	out, err := s.socket.Call(ctx, signerService+"FetchKeys", nil)
 	if err != nil {
@@ -187,8 +207,11 @@ func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	const longest = 1 << 31 // seconds: more is an overflow
-	next := &externalKeys{hidden: map[string]bool{}, written: *written, until: time.Now().Add(time.Duration(min(refresh, longest)) * time.Second)}
+	const longest = 1 << 31 // seconds; larger hints would overflow a Duration
+	next := &externalKeys{
+		hidden: map[string]bool{}, written: *written,
+		until: time.Now().Add(time.Duration(min(refresh, longest)) * time.Second),
+	}
 	next.keys = &TokenKeys{}
 	for _, k := range keys {
 		if err := next.keys.add(k.id, k.key, k.hidden); err != nil {
@@ -199,12 +222,15 @@ func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	return next, nil
 }
 
+// externalKey is one key of the plugin.
 type externalKey struct {
 	id     string
 	key    crypto.PublicKey
 	hidden bool
 }
 
+// readExternalKey reads a message Key: 1 is the id, 2 the key as PKIX DER, 3 excludes it from OIDC
+// discovery.
 func readExternalKey(message []byte) (k externalKey, err error) {
 	var der []byte
 	if err := callout.Fields(message, func(field protowire.Number, value []byte, number uint64) {
@@ -231,7 +257,7 @@ func readExternalKey(message []byte) (k externalKey, err error) {
 	return k, nil
 }
 
-// readTimestamp reads a google.protobuf.Timestamp.
+// readTimestamp reads a google.protobuf.Timestamp: 1 is seconds, 2 nanoseconds.
 func readTimestamp(message []byte) (time.Time, error) {
 	var seconds, nanos int64
 	err := callout.Fields(message, func(field protowire.Number, _ []byte, number uint64) {
@@ -249,13 +275,15 @@ func readTimestamp(message []byte) (time.Time, error) {
 	return time.Unix(seconds, nanos), err
 }
 
-// sign has the plugin sign what a token says, and returns the token.
+// sign lets the plugin sign a payload and returns the token.
 func (s *ExternalSigner) sign(ctx context.Context, payload []byte) (string, error) {
 	token, err := s.assemble(ctx, base64.RawURLEncoding.EncodeToString(payload))
 	s.hooks.Signed(err)
 	return token, err
 }
 
+// assemble asks the plugin for header and signature, and joins them with the payload into a JWT.
+// payload is base64url.
 func (s *ExternalSigner) assemble(ctx context.Context, payload string) (string, error) {
 	out, err := s.socket.Call(ctx, signerService+"Sign", callout.AppendField(nil, 1, payload))
 	if err != nil {
@@ -281,7 +309,7 @@ func (s *ExternalSigner) assemble(ctx context.Context, payload string) (string, 
 	return header + "." + payload + "." + signature, nil
 }
 
-// checkHeader says what is wrong with the header that the plugin gave a token.
+// checkHeader returns what is wrong with the header that the plugin made, nil if nothing is.
 func (s *ExternalSigner) checkHeader(ctx context.Context, text string) error {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

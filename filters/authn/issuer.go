@@ -10,13 +10,15 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Where an issuer of tokens says who it is, and which keys its tokens are signed with.
+// The paths at which an issuer publishes its OpenID Connect discovery document and the keys of its
+// tokens.
 const (
 	DiscoveryPath = "/.well-known/openid-configuration"
 	KeysPath      = "/openid/v1/jwks"
 )
 
-// CheckIssuer returns why an issuer cannot say who it is to those who verify its tokens by OpenID Connect Discovery.
+// CheckIssuer returns an error if an issuer URL cannot be used for OpenID Connect Discovery: it
+// must be https, without query and fragment.
 func CheckIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	switch {
@@ -34,10 +36,10 @@ func CheckIssuer(issuer string) error {
 	return nil
 }
 
-// Discovery is the document at DiscoveryPath.
+// Discovery returns the document at DiscoveryPath.
 func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 	var algorithms []string
-	for _, key := range k.shown() {
+	for _, key := range k.published() {
 		algorithms = append(algorithms, key.Algorithm)
 	}
 	slices.Sort(algorithms)
@@ -50,7 +52,7 @@ func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 	}{issuer, keysURL, []string{"id_token"}, []string{"public"}, slices.Compact(algorithms)})
 }
 
-// KeySet is the document at KeysPath.
+// KeySet returns the document at KeysPath, a JSON Web Key Set (RFC 7517).
 func (k *TokenKeys) KeySet() ([]byte, error) {
-	return json.Marshal(jose.JSONWebKeySet{Keys: k.shown()})
+	return json.Marshal(jose.JSONWebKeySet{Keys: k.published()})
 }

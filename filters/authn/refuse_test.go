@@ -17,10 +17,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// nastyCredentials are values of Authorization that are all a stranger's, whatever is repeated.
+// nastyCredentials are values of Authorization that no authenticator knows, however often parts are
+// repeated.
 var nastyCredentials = []string{"Bearer x", "Bearer ", " ", "x", "Bearer\t", "Basic YTpi", "bearer a b ", "\xff", ",", "="}
 
-// Credentials that nobody knows cost nothing, however long they are.
+// TestCredentialsBounded: unknown credentials cost little, however long they are.
 func TestCredentialsBounded(t *testing.T) {
 	tokens, err := ReadTokens(strings.NewReader("some-token,u,1\n"))
 	if err != nil {
@@ -38,8 +39,8 @@ func TestCredentialsBounded(t *testing.T) {
 	}
 }
 
-// checkStranger asks who sends r, which carries no known credentials, and bounds what that allocates: the list of errors
-// of a Union, and the error of it.
+// checkStranger authenticates r, which has no known credentials, and bounds the allocations: the
+// list of errors of a Union, and the joined error.
 func checkStranger(t *testing.T, a request.Authenticator, r *http.Request) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -58,7 +59,7 @@ func checkStranger(t *testing.T, a request.Authenticator, r *http.Request) {
 	}
 }
 
-// A certificate that does not hold is looked at once for a connection.
+// TestX509RemembersFailure: an invalid certificate is verified once for a connection.
 func TestX509RemembersFailure(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	a := NewX509(func() *x509.CertPool { return ca.Pool })
@@ -78,7 +79,7 @@ func TestX509RemembersFailure(t *testing.T) {
 	}
 }
 
-// TestX509FailuresBounded: however many connections fail, their number is bounded.
+// TestX509FailuresBounded: the number of remembered failures is bounded.
 func TestX509FailuresBounded(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	a := NewX509(func() *x509.CertPool { return ca.Pool })
@@ -93,7 +94,8 @@ func TestX509FailuresBounded(t *testing.T) {
 	}
 }
 
-// TestX509Serial names the certificate that does not hold by its serial number, unless that is longer than one may be.
+// TestX509Serial: the error names the certificate's serial number, unless it is longer than
+// allowed.
 func TestX509Serial(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	a := NewX509(func() *x509.CertPool { return ca.Pool })
@@ -131,7 +133,8 @@ func TestX509Chain(t *testing.T) {
 	}
 }
 
-// FuzzCredentials sends any Authorization header: only a known token is somebody, and nothing else is dear.
+// FuzzCredentials sends random Authorization headers: only a known token has a user, and nothing
+// else is expensive.
 func FuzzCredentials(f *testing.F) {
 	for _, piece := range nastyCredentials {
 		f.Add(piece, uint16(1))
@@ -148,7 +151,7 @@ func FuzzCredentials(f *testing.F) {
 		value = strings.Repeat(value, max(1, min(int(times), 64<<10/max(1, len(value)))))
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header["Authorization"] = []string{value}
-		// The plain twin: words between single spaces, behind the blanks at the beginning.
+		// The plain implementation: words between single spaces, after leading blanks.
 		words := strings.Split(strings.TrimSpace(value), " ")
 		if len(words) > 1 && strings.EqualFold(words[0], "bearer") && words[1] == "some-token" {
 			if user, err := a.Authenticate(r); err != nil || user.Name != "u" {

@@ -10,11 +10,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/alias"
 )
 
-// digest stands for a token, and the audiences it is asked about for. Nobody can tell the token from it, and the time of a look-up by it
-// tells nothing of how much of a token was right.
+// This file is the cache of tokens: a map from a token's hash to what was found out about it, with
+// bounds on entries and bytes, and with one finder for concurrent questions about one token.
+// ServiceAccounts and Cached use it.
+
+// digest identifies a token and the audiences that it is asked about for. The token cannot be
+// computed from it, and since lookups compare hashes, their timing does not tell how much of a
+// token was right.
 type digest [sha256.Size]byte
 
-// digestOf returns the digest of a token for some audiences. It allocates nothing.
+// digestOf returns the digest of a token for some audiences, in their order. It does not allocate.
 func digestOf(token string, audiences []string) digest {
 	sum := digest(sha256.Sum256(alias.Bytes(token)))
 	for _, a := range audiences {
@@ -27,15 +32,16 @@ func digestOf(token string, audiences []string) digest {
 	return sum
 }
 
-// Bounds on what is remembered of tokens by one authenticator: entries of each kind, and bytes that they are taken to hold.
+// Bounds on what one authenticator remembers: entries of each kind, good or bad, and their
+// estimated bytes.
 const (
 	maxRemembered      = 16 << 10
 	maxRememberedBytes = 16 << 20
 )
 
-// remembered keeps what has been found out about tokens, for a while and within bounds. Who asks while somebody else finds out the
-// same waits for that. Answers that are refusals have a place of their own, so that a flood of bad tokens drives out no good ones.
-// All methods may be called at once.
+// remembered keeps answers about tokens for a limited time and within bounds. Concurrent questions
+// about one token wait for one finder. Good and bad answers are kept apart, so that a flood of bad
+// tokens does not evict good ones. All methods may be called concurrently.
 type remembered[V any] struct {
 	now func() time.Time
 
@@ -46,36 +52,37 @@ type remembered[V any] struct {
 	}
 }
 
-// answer is what was found out.
+// answer is what was found out about a token.
 type answer[V any] struct {
 	value V
 	err   error
 	good  bool
 	keep  time.Duration // how long it may be remembered; 0: not at all
-	size  int           // that it is taken to hold, in bytes
+	size  int           // estimated memory in bytes
 }
 
-// answers are bounded.
+// answers are the remembered answers of one kind, and their size.
 type answers[V any] struct {
-	entries map[digest]remembers[V]
+	entries map[digest]rememberedAnswer[V]
 	bytes   int
 }
 
-type remembers[V any] struct {
+// rememberedAnswer is a remembered answer with the time at which it is forgotten.
+type rememberedAnswer[V any] struct {
 	answer[V]
 	until time.Time
 }
 
-// asking is somebody finding out.
+// asking is a question that somebody is finding the answer to.
 type asking[V any] struct {
-	done chan struct{} // closed when answer is there
+	done chan struct{} // closed when answer is set
 	answer[V]
 }
 
-// overhead is what an entry holds beside its answer, in bytes.
+// overhead is the estimated memory of an entry beside its answer, in bytes.
 const overhead = 256
 
-// find returns what is remembered of a digest.
+// find returns the remembered answer for a digest, if there is one that is still valid.
 func (r *remembered[V]) find(key digest) (answer[V], bool) {
 	r.mu.RLock()
 	e, ok := r.mu.good.entries[key]
@@ -89,8 +96,8 @@ func (r *remembered[V]) find(key digest) (answer[V], bool) {
 	return e.answer, true
 }
 
-// ask has find tell what nobody remembers. If whoever does gives up, because their request ends, one of those who wait for it does
-// it again.
+// ask calls find for an answer that is not remembered, or waits for another request that is calling
+// it. If that request ends before it has an answer, one of those who wait calls find again.
 func (r *remembered[V]) ask(ctx context.Context, key digest, find func(ctx context.Context) answer[V]) (V, error) {
 	for {
 		r.mu.Lock()
@@ -103,7 +110,7 @@ func (r *remembered[V]) ask(ctx context.Context, key digest, find func(ctx conte
 			}
 			r.mu.asking[key] = own
 			r.mu.Unlock()
-			return r.settle(ctx, key, own, find)
+			return r.findAndShare(ctx, key, own, find)
 		}
 		r.mu.Unlock()
 		select {
@@ -117,13 +124,17 @@ func (r *remembered[V]) ask(ctx context.Context, key digest, find func(ctx conte
 	}
 }
 
+// The errors of questions without an answer. errCrashed is for those who waited for a find that
+// panicked; nobody gets errGaveUp.
 var (
 	errCrashed = errors.New("authentication failed unexpectedly")
 	errGaveUp  = errors.New("authentication was given up")
 )
 
-// settle finds out and tells those who wait, whatever becomes of it.
-func (r *remembered[V]) settle(ctx context.Context, key digest, own *asking[V], find func(ctx context.Context) answer[V]) (V, error) {
+// findAndShare calls find, and hands the answer to those who wait, even if find panics.
+func (r *remembered[V]) findAndShare(
+	ctx context.Context, key digest, own *asking[V], find func(ctx context.Context) answer[V],
+) (V, error) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.mu.asking, key)
@@ -140,35 +151,38 @@ func (r *remembered[V]) settle(ctx context.Context, key digest, own *asking[V], 
 	return a.value, a.err
 }
 
+// keepLocked remembers an answer and makes room for it. The caller holds mu.
 func (r *remembered[V]) keepLocked(key digest, a answer[V]) {
 	in := &r.mu.good
 	if !a.good {
 		in = &r.mu.bad
 	}
 	if in.entries == nil {
-		in.entries = map[digest]remembers[V]{}
+		in.entries = map[digest]rememberedAnswer[V]{}
 	}
 	now := r.now()
 	a.size += overhead
 	if len(in.entries) >= maxRemembered || in.bytes+a.size > maxRememberedBytes {
-		in.thin(now)
+		in.evict(now)
 	}
-	in.drop(key)
-	in.entries[key] = remembers[V]{a, now.Add(a.keep)}
+	in.forget(key)
+	in.entries[key] = rememberedAnswer[V]{a, now.Add(a.keep)}
 	in.bytes += a.size
 }
 
-// thin makes room: what is over goes, and of the rest any quarter. That is rare, and what is still asked for comes again.
-func (in *answers[V]) thin(now time.Time) {
+// evict drops all expired answers and a quarter of the others, any of them. It is called rarely,
+// and an answer that is still needed is found again.
+func (in *answers[V]) evict(now time.Time) {
 	n := 0
 	for key, e := range in.entries {
 		if n++; n%4 == 0 || !now.Before(e.until) {
-			in.drop(key)
+			in.forget(key)
 		}
 	}
 }
 
-func (in *answers[V]) drop(key digest) {
+// forget forgets an answer.
+func (in *answers[V]) forget(key digest) {
 	if e, ok := in.entries[key]; ok {
 		delete(in.entries, key)
 		in.bytes -= e.size

@@ -13,22 +13,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Headers are those in which a front proxy says whom it speaks for.
+// This file authenticates requests that come through a front proxy, which names the user in headers
+// and itself by a client certificate (kube-apiserver's --requestheader-* flags).
+
+// Headers are the names of the headers in which a front proxy sends the user.
 type Headers struct {
-	// Names and UIDs are asked in turn for the user's name and uid: the first that has a value counts.
+	// Names and UIDs are tried in turn: the first header with a value has the user's name or uid.
 	Names, UIDs []string
-	// Groups are headers with a group in each value.
+	// Groups are headers whose values are one group each.
 	Groups []string
-	// ExtraPrefixes begin the names of headers that hold extras; the rest of a name is the key.
+	// ExtraPrefixes are prefixes of headers with extras; the rest of the header's name is the key.
 	ExtraPrefixes []string
 }
 
-// StandardHeaders are those that servers agree on. They are never let through, whether there is a front proxy or not.
+// StandardHeaders are the headers that all servers use by default. StripHeaders removes them from
+// every request, even if no front proxy is configured.
 var StandardHeaders = Headers{
-	Names: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"}, Groups: []string{"X-Remote-Group"}, ExtraPrefixes: []string{"X-Remote-Extra-"},
+	Names: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"}, Groups: []string{"X-Remote-Group"},
+	ExtraPrefixes: []string{"X-Remote-Extra-"},
 }
 
-// Validate says what no header can be called.
+// Validate returns an error if a name is empty, or if UIDs lacks the standard header.
 func (h *Headers) Validate() error {
 	for _, names := range [][]string{h.Names, h.UIDs, h.Groups, h.ExtraPrefixes} {
 		for _, name := range names {
@@ -37,19 +42,20 @@ func (h *Headers) Validate() error {
 			}
 		}
 	}
-	if len(h.UIDs) > 0 && !slices.ContainsFunc(h.UIDs, func(name string) bool { return strings.EqualFold(name, StandardHeaders.UIDs[0]) }) {
-		return fmt.Errorf("the headers for uids are without %s, which other servers send", StandardHeaders.UIDs[0])
+	if len(h.UIDs) > 0 && !slices.ContainsFunc(h.UIDs,
+		func(name string) bool { return strings.EqualFold(name, StandardHeaders.UIDs[0]) }) {
+		return fmt.Errorf("the headers for uids must include %s, which other servers send", StandardHeaders.UIDs[0])
 	}
 	return nil
 }
 
-// user returns who stands in the headers, nil if nobody does.
+// user returns the user in the headers, nil if there is none.
 func (h *Headers) user(from http.Header) *request.User {
-	name := first(from, h.Names)
+	name := firstValue(from, h.Names)
 	if name == "" {
 		return nil
 	}
-	user := &request.User{Name: name, UID: first(from, h.UIDs)}
+	user := &request.User{Name: name, UID: firstValue(from, h.UIDs)}
 	for _, header := range h.Groups {
 		for _, group := range from[http.CanonicalHeaderKey(header)] {
 			if group != "" {
@@ -64,7 +70,8 @@ func (h *Headers) user(from http.Header) *request.User {
 	return user
 }
 
-func first(from http.Header, names []string) string {
+// firstValue returns the first value that is not empty among the headers called names.
+func firstValue(from http.Header, names []string) string {
 	for _, name := range names {
 		if value := from.Get(name); value != "" {
 			return value
@@ -73,7 +80,8 @@ func first(from http.Header, names []string) string {
 	return ""
 }
 
-// addExtra adds what headers hold whose names begin with prefix. Two names can stand for one key, by different escapes.
+// addExtra adds the values of the headers whose names begin with prefix. Keys are lower-cased and
+// then unescaped, so two headers can have one key.
 func addExtra(extra map[string][]string, from http.Header, prefix string) map[string][]string {
 	var names []string
 	for name := range from {
@@ -95,12 +103,15 @@ func addExtra(extra map[string][]string, from http.Header, prefix string) map[st
 	return extra
 }
 
+// hasPrefixFold reports whether s begins with prefix, in any case.
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// NewFrontProxy knows whom a front proxy speaks for, which shows a client certificate that roots() signed, with one of names; with
-// no names, any such certificate will do. Whoever shows none is not asked, whatever stands in the headers. See NewX509 for roots.
+// NewFrontProxy returns an authenticator for requests of a front proxy. The proxy must show a
+// client certificate that one of roots() signed, with a common name in names; if names is empty,
+// any common name will do. The headers of a client without such a certificate are ignored. See
+// NewX509 about roots.
 func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers) *FrontProxy {
 	proxy := new(request.User)
 	return &FrontProxy{headers, newVerifier(roots, func(c *x509.Certificate) (*request.User, error) {
@@ -111,15 +122,16 @@ func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers)
 	})}
 }
 
-// FrontProxy is an authenticator for front proxies.
+// FrontProxy authenticates requests that a front proxy sends for a user.
 type FrontProxy struct {
 	headers Headers
 	proxies *X509
 }
 
-// Authenticate looks at certificates of those alone who speak for somebody.
+// Authenticate implements request.Authenticator. It verifies the certificate only if the headers
+// name a user.
 func (p *FrontProxy) Authenticate(r *http.Request) (*request.User, error) {
-	if first(r.Header, p.headers.Names) == "" {
+	if firstValue(r.Header, p.headers.Names) == "" {
 		return nil, nil
 	}
 	if proxy, err := p.proxies.Authenticate(r); proxy == nil || err != nil {
@@ -128,23 +140,22 @@ func (p *FrontProxy) Authenticate(r *http.Request) (*request.User, error) {
 	return p.headers.user(r.Header), nil
 }
 
-// Others returns an authenticator that knows nobody. It refuses whoever shows a certificate that is
-// not one of a front proxy, and so makes of a certificate in which no user stands a refusal, where
-// the client would be anonymous without front proxies: kube-apiserver judges each certificate as
-// one of a front proxy, and counts that it is none. Others is asked last, about those whom nobody
-// knows.
-func (p *FrontProxy) Others() request.Authenticator { return others{p.proxies} }
+// Others returns an authenticator that never finds a user, to be asked last. It returns an error
+// for a request with a client certificate that is not a front proxy's. So a client whose
+// certificate names no user is refused instead of being anonymous, if a front proxy is configured:
+// kube-apiserver verifies each certificate as a front proxy's and keeps the error.
+func (p *FrontProxy) Others() request.Authenticator { return notProxies{p.proxies} }
 
-type others struct{ proxies *X509 }
+type notProxies struct{ proxies *X509 }
 
-// Authenticate returns nobody, or the error.
-func (o others) Authenticate(r *http.Request) (*request.User, error) {
+// Authenticate implements request.Authenticator.
+func (o notProxies) Authenticate(r *http.Request) (*request.User, error) {
 	_, err := o.proxies.Authenticate(r)
 	return nil, err
 }
 
-// StripHeaders takes the standard headers of front proxies and those in use off each request that a lets in, whoever sent them, so
-// that nobody behind believes them.
+// StripHeaders wraps a. It removes the standard front proxy headers and the used ones from each
+// request that a authenticates, whoever sent them, so that no handler trusts them.
 func StripHeaders(a request.Authenticator, used Headers) request.Authenticator {
 	s := &stripping{Authenticator: a}
 	for _, h := range []Headers{StandardHeaders, used} {
@@ -161,9 +172,10 @@ func StripHeaders(a request.Authenticator, used Headers) request.Authenticator {
 type stripping struct {
 	request.Authenticator
 	names, prefixes []string
-	begin           [256]bool // by the first letter of a name: whether it may be one of those
+	begin           [256]bool // by first byte: whether a header to remove may begin with it
 }
 
+// add adds the name or prefix of headers to a list, and its first letter, in both cases, to begin.
 func (s *stripping) add(list []string, name string) []string {
 	if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name == "" || slices.Contains(list, name) {
 		return list
@@ -172,7 +184,8 @@ func (s *stripping) add(list []string, name string) []string {
 	return append(list, name)
 }
 
-// Authenticate looks at each header once, and at most of them at their first letter.
+// Authenticate implements request.Authenticator. Most headers cost only a look at their first
+// letter.
 func (s *stripping) Authenticate(r *http.Request) (*request.User, error) {
 	user, err := s.Authenticator.Authenticate(r)
 	if user == nil || err != nil {
@@ -186,6 +199,7 @@ func (s *stripping) Authenticate(r *http.Request) (*request.User, error) {
 	return user, nil
 }
 
+// strips reports whether a header is to be removed.
 func (s *stripping) strips(name string) bool {
 	for _, n := range s.names {
 		if n == name {

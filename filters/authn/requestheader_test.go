@@ -17,8 +17,8 @@ var proxyHeaders = Headers{
 	ExtraPrefixes: []string{"X-Remote-Extra-", "x-more-"},
 }
 
-// speaking is a request with a certificate and headers: names and values in turn.
-func speaking(c *x509.Certificate, headers ...string) *http.Request {
+// proxyRequest returns a request with a certificate and headers, as names and values in turn.
+func proxyRequest(c *x509.Certificate, headers ...string) *http.Request {
 	r := with(c)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
@@ -38,25 +38,25 @@ func TestFrontProxy(t *testing.T) {
 		want  *request.User // nil: refused; of a client certificate only the name
 		fails string
 	}{
-		{"a name", speaking(proxy, "X-Remote-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
-		{"the second header", speaking(proxy, "X-Remote-User", "", "X-Other-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
+		{"a name", proxyRequest(proxy, "X-Remote-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
+		{"the second header", proxyRequest(proxy, "X-Remote-User", "", "X-Other-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
 		{
-			"everything", speaking(proxy, "X-Remote-User", "bob", "X-Remote-Uid", "7", "X-Team", "b", "X-Remote-Group", "a", "X-Remote-Group", "", "X-Remote-Group", "c",
+			"everything", proxyRequest(proxy, "X-Remote-User", "bob", "X-Remote-Uid", "7", "X-Team", "b", "X-Remote-Group", "a", "X-Remote-Group", "", "X-Remote-Group", "c",
 				"X-Remote-Extra-Scopes", "one", "X-Remote-Extra-Scopes", "two", "X-Remote-Extra-Acme.io%2fKey", "v", "X-More-Bad%zz", "w"),
 			&request.User{Name: "bob", UID: "7", Groups: in("a", "c", "b"), Extra: map[string][]string{
 				"scopes": {"one", "two"}, "acme.io/key": {"v"}, "bad%zz": {"w"},
 			}}, "",
 		},
-		{"says that nobody is", speaking(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
-		{"already among them", speaking(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
-		{"no name", speaking(proxy, "X-Remote-Group", "system:masters"), nil, "unknown authority"},
-		{"not a proxy", speaking(proxies.Client("back").Cert, "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
-		{"a client", speaking(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
-		{"a client that is called as a proxy", speaking(clients.Client("front").Cert, "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
-		{"a client without a name", speaking(clients.Client("", "dev").Cert), nil, "unknown authority"},
-		{"a client without a name, who speaks", speaking(clients.Client("", "dev").Cert, "X-Remote-User", "root"), nil, "unknown authority"},
-		{"nobody", speaking(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
-		{"of a server", speaking(proxies.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "front"}}).Cert, "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
+		{"says that nobody is", proxyRequest(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
+		{"already among them", proxyRequest(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
+		{"no name", proxyRequest(proxy, "X-Remote-Group", "system:masters"), nil, "unknown authority"},
+		{"not a proxy", proxyRequest(proxies.Client("back").Cert, "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
+		{"a client", proxyRequest(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
+		{"a client that is called as a proxy", proxyRequest(clients.Client("front").Cert, "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
+		{"a client without a name", proxyRequest(clients.Client("", "dev").Cert), nil, "unknown authority"},
+		{"a client without a name, who speaks", proxyRequest(clients.Client("", "dev").Cert, "X-Remote-User", "root"), nil, "unknown authority"},
+		{"nobody", proxyRequest(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
+		{"of a server", proxyRequest(proxies.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "front"}}).Cert, "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.r.TLS.PeerCertificates[0] == nil {
@@ -83,12 +83,12 @@ func TestFrontProxy(t *testing.T) {
 	}
 }
 
-// Proxies are no proxies any more when their authority is not trusted any more.
+// TestFrontProxyForgets: a front proxy is refused when its authority is no longer trusted.
 func TestFrontProxyForgets(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	pool := ca.Pool
 	a := NewFrontProxy(func() *x509.CertPool { return pool }, nil, StandardHeaders)
-	r := speaking(ca.Client("anybody").Cert, "X-Remote-User", "bob")
+	r := proxyRequest(ca.Client("anybody").Cert, "X-Remote-User", "bob")
 	if user, err := a.Authenticate(r); err != nil || user == nil || user.Name != "bob" {
 		t.Errorf("at first: got %v, %v", user, err)
 	}
@@ -98,10 +98,10 @@ func TestFrontProxyForgets(t *testing.T) {
 	}
 }
 
-// What outsiders say about themselves never reaches who believes it.
+// TestStripHeaders: headers of a front proxy that other clients send reach no handler.
 func TestStripHeaders(t *testing.T) {
 	a := StripHeaders(fixed{user: &request.User{Name: "alice"}}, Headers{Names: []string{"x-who"}, ExtraPrefixes: []string{"x-MORE-"}})
-	r := speaking(nil, "X-Remote-User", "root", "X-Remote-Uid", "0", "X-Remote-Group", "system:masters", "X-Remote-Group", "more", "X-Remote-Extra-Scopes", "all",
+	r := proxyRequest(nil, "X-Remote-User", "root", "X-Remote-Uid", "0", "X-Remote-Group", "system:masters", "X-Remote-Group", "more", "X-Remote-Extra-Scopes", "all",
 		"X-Who", "root", "X-More-A", "a", "X-Remote", "stays", "Accept", "stays", "X-Remote-Users", "stays")
 	r.Header["x-remote-extra-raw name"] = []string{"as it came"}
 	if _, err := a.Authenticate(r); err != nil {
@@ -127,7 +127,7 @@ func TestHeadersValidate(t *testing.T) {
 	}
 }
 
-// FuzzHeaders sends any headers: only a proxy's are believed, and of nobody's any are left.
+// FuzzHeaders sends random headers: only a proxy's are believed, and none are left.
 func FuzzHeaders(f *testing.F) {
 	proxies := pkitest.NewAuthority(f, "ca")
 	proxy := proxies.Client("front").Cert
@@ -136,13 +136,13 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("X-Remote-User: bob\nX-Remote-Extra-A%2fb: c\nx-more-: d\nX-Remote-Extra-%: \x00")
 	f.Add("X-Remote-User: \nX-Other-User: \xff\nX-Team: a,b")
 	f.Fuzz(func(t *testing.T, lines string) {
-		r, out := speaking(proxy), speaking(outsider)
+		r, out := proxyRequest(proxy), proxyRequest(outsider)
 		for line := range strings.SplitSeq(lines, "\n") {
 			name, value, _ := strings.Cut(line, ":")
 			r.Header.Add(name, value)
 			out.Header.Add(name, value)
 		}
-		name := first(r.Header, proxyHeaders.Names)
+		name := firstValue(r.Header, proxyHeaders.Names)
 		user, err := a.Authenticate(r)
 		if err != nil || name != "" && user.Name != name || name == "" && user.Name != request.AnonymousUser {
 			t.Errorf("%q: got %v, %v, want %q", lines, user, err, name)

@@ -18,124 +18,136 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Objects finds the objects that tokens stand and fall with. It is safe for concurrent use.
+// This file authenticates service account tokens. AuthenticateToken finds the token's claims,
+// remembered or verified, and then checks audiences (acceptedAudiences) and validity (checkValid).
+// legacytoken.go has what differs for tokens in secrets, tokensigner.go makes tokens, tokenkeys.go
+// has the keys.
+
+// Objects gives access to the objects that tokens are bound to. It is safe for concurrent use.
 type Objects interface {
-	// Object returns what tells of an object of the core group, which need not exist, again and again.
+	// Object returns a handle for an object of the core group, which need not exist.
 	Object(resource, namespace, name string) Object
-	// Used takes note of the day on which the token in a secret has been used.
+	// Used records the day on which the token in a secret was used, "2006-01-02".
 	Used(ctx context.Context, namespace, secret, day string)
 }
 
-// Object tells of one object. It is safe for concurrent use.
+// Object is a handle for one object. It is safe for concurrent use.
 type Object interface {
-	// Get returns the object as it is now. The error tells clients why there is none. It allocates nothing unless the object has
-	// changed.
+	// Get returns the current state of the object. If the object does not exist, the error tells
+	// the client so. Get allocates only if the object has changed since the last call.
 	Get(ctx context.Context) (*ObjectState, error)
 }
 
-// ObjectState is what tokens go by of an object. It is shared, and must not be changed.
+// ObjectState is the part of an object that tokens depend on. It is shared and must not be changed.
 type ObjectState struct {
 	UID     meta.UID
 	Deleted time.Time // when its deletion is due; zero if it is not being deleted
-	// Secrets are the names of the secrets of a service account.
+	// Secrets are the names of the secrets that a service account lists.
 	Secrets []string
-	// Token stands in a secret. InvalidSince and LastUsed are days, from its labels.
+	// Token is the token in a secret. InvalidSince and LastUsed are days, from the secret's labels.
 	Token, InvalidSince, LastUsed string
 }
 
-// ServiceAccountConfig is what service accounts are known by.
+// ServiceAccountConfig is the configuration of ServiceAccounts.
 type ServiceAccountConfig struct {
-	// Issuers are accepted. Tokens that stand in secrets are accepted beside.
+	// Issuers are the issuers whose tokens are accepted, in addition to LegacyIssuer.
 	Issuers []string
 	Keys    KeySource
-	// Audiences are the server's own: what a token is for that names none, and what is asked for if nothing is.
+	// Audiences are the server's own: those of a token that names none, and those required if none
+	// is asked for.
 	Audiences []string
-	// Trusting does without the objects that tokens of secrets are bound to.
+	// Trusting accepts legacy tokens without looking up their secrets and service accounts.
 	Trusting bool
 	Objects  Objects
-	// Note is told of each use of a token that one might want to count; may be nil.
+	// Note, if set, is called for each use of a token that metrics count.
 	Note func(TokenUse)
 	now  func() time.Time // nil: time.Now
 }
 
-// TokenUse is a use of a token that those who run the server might want to know of.
+// TokenUse is a use of a token that an operator may want to know of.
 type TokenUse int
 
 // The uses.
 const (
-	UsedLegacy      TokenUse = iota // it names no audience
-	UsedStale                       // it should have been replaced by now, and is good for a while
-	UsedExtended                    // it is good for longer than was asked for, and should be replaced in time
-	UsedAutomatic                   // it stands in a secret that was made for the account
-	UsedManual                      // it stands in a secret that somebody made
-	UsedInvalidated                 // it stands in a secret that has been marked invalid
+	UsedLegacy      TokenUse = iota // the token names no audience
+	UsedStale                       // the token is past its nominal end; the client should have replaced it
+	UsedExtended                    // the token is valid for longer than the client asked for
+	UsedAutomatic                   // a legacy token, in a secret that was made for the service account
+	UsedManual                      // a legacy token, in a secret that a user made
+	UsedInvalidated                 // a legacy token, in a secret that has been marked invalid
 )
 
-// ServiceAccounts knows service accounts by their tokens: JWTs that this server or another of its issuers has signed.
+// ServiceAccounts authenticates service accounts by their tokens: JWTs signed with one of its keys,
+// by one of its issuers.
 //
-// A signature is verified once; what the token says is remembered by its hash. Whether it is good now is judged at each use: its times,
-// its audiences, and the objects that it is bound to. So a token ends with its pod, whoever has used it before.
+// A signature is verified once and the claims are remembered by the token's hash. Times, audiences
+// and the objects that the token is bound to are checked at each use. So a token becomes invalid
+// with its pod, even if it has just been used.
 type ServiceAccounts struct {
-	cfg   ServiceAccountConfig
-	known remembered[*accountToken]
+	cfg      ServiceAccountConfig
+	verified remembered[*accountToken]
 }
 
-// accountToken is a token whose signature holds.
+// accountToken is what is remembered of a token with a valid signature.
 type accountToken struct {
-	keys      *TokenKeys // among which was the one that it is signed with
+	keys      *TokenKeys // the key set that verified it; a token is verified again under another set
 	user      *request.User
-	audiences []string // none: the server's
+	audiences []string // none: the server's own
 	subject   string
-	from, to  time.Time // zero: for ever
+	from, to  time.Time // zero: unlimited
 	issued    time.Time
 	warnAfter time.Time
 	account   bound
-	bound     []bound // more objects that must be there
+	bound     []bound // further objects that must exist
 	legacy    *legacyToken
 }
 
-// bound is an object that a token is bound to.
+// bound is an object that a token is bound to, with the UID that the token names.
 type bound struct {
 	Object
-	kind string // as errors call it
-	ref  Ref    // of an account, by namespace and name
+	kind string // in errors
+	ref  Ref    // for a service account, Name is NAMESPACE/NAME
 }
 
-// leeway is how much clocks may differ.
+// leeway is the difference between clocks that is tolerated.
 const leeway = jwt.DefaultLeeway
 
-// verifiedAgain is how long a signature is known to hold.
+// verifiedAgain is the time after which a signature is verified again.
 const verifiedAgain = 10 * time.Minute
 
-// algorithms are those that tokens may be signed by. There is none without a key pair: nobody can sign with what is public.
+// algorithms are the signature algorithms that are accepted. All are asymmetric: with HMAC, anybody
+// with the public key could sign.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
 }
 
-// NewServiceAccounts makes a ServiceAccounts.
+// NewServiceAccounts returns a ServiceAccounts for cfg.
 func NewServiceAccounts(cfg ServiceAccountConfig) *ServiceAccounts {
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}
 	s := &ServiceAccounts{cfg: cfg}
-	s.known.now = cfg.now
+	s.verified.now = cfg.now
 	return s
 }
 
-// AuthenticateToken returns the service account that token stands for, if it is one of a known issuer.
-func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+// AuthenticateToken implements request.TokenAuthenticator. A token of an unknown issuer is left to
+// other authenticators, without an error.
+func (s *ServiceAccounts) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
 	if strings.Count(token, ".") != 2 {
 		return nil, nil, nil
 	}
 	key := digestOf(token, nil)
 	var t *accountToken
-	if a, ok := s.known.find(key); ok && a.value.keys == s.cfg.Keys.Keys() {
+	if a, ok := s.verified.find(key); ok && a.value.keys == s.cfg.Keys.Keys() {
 		t = a.value
-	} else if s.foreign(token) {
+	} else if s.isForeign(token) {
 		return nil, nil, nil
 	} else {
 		var err error
-		t, err = s.known.ask(ctx, key, func(ctx context.Context) answer[*accountToken] {
+		t, err = s.verified.ask(ctx, key, func(ctx context.Context) answer[*accountToken] {
 			t, err := s.verify(ctx, token)
 			if t == nil || err != nil {
 				return answer[*accountToken]{err: err}
@@ -146,18 +158,19 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string, a
 			return nil, nil, err
 		}
 	}
-	accepted, err := s.accept(ctx, t, audiences)
+	accepted, err := s.acceptedAudiences(ctx, t, audiences)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.hold(ctx, t, token); err != nil {
+	if err := s.checkValid(ctx, t, token); err != nil {
 		return nil, nil, err
 	}
 	return t.user, accepted, nil
 }
 
-// accept returns what the token is accepted for of what is asked.
-func (s *ServiceAccounts) accept(ctx context.Context, t *accountToken, asked []string) ([]string, error) {
+// acceptedAudiences returns those of the asked audiences that the token is meant for; an error if
+// there is none.
+func (s *ServiceAccounts) acceptedAudiences(ctx context.Context, t *accountToken, asked []string) ([]string, error) {
 	of := t.audiences
 	if len(of) == 0 {
 		of = s.cfg.Audiences
@@ -166,17 +179,17 @@ func (s *ServiceAccounts) accept(ctx context.Context, t *accountToken, asked []s
 	if len(asked) == 0 {
 		asked = s.cfg.Audiences
 	}
-	accepted := meant(asked, of)
+	accepted := commonAudiences(asked, of)
 	if len(accepted) == 0 && len(s.cfg.Audiences) > 0 {
 		return nil, fmt.Errorf("token audiences %q is invalid for the target audiences %q", of, asked)
 	}
 	return accepted, nil
 }
 
-// hold returns why a token does not hold now.
-func (s *ServiceAccounts) hold(ctx context.Context, t *accountToken, token string) error {
+// checkValid returns why a token is not valid at this moment, nil if it is.
+func (s *ServiceAccounts) checkValid(ctx context.Context, t *accountToken, token string) error {
 	if t.legacy != nil {
-		return s.holdLegacy(ctx, t, token)
+		return s.checkLegacyValid(ctx, t, token)
 	}
 	now := s.cfg.now()
 	switch {
@@ -203,14 +216,18 @@ func (s *ServiceAccounts) hold(ctx context.Context, t *accountToken, token strin
 		case err != nil:
 			return errInvalidated
 		case state.UID != b.ref.UID:
-			return fmt.Errorf("%s UID (%s) does not match service account %s ref claim (%s)", b.kind, state.UID, b.kind, b.ref.UID)
+			return fmt.Errorf(
+				"%s UID (%s) does not match service account %s ref claim (%s)", b.kind, state.UID, b.kind, b.ref.UID,
+			)
 		case state.deletedBefore(now.Add(-leeway)):
 			return errInvalidated
 		}
 	}
 	if !t.warnAfter.IsZero() {
 		if now.After(t.warnAfter) {
-			text := fmt.Sprintf("subject: %s, seconds after warning threshold: %d", t.subject, now.Unix()-t.warnAfter.Unix())
+			text := fmt.Sprintf(
+				"subject: %s, seconds after warning threshold: %d", t.subject, now.Unix()-t.warnAfter.Unix(),
+			)
 			s.note(ctx, UsedStale, "authentication.k8s.io/stale-token", text)
 		} else {
 			s.note(ctx, UsedExtended, "", "")
@@ -226,11 +243,12 @@ var (
 	errInvalidated = errors.New("service account token has been invalidated")
 )
 
+// deletedBefore reports whether the object's deletion was due before t.
 func (o *ObjectState) deletedBefore(t time.Time) bool {
 	return !o.Deleted.IsZero() && o.Deleted.Before(t)
 }
 
-// note tells of a use, and has it in the audit record of the request if there is a key.
+// note counts a use and, if key is not "", adds an annotation to the request's audit record.
 func (s *ServiceAccounts) note(ctx context.Context, use TokenUse, key, text string) {
 	if s.cfg.Note != nil {
 		s.cfg.Note(use)
@@ -243,16 +261,17 @@ func (s *ServiceAccounts) note(ctx context.Context, use TokenUse, key, text stri
 	}
 }
 
-// claims are all that a token may say.
+// claims are all claims of a token that are read.
 type claims struct {
 	jwt.Claims
 	boundClaims
 	legacyClaims
 }
 
-// foreign reports whether what a token says cannot name an issuer that is known here, which costs less than to read it: strangers
-// send what they like. A name that is written with escapes is left to verify.
-func (s *ServiceAccounts) foreign(token string) bool {
+// isForeign reports that a token cannot be of a known issuer, because the name of none occurs in
+// its payload. This costs less than parsing the token, and unauthenticated clients can send any
+// number of tokens. A payload with escapes may hide a name, so it is left to verify.
+func (s *ServiceAccounts) isForeign(token string) bool {
 	_, rest, _ := strings.Cut(token, ".")
 	text, _, _ := strings.Cut(rest, ".")
 	var space [1024]byte
@@ -263,10 +282,11 @@ func (s *ServiceAccounts) foreign(token string) bool {
 	return !slices.ContainsFunc(s.cfg.Issuers, func(issuer string) bool { return bytes.Contains(said, []byte(issuer)) })
 }
 
-// verify returns what a token says, if its signature holds; nil if it is of no issuer that is known here. What it says is read
-// once, before the signature is verified, which takes longer, and means nothing until then.
+// verify returns what is to be remembered of a token if its signature is valid, and nil if its
+// issuer is unknown. The claims are parsed before the signature is verified, because that takes
+// longer, but nothing in them counts before it is.
 func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountToken, error) {
-	if strings.ContainsAny(token, " \t\r\n") { // as of a file that ends in a line break
+	if strings.ContainsAny(token, " \t\r\n") { // such as the line break at the end of a file
 		token = strings.Join(strings.Fields(token), "")
 	}
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
@@ -274,14 +294,14 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 		return nil, s.unverifiable(token, err)
 	}
 	payload := parsed.UnsafePayloadWithoutVerification()
-	if !s.issues(payload) {
+	if !s.namesKnownIssuer(payload) {
 		return nil, nil
 	}
 	var c claims
 	unreadable := json.Unmarshal(payload, &c)
 	id := parsed.Signatures[0].Header.KeyID
 	from := s.cfg.Keys.Find(ctx, id)
-	keys := from.of(id)
+	keys := from.withID(id)
 	if len(keys) == 0 {
 		return nil, errors.New("invalid signature, no keys found")
 	}
@@ -293,17 +313,17 @@ func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountTok
 	}
 	var t *accountToken
 	if c.Issuer == LegacyIssuer {
-		t = s.legacy(&c.Claims, &c.legacyClaims)
+		t = s.legacyToken(&c.Claims, &c.legacyClaims)
 	} else {
-		t = s.bind(&c.Claims, &c.boundClaims)
+		t = s.boundToken(&c.Claims, &c.boundClaims)
 	}
 	t.keys = from
 	return t, nil
 }
 
-// issues reports whether what a token says names an issuer that is known here, even if the rest of it cannot be read: others may say
-// what they like.
-func (s *ServiceAccounts) issues(payload []byte) bool {
+// namesKnownIssuer reports whether a payload names a known issuer, even if other claims cannot be
+// parsed: tokens of other issuers may have any form.
+func (s *ServiceAccounts) namesKnownIssuer(payload []byte) bool {
 	var said struct {
 		Issuer string `json:"iss"`
 	}
@@ -311,22 +331,23 @@ func (s *ServiceAccounts) issues(payload []byte) bool {
 	return said.Issuer == LegacyIssuer || slices.Contains(s.cfg.Issuers, said.Issuer)
 }
 
-// unverifiable is what is said of a token that cannot be read, because of err: nothing, unless it claims to be of an issuer that is known
-// here, and to be signed as nobody can verify.
+// unverifiable returns the error for a token that cannot be parsed because of err. It is nil, which
+// leaves the token to other authenticators, unless the token names a known issuer and is signed by
+// an algorithm that is not accepted.
 func (s *ServiceAccounts) unverifiable(token string, err error) error {
 	var odd *jose.ErrUnexpectedSignatureAlgorithm
 	if !errors.As(err, &odd) {
 		return nil
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil || !s.issues(payload) {
+	if err != nil || !s.namesKnownIssuer(payload) {
 		return nil
 	}
 	return jose.ErrCryptoFailure
 }
 
-// bind makes what is remembered of a token.
-func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accountToken {
+// boundToken returns what is remembered of a bound token, from its claims.
+func (s *ServiceAccounts) boundToken(public *jwt.Claims, private *boundClaims) *accountToken {
 	k := &private.Kubernetes
 	t := &accountToken{
 		user: accountUser(k.Namespace, k.Account), audiences: public.Audience, subject: public.Subject,
@@ -340,7 +361,9 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 		t.warnAfter = k.WarnAfter.Time()
 	}
 	if k.Secret != nil {
-		t.bound = append(t.bound, bound{s.cfg.Objects.Object("secrets", k.Namespace, k.Secret.Name), "secret", *k.Secret})
+		t.bound = append(
+			t.bound, bound{s.cfg.Objects.Object("secrets", k.Namespace, k.Secret.Name), "secret", *k.Secret},
+		)
 	}
 	extra := map[string][]string{}
 	if k.Pod != nil {
@@ -370,15 +393,16 @@ func (s *ServiceAccounts) bind(public *jwt.Claims, private *boundClaims) *accoun
 	return t
 }
 
-// credentialPrefix is how the ids of JWTs begin as CredentialID.
+// credentialPrefix begins the credential id of a JWT, which its claim jti follows.
 const credentialPrefix = "JTI="
 
-// accountPrefix begins the names of users that are service accounts.
+// accountPrefix begins the user names of service accounts.
 const accountPrefix = "system:serviceaccount:"
 
+// accountName returns the user name of a service account, which is also the subject of its tokens.
 func accountName(namespace, name string) string { return accountPrefix + namespace + ":" + name }
 
-// accountUser returns a service account as a user.
+// accountUser returns the user of a service account.
 func accountUser(namespace string, account Ref) *request.User {
 	name := accountName(namespace, account.Name)
 	return &request.User{

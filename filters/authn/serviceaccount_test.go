@@ -28,8 +28,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// world has the objects that tokens are bound to, and what was noted of their use.
-type world struct {
+// boundObjects holds the objects that tokens are bound to, and records the uses of tokens.
+type boundObjects struct {
 	mu      sync.Mutex
 	objects map[string]*ObjectState // by resource/namespace/name
 	used    []string
@@ -37,23 +37,23 @@ type world struct {
 	now     time.Time
 }
 
-func newWorld() *world {
-	return &world{now: time.Unix(1_800_000_000, 0), objects: map[string]*ObjectState{
+func newBoundObjects() *boundObjects {
+	return &boundObjects{now: time.Unix(1_800_000_000, 0), objects: map[string]*ObjectState{
 		"serviceaccounts/n/bot": {UID: "a1", Secrets: []string{"auto"}},
 		"pods/n/p":              {UID: "p1"}, "secrets/n/s": {UID: "s1"}, "nodes//w": {UID: "w1"},
 	}}
 }
 
 type worldObject struct {
-	*world
+	*boundObjects
 	key string
 }
 
-func (w *world) Object(resource, namespace, name string) Object {
+func (w *boundObjects) Object(resource, namespace, name string) Object {
 	return worldObject{w, resource + "/" + namespace + "/" + name}
 }
 
-func (w *world) Used(_ context.Context, namespace, secret, day string) {
+func (w *boundObjects) Used(_ context.Context, namespace, secret, day string) {
 	w.used = append(w.used, namespace+"/"+secret+" "+day)
 }
 
@@ -66,7 +66,7 @@ func (o worldObject) Get(context.Context) (*ObjectState, error) {
 	return nil, errors.New(o.key + " not found")
 }
 
-func (w *world) put(key string, s *ObjectState) {
+func (w *boundObjects) put(key string, s *ObjectState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.objects[key] = s
@@ -92,8 +92,8 @@ func rsaKey(t testing.TB) *rsa.PrivateKey {
 	return key
 }
 
-// accounts knows tokens by keys, and is told of what happens in w.
-func (w *world) accounts(t testing.TB, keys ...crypto.PublicKey) *ServiceAccounts {
+// accounts returns ServiceAccounts with the given keys that use w.
+func (w *boundObjects) accounts(t testing.TB, keys ...crypto.PublicKey) *ServiceAccounts {
 	t.Helper()
 	known, err := NewTokenKeys(keys...)
 	if err != nil {
@@ -115,8 +115,8 @@ func signer(t testing.TB, key crypto.Signer, issuer string) *TokenSigner {
 	return s
 }
 
-// bot is a token of the account bot that is good for an hour.
-func (w *world) bot() *BoundToken {
+// bot returns a token of the service account bot that is valid for an hour.
+func (w *boundObjects) bot() *BoundToken {
 	return &BoundToken{Namespace: "n", Account: Ref{"bot", "a1"}, Audiences: []string{"api"}, Issued: w.now, Lasts: time.Hour}
 }
 
@@ -129,9 +129,9 @@ func signed(t testing.TB, s *TokenSigner, token *BoundToken) string {
 	return text
 }
 
-// TestAudienceIsAList: also of one.
+// TestAudienceIsAList: the claim aud is a list even for one audience.
 func TestAudienceIsAList(t *testing.T) {
-	w := newWorld()
+	w := newBoundObjects()
 	_, rest, _ := strings.Cut(signed(t, signer(t, ecKey(t, elliptic.P256()), testIssuer), w.bot()), ".")
 	said, _, _ := strings.Cut(rest, ".")
 	if payload, err := base64.RawURLEncoding.DecodeString(said); err != nil || !strings.Contains(string(payload), `"aud":["api"]`) {
@@ -139,43 +139,47 @@ func TestAudienceIsAList(t *testing.T) {
 	}
 }
 
-// TestBoundTokens shows tokens of all kinds, before and after something happens.
+// TestBoundTokens tries tokens of all kinds, before and after a change of the world.
 func TestBoundTokens(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
 	for _, tt := range []struct {
 		name   string
 		token  func(b *BoundToken)
 		asked  []string
-		then   func(w *world) // after it has been shown once
-		first  string         // what is wrong with it at first
-		later  string         // and then
+		then   func(w *boundObjects) // after it has been shown once
+		first  string                // what is wrong with it at first
+		later  string                // and then
 		extras string
 	}{
 		{name: "plain"},
-		{name: "account recreated", then: func(w *world) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a2"}) },
+		{name: "account recreated", then: func(w *boundObjects) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a2"}) },
 			later: "service account UID (a2) does not match claim (a1)"},
-		{name: "account gone", then: func(w *world) { w.put("serviceaccounts/n/bot", nil) }, later: "serviceaccounts/n/bot not found"},
-		{name: "account going", then: func(w *world) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now}) }},
-		{name: "account gone by now", then: func(w *world) {
+		{name: "account gone", then: func(w *boundObjects) { w.put("serviceaccounts/n/bot", nil) }, later: "serviceaccounts/n/bot not found"},
+		{name: "account going", then: func(w *boundObjects) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now}) }},
+		{name: "account gone by now", then: func(w *boundObjects) {
 			w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now.Add(-61 * time.Second)})
 		}, later: "service account n/bot has been deleted"},
 		{name: "account of another uid", token: func(b *BoundToken) { b.Account.UID = "a0" }, first: "service account UID (a1) does not match claim (a0)"},
 
-		{name: "within leeway", then: func(w *world) { w.now = w.now.Add(time.Hour + 59*time.Second) }},
-		{name: "expired", then: func(w *world) { w.now = w.now.Add(time.Hour + 61*time.Second) }, later: "service account token has expired"},
-		{name: "expired long ago", then: func(w *world) { w.now = w.now.Add(1000 * time.Hour) }, later: "service account token has expired"},
+		{name: "within leeway", then: func(w *boundObjects) { w.now = w.now.Add(time.Hour + 59*time.Second) }},
+		{name: "expired", then: func(w *boundObjects) { w.now = w.now.Add(time.Hour + 61*time.Second) }, later: "service account token has expired"},
+		{name: "expired long ago", then: func(w *boundObjects) { w.now = w.now.Add(1000 * time.Hour) }, later: "service account token has expired"},
 		{name: "a clock ahead", token: func(b *BoundToken) { b.Issued = b.Issued.Add(59 * time.Second) }},
 		{name: "not yet", token: func(b *BoundToken) { b.Issued = b.Issued.Add(61 * time.Second) }, first: "service account token is not valid yet"},
 
 		{name: "pod", token: func(b *BoundToken) { b.Pod = &Ref{"p", "p1"} }, extras: "pod-name=p pod-uid=p1",
-			then: func(w *world) { w.put("pods/n/p", nil) }, later: "service account token has been invalidated"},
+			then: func(w *boundObjects) { w.put("pods/n/p", nil) }, later: "service account token has been invalidated"},
 		{name: "pod recreated", token: func(b *BoundToken) { b.Pod = &Ref{"p", "p1"} }, extras: "pod-name=p pod-uid=p1",
-			then:  func(w *world) { w.put("pods/n/p", &ObjectState{UID: "p2"}) },
+			then:  func(w *boundObjects) { w.put("pods/n/p", &ObjectState{UID: "p2"}) },
 			later: "pod UID (p2) does not match service account pod ref claim (p1)"},
 		{name: "pod going", token: func(b *BoundToken) { b.Pod = &Ref{"p", "p1"} }, extras: "pod-name=p pod-uid=p1",
-			then: func(w *world) { w.put("pods/n/p", &ObjectState{UID: "p1", Deleted: w.now.Add(-59 * time.Second)}) }},
+			then: func(w *boundObjects) {
+				w.put("pods/n/p", &ObjectState{UID: "p1", Deleted: w.now.Add(-59 * time.Second)})
+			}},
 		{name: "pod gone by now", token: func(b *BoundToken) { b.Pod = &Ref{"p", "p1"} }, extras: "pod-name=p pod-uid=p1",
-			then:  func(w *world) { w.put("pods/n/p", &ObjectState{UID: "p1", Deleted: w.now.Add(-61 * time.Second)}) },
+			then: func(w *boundObjects) {
+				w.put("pods/n/p", &ObjectState{UID: "p1", Deleted: w.now.Add(-61 * time.Second)})
+			},
 			later: "service account token has been invalidated"},
 		{name: "pod on a node that has gone", token: func(b *BoundToken) { b.Pod, b.Node = &Ref{"p", "p1"}, &Ref{"x", "x1"} },
 			extras: "node-name=x node-uid=x1 pod-name=p pod-uid=p1"},
@@ -184,14 +188,14 @@ func TestBoundTokens(t *testing.T) {
 		{name: "no such pod", token: func(b *BoundToken) { b.Pod = &Ref{"q", "q1"} }, first: "service account token has been invalidated"},
 
 		{name: "secret", token: func(b *BoundToken) { b.Secret = &Ref{"s", "s1"} },
-			then: func(w *world) { w.put("secrets/n/s", nil) }, later: "service account token has been invalidated"},
+			then: func(w *boundObjects) { w.put("secrets/n/s", nil) }, later: "service account token has been invalidated"},
 		{name: "secret recreated", token: func(b *BoundToken) { b.Secret = &Ref{"s", "s1"} },
-			then:  func(w *world) { w.put("secrets/n/s", &ObjectState{UID: "s2"}) },
+			then:  func(w *boundObjects) { w.put("secrets/n/s", &ObjectState{UID: "s2"}) },
 			later: "secret UID (s2) does not match service account secret ref claim (s1)"},
 		{name: "node", token: func(b *BoundToken) { b.Node = &Ref{"w", "w1"} }, extras: "node-name=w node-uid=w1",
-			then: func(w *world) { w.put("nodes//w", nil) }, later: "service account token has been invalidated"},
+			then: func(w *boundObjects) { w.put("nodes//w", nil) }, later: "service account token has been invalidated"},
 		{name: "node recreated", token: func(b *BoundToken) { b.Node = &Ref{"w", "w1"} }, extras: "node-name=w node-uid=w1",
-			then:  func(w *world) { w.put("nodes//w", &ObjectState{UID: "w2"}) },
+			then:  func(w *boundObjects) { w.put("nodes//w", &ObjectState{UID: "w2"}) },
 			later: "node UID (w2) does not match service account node ref claim (w1)"},
 
 		{name: "for others", token: func(b *BoundToken) { b.Audiences = []string{"vault"} },
@@ -202,7 +206,7 @@ func TestBoundTokens(t *testing.T) {
 		{name: "older issuer", token: func(b *BoundToken) { b.Namespace = "n" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
+			w := newBoundObjects()
 			a, token := w.accounts(t, &key.PublicKey), w.bot()
 			if tt.token != nil {
 				tt.token(token)
@@ -247,9 +251,9 @@ func TestBoundTokens(t *testing.T) {
 	}
 }
 
-// TestForgedTokens shows tokens that nobody has signed who may.
+// TestForgedTokens tries tokens that were not signed by one of the keys.
 func TestForgedTokens(t *testing.T) {
-	w := newWorld()
+	w := newBoundObjects()
 	ec, rs, other := ecKey(t, elliptic.P256()), rsaKey(t), ecKey(t, elliptic.P256())
 	a := w.accounts(t, &ec.PublicKey, &rs.PublicKey)
 	good := signed(t, signer(t, ec, testIssuer), w.bot())
@@ -261,7 +265,7 @@ func TestForgedTokens(t *testing.T) {
 	header := func(text string) string { return b64.EncodeToString([]byte(text)) }
 	ecID, _ := keyID(&ec.PublicKey)
 	rsID, _ := keyID(&rs.PublicKey)
-	// public keys as the secrets of a MAC, in the forms in which one finds them
+	// Public keys used as the secret of a MAC, in all their encodings.
 	var confused []string
 	der, _ := x509.MarshalPKIXPublicKey(&rs.PublicKey)
 	for _, secret := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), x509.MarshalPKCS1PublicKey(&rs.PublicKey)} {
@@ -314,7 +318,7 @@ func TestForgedTokens(t *testing.T) {
 			}
 		}
 	}
-	// The server's own signature is good whichever way the key is named.
+	// A signature of the server's own key is valid whether or not the token names the key.
 	for _, alg := range []struct {
 		alg jose.SignatureAlgorithm
 		key any
@@ -332,7 +336,7 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("%s without kid: got %v, %v", alg.alg, user, err)
 		}
 	}
-	// So it is if the issuer is spelt with escapes.
+	// It is also valid if the issuer is written with escapes.
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: ec}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -350,38 +354,38 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// TestLegacyTokens shows tokens that stand in secrets.
+// TestLegacyTokens tries tokens in secrets.
 func TestLegacyTokens(t *testing.T) {
 	key := rsaKey(t)
 	s := signer(t, key, LegacyIssuer)
 	for _, tt := range []struct {
 		name   string
 		secret string
-		then   func(w *world, secret *ObjectState)
+		then   func(w *boundObjects, secret *ObjectState)
 		want   string
 		note   TokenUse
 		used   string
 	}{
 		{name: "manual", secret: "mine", note: UsedManual, used: "n/mine 2027-01-15"},
 		{name: "automatic", secret: "auto", note: UsedAutomatic, used: "n/auto 2027-01-15"},
-		{name: "used today", secret: "mine", then: func(_ *world, s *ObjectState) { s.LastUsed = "2027-01-15" }, note: UsedManual},
-		{name: "used tomorrow elsewhere", secret: "mine", then: func(_ *world, s *ObjectState) { s.LastUsed = "2027-01-16" }, note: UsedManual},
-		{name: "marked invalid", secret: "mine", then: func(_ *world, s *ObjectState) { s.InvalidSince = "2026-01-01" }, note: UsedInvalidated, used: "n/mine 2027-01-15",
+		{name: "used today", secret: "mine", then: func(_ *boundObjects, s *ObjectState) { s.LastUsed = "2027-01-15" }, note: UsedManual},
+		{name: "used tomorrow elsewhere", secret: "mine", then: func(_ *boundObjects, s *ObjectState) { s.LastUsed = "2027-01-16" }, note: UsedManual},
+		{name: "marked invalid", secret: "mine", then: func(_ *boundObjects, s *ObjectState) { s.InvalidSince = "2026-01-01" }, note: UsedInvalidated, used: "n/mine 2027-01-15",
 			want: "the token in secret n/mine for service account n/bot has been marked invalid. Use tokens from the TokenRequest API or manually " +
 				"created secret-based tokens, or remove the 'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token"},
-		{name: "changed", secret: "mine", then: func(_ *world, s *ObjectState) { s.Token += "x" }, want: "Token does not match server's copy"},
-		{name: "gone", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("secrets/n/mine", nil) }, want: "Token has been invalidated"},
-		{name: "going", secret: "mine", then: func(w *world, s *ObjectState) { s.Deleted = w.now.Add(time.Hour) }, want: "Token has been invalidated"},
-		{name: "account gone", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("serviceaccounts/n/bot", nil) }, want: "serviceaccounts/n/bot not found"},
-		{name: "account going", secret: "mine", then: func(w *world, _ *ObjectState) {
+		{name: "changed", secret: "mine", then: func(_ *boundObjects, s *ObjectState) { s.Token += "x" }, want: "Token does not match server's copy"},
+		{name: "gone", secret: "mine", then: func(w *boundObjects, _ *ObjectState) { w.put("secrets/n/mine", nil) }, want: "Token has been invalidated"},
+		{name: "going", secret: "mine", then: func(w *boundObjects, s *ObjectState) { s.Deleted = w.now.Add(time.Hour) }, want: "Token has been invalidated"},
+		{name: "account gone", secret: "mine", then: func(w *boundObjects, _ *ObjectState) { w.put("serviceaccounts/n/bot", nil) }, want: "serviceaccounts/n/bot not found"},
+		{name: "account going", secret: "mine", then: func(w *boundObjects, _ *ObjectState) {
 			w.put("serviceaccounts/n/bot", &ObjectState{UID: "a1", Deleted: w.now})
 		},
 			want: "ServiceAccount n/bot has been deleted"},
-		{name: "account recreated", secret: "mine", then: func(w *world, _ *ObjectState) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a2"}) },
+		{name: "account recreated", secret: "mine", then: func(w *boundObjects, _ *ObjectState) { w.put("serviceaccounts/n/bot", &ObjectState{UID: "a2"}) },
 			want: "ServiceAccount UID (a2) does not match claim (a1)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
+			w := newBoundObjects()
 			a := w.accounts(t, &key.PublicKey)
 			token, err := s.SignLegacy(t.Context(), "n", Ref{"bot", "a1"}, tt.secret)
 			if err != nil {
@@ -431,7 +435,7 @@ func TestLegacyTokens(t *testing.T) {
 		{"kubernetes.io/serviceaccount/service-account.name", "", "serviceAccountName claim is missing"},
 		{"kubernetes.io/serviceaccount/service-account.uid", "", "serviceAccountUID claim is missing"},
 	} {
-		w := newWorld()
+		w := newBoundObjects()
 		c := maps.Clone(claims)
 		c[tt.claim] = tt.value
 		payload, err := json.Marshal(c)
@@ -446,8 +450,8 @@ func TestLegacyTokens(t *testing.T) {
 			t.Errorf("%s=%q: got %v, %v, want %s", tt.claim, tt.value, user, err, tt.want)
 		}
 	}
-	// Nobody looks at secrets who is told not to.
-	w := newWorld()
+	// With Trusting, secrets are not looked up.
+	w := newBoundObjects()
 	a := w.accounts(t, &key.PublicKey)
 	a.cfg.Trusting = true
 	token, err := s.SignLegacy(t.Context(), "n", Ref{"gone", "g1"}, "gone")
@@ -458,7 +462,7 @@ func TestLegacyTokens(t *testing.T) {
 
 // TestStaleTokens counts tokens that should have been replaced.
 func TestStaleTokens(t *testing.T) {
-	w, key := newWorld(), ecKey(t, elliptic.P256())
+	w, key := newBoundObjects(), ecKey(t, elliptic.P256())
 	a, token := w.accounts(t, &key.PublicKey), w.bot()
 	token.Lasts, token.WarnAfter = 1000*time.Hour, time.Hour
 	text := signed(t, signer(t, key, testIssuer), token)
@@ -480,7 +484,7 @@ func TestStaleTokens(t *testing.T) {
 
 // TestTokenKeys reads keys of all kinds from files, and signs with them.
 func TestTokenKeys(t *testing.T) {
-	w := newWorld()
+	w := newBoundObjects()
 	block := func(typ string, der []byte, err error) []byte {
 		t.Helper()
 		if err != nil {
@@ -553,7 +557,7 @@ func TestTokenKeys(t *testing.T) {
 
 // TestRememberedTokenCostsNothing bounds what a token that has been verified allocates.
 func TestRememberedTokenCostsNothing(t *testing.T) {
-	w, key := newWorld(), ecKey(t, elliptic.P256())
+	w, key := newBoundObjects(), ecKey(t, elliptic.P256())
 	a, token := w.accounts(t, &key.PublicKey), w.bot()
 	token.Pod, token.Node = &Ref{"p", "p1"}, &Ref{"w", "w1"}
 	text, audiences := signed(t, signer(t, key, testIssuer), token), []string{"api"}
@@ -567,7 +571,7 @@ func TestRememberedTokenCostsNothing(t *testing.T) {
 }
 
 func BenchmarkServiceAccounts(b *testing.B) {
-	w, key := newWorld(), ecKey(b, elliptic.P256())
+	w, key := newBoundObjects(), ecKey(b, elliptic.P256())
 	s, audiences := signer(b, key, testIssuer), []string{"api"}
 	token := w.bot()
 	token.Pod = &Ref{"p", "p1"}
@@ -578,7 +582,7 @@ func BenchmarkServiceAccounts(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if !known {
-					clear(a.known.mu.good.entries)
+					clear(a.verified.mu.good.entries)
 				}
 				if user, _, err := a.AuthenticateToken(context.Background(), text, audiences); user == nil || err != nil {
 					b.Fatal(user, err)
@@ -588,10 +592,10 @@ func BenchmarkServiceAccounts(b *testing.B) {
 	}
 }
 
-// FuzzServiceAccountToken shows any text as a token: nobody is let in by another than what was
-// signed, and nothing panics.
+// FuzzServiceAccountToken tries random text as a token: only a signed token has a user, and nothing
+// panics.
 func FuzzServiceAccountToken(f *testing.F) {
-	w, key := newWorld(), ecKey(f, elliptic.P256())
+	w, key := newBoundObjects(), ecKey(f, elliptic.P256())
 	s := signer(f, key, testIssuer)
 	good := signed(f, s, w.bot())
 	legacy, err := signer(f, key, LegacyIssuer).SignLegacy(f.Context(), "n", Ref{"bot", "a1"}, "s")
@@ -617,11 +621,10 @@ func FuzzServiceAccountToken(f *testing.F) {
 	})
 }
 
-// TestEachClaim walks the claims of a token that is good, and changes one at a time. The
-// signature holds each time.
+// TestEachClaim changes each claim of a valid token, one at a time, and signs it again.
 func TestEachClaim(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
-	w := newWorld()
+	w := newBoundObjects()
 	a := w.accounts(t, &key.PublicKey)
 	by, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, nil)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Socket knows who asks for a web socket by a token that is one of the protocols offered: browsers can set no other header there. As
-// with Bearer, the token must be good for one of audiences. It is taken off the request of whom it makes known, so that nobody behind
+// Socket authenticates a WebSocket request by a token among the offered subprotocols, because
+// browsers cannot set the Authorization header there. The token must be meant for one of audiences,
+// if there are any. If the token has a user, Socket removes it from the request, so that no handler
 // sees it.
 func Socket(tokens request.TokenAuthenticator, audiences ...string) request.Authenticator {
 	return &socket{tokens, audiences}
@@ -22,13 +23,14 @@ type socket struct {
 	audiences []string
 }
 
-// protocolHeader is where protocols are offered, spelled as net/http spells it.
+// protocolHeader is the header with the offered subprotocols, in net/http's canonical form.
 const protocolHeader = "Sec-Websocket-Protocol"
 
-// socketProtocol begins the name of the protocol that carries a token, which follows in base64url without padding.
+// socketProtocol begins the subprotocol that carries a token; the token follows in base64url
+// without padding.
 const socketProtocol = "base64url.bearer.authorization.k8s.io."
 
-// Authenticate returns the user whose token r offers.
+// Authenticate implements request.Authenticator.
 func (s *socket) Authenticate(r *http.Request) (*request.User, error) {
 	offered := r.Header[protocolHeader]
 	if len(offered) == 0 || !asksForSocket(r.Header) {
@@ -38,14 +40,14 @@ func (s *socket) Authenticate(r *http.Request) (*request.User, error) {
 	if token == "" || err != nil {
 		return nil, err
 	}
-	user, err := knownBy(r, s.tokens, token, s.audiences)
+	user, err := userOfToken(r, s.tokens, token, s.audiences)
 	if user != nil && err == nil {
 		r.Header[protocolHeader] = []string{strings.Join(others, ",")}
 	}
 	return user, err
 }
 
-// asksForSocket reports whether the connection of a request is to become a web socket.
+// asksForSocket reports whether a request asks for an upgrade to a WebSocket.
 func asksForSocket(h http.Header) bool {
 	if !strings.EqualFold(request.Header(h, "Upgrade"), "websocket") {
 		return false
@@ -58,8 +60,9 @@ func asksForSocket(h http.Header) bool {
 	return false
 }
 
-// socketToken returns the token among the protocols that are offered, "" if there is none, and the other protocols. One of those there
-// has to be, which can be agreed on.
+// socketToken returns the token among the offered subprotocols, "" if there is none, and the other
+// subprotocols. Beside a token there must be another subprotocol, which the server can select in
+// its response.
 func socketToken(offered []string) (token string, others []string, err error) {
 	found := false
 	for _, line := range offered {
@@ -73,15 +76,15 @@ func socketToken(offered []string) (token string, others []string, err error) {
 			text, err := base64.RawURLEncoding.DecodeString(encoded)
 			switch {
 			case found:
-				return "", nil, errors.New("there are several tokens among the protocols of a web socket")
+				return "", nil, errors.New("the subprotocols of a WebSocket request contain several tokens")
 			case err != nil || !utf8.Valid(text):
-				return "", nil, errors.New("the token among the protocols of a web socket cannot be read")
+				return "", nil, errors.New("the token among the subprotocols of a WebSocket request is malformed")
 			}
 			token, found = string(text), true
 		}
 	}
 	if token != "" && len(others) == 0 {
-		return "", nil, errors.New("a web socket offers no protocol beside its token")
+		return "", nil, errors.New("a WebSocket request must offer a subprotocol beside its token")
 	}
 	return token, others, nil
 }

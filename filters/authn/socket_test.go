@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestSocket: a token among the protocols of a web socket counts if there is another protocol to agree on, and is taken off.
+// TestSocket: a token among the WebSocket subprotocols counts if there is another subprotocol to
+// select, and is removed.
 func TestSocket(t *testing.T) {
 	tokenOf := func(text string) string { return socketProtocol + base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	token := tokenOf("some-token")

@@ -17,23 +17,26 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// KeySource has the keys that tokens of service accounts are verified with. All methods may be called at once.
+// KeySource provides the keys that verify service account tokens. All methods may be called
+// concurrently.
 type KeySource interface {
-	// Keys returns them as they are now: the same TokenKeys until they change.
+	// Keys returns the current keys: the same pointer until they change.
 	Keys() *TokenKeys
-	// Find is Keys for who needs one that a token names.
+	// Find returns the current keys for a token that names the key id. It may fetch new keys first.
 	Find(ctx context.Context, id string) *TokenKeys
-	// MaxAge is how long others may keep them.
+	// MaxAge returns how long clients may cache the published keys.
 	MaxAge() time.Duration
 }
 
-// TokenKeys are keys that tokens of service accounts are verified with. They never change: they are a KeySource by themselves.
+// TokenKeys are keys that verify service account tokens. They are immutable, and a KeySource by
+// themselves.
 type TokenKeys struct {
-	all    []jose.JSONWebKey // public ones, each once
-	hidden []bool            // of all: not shown to others
+	all    []jose.JSONWebKey // public keys
+	hidden []bool            // for each key in all: not published
 }
 
-// NewTokenKeys makes TokenKeys of public keys: RSA, or ECDSA over P-256, P-384 or P-521.
+// NewTokenKeys returns the TokenKeys of public keys: RSA, or ECDSA over P-256, P-384 or P-521. A
+// repeated key counts once.
 func NewTokenKeys(keys ...crypto.PublicKey) (*TokenKeys, error) {
 	k := &TokenKeys{}
 	for _, key := range keys {
@@ -41,7 +44,7 @@ func NewTokenKeys(keys ...crypto.PublicKey) (*TokenKeys, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(k.all) > 0 && len(k.of(id)) > 0 {
+		if len(k.all) > 0 && len(k.withID(id)) > 0 {
 			continue
 		}
 		if err := k.add(id, key, false); err != nil {
@@ -51,7 +54,7 @@ func NewTokenKeys(keys ...crypto.PublicKey) (*TokenKeys, error) {
 	return k, nil
 }
 
-// add adds a key while they are being made.
+// add adds a key while the TokenKeys are being made.
 func (k *TokenKeys) add(id string, key crypto.PublicKey, hidden bool) error {
 	alg, err := algorithmOf(key)
 	if err != nil {
@@ -71,8 +74,9 @@ func (k *TokenKeys) Find(context.Context, string) *TokenKeys { return k }
 // MaxAge implements KeySource.
 func (k *TokenKeys) MaxAge() time.Duration { return time.Hour }
 
-// of returns the keys that a token which names one may be signed with; with "" all.
-func (k *TokenKeys) of(id string) []jose.JSONWebKey {
+// withID returns the keys that may have signed a token with this key id: those with the id, or all
+// if id is "".
+func (k *TokenKeys) withID(id string) []jose.JSONWebKey {
 	if id == "" {
 		return k.all
 	}
@@ -85,8 +89,8 @@ func (k *TokenKeys) of(id string) []jose.JSONWebKey {
 	return named
 }
 
-// shown are those that others may verify tokens with.
-func (k *TokenKeys) shown() []jose.JSONWebKey {
+// published returns the keys that are published.
+func (k *TokenKeys) published() []jose.JSONWebKey {
 	shown := []jose.JSONWebKey{}
 	for i := range k.all {
 		if !k.hidden[i] {
@@ -96,15 +100,16 @@ func (k *TokenKeys) shown() []jose.JSONWebKey {
 	return shown
 }
 
-// same reports whether others are the same keys by the same names.
-func (k *TokenKeys) same(other *TokenKeys) bool {
+// equal reports whether other has the same keys with the same ids in the same order.
+func (k *TokenKeys) equal(other *TokenKeys) bool {
 	return slices.Equal(k.hidden, other.hidden) && slices.EqualFunc(k.all, other.all, func(a, b jose.JSONWebKey) bool {
 		key, ok := a.Key.(interface{ Equal(crypto.PublicKey) bool })
 		return a.KeyID == b.KeyID && ok && key.Equal(b.Key)
 	})
 }
 
-// keyID names a key by its hash.
+// keyID returns the id of a key: the hash of its PKIX form, as in kube-apiserver, so that servers
+// with the same key agree.
 func keyID(key crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -114,7 +119,7 @@ func keyID(key crypto.PublicKey) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// algorithmOf is what tokens are signed by with a key.
+// algorithmOf returns the algorithm by which a key signs tokens.
 func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

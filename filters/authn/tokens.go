@@ -13,11 +13,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// Tokens knows the bearer tokens of a list that does not change once it is in use. They are kept and looked up by
-// hash, so the time of a look-up tells nothing of how much of a token was right.
+// Tokens authenticates bearer tokens from a list, which must not change after the first use. The
+// list is keyed by the hash of a token, so the timing of a lookup does not tell how much of a token
+// was right.
 type Tokens struct {
 	users   map[[sha256.Size]byte]*request.User
-	longest int // token, in bytes
+	longest int // length of the longest token, in bytes
 }
 
 // ReadTokenFile reads tokens from a file; see ReadTokens.
@@ -33,8 +34,9 @@ func ReadTokenFile(path string) (*Tokens, error) {
 	return t, nil
 }
 
-// ReadTokens reads lines of comma-separated values: token, user name, uid and, optionally, the groups as one quoted
-// value with commas inside. Lines with an empty token are left out; of equal tokens the last counts.
+// ReadTokens reads comma-separated lines: token, user name, uid and, optionally, the groups as one
+// quoted value with commas inside. Lines with an empty token are skipped; if a token occurs twice,
+// the last line counts.
 func ReadTokens(r io.Reader) (*Tokens, error) {
 	t := new(Tokens)
 	err := readUsers(r, "token", t.Add)
@@ -44,7 +46,8 @@ func ReadTokens(r io.Reader) (*Tokens, error) {
 	return t, nil
 }
 
-// readUsers calls add for each line of a file of secrets and their owners.
+// readUsers calls add for each line of a file of tokens or passwords. what names the first column
+// in errors.
 func readUsers(r io.Reader, what string, add func(secret string, owner request.User)) error {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord = -1
@@ -58,7 +61,9 @@ func readUsers(r io.Reader, what string, add func(secret string, owner request.U
 		}
 		if len(fields) < 3 {
 			line, _ := lines.FieldPos(0)
-			return fmt.Errorf("line %d: must have at least 3 columns (%s, user name, user uid), found %d", line, what, len(fields))
+			return fmt.Errorf(
+				"line %d: must have at least 3 columns (%s, user name, user uid), found %d", line, what, len(fields),
+			)
 		}
 		if fields[0] == "" {
 			continue
@@ -71,7 +76,7 @@ func readUsers(r io.Reader, what string, add func(secret string, owner request.U
 	}
 }
 
-// Add lets token stand for user as well. It must be called before the first use.
+// Add makes token stand for user. It must be called before the first use.
 func (t *Tokens) Add(token string, user request.User) {
 	if t.users == nil {
 		t.users = map[[sha256.Size]byte]*request.User{}
@@ -84,12 +89,12 @@ func (t *Tokens) Add(token string, user request.User) {
 // Len returns the number of tokens.
 func (t *Tokens) Len() int { return len(t.users) }
 
-// AuthenticateToken returns the user that token stands for, whatever it is meant for.
+// AuthenticateToken returns the user of token, for any audiences.
 func (t *Tokens) AuthenticateToken(_ context.Context, token string, _ []string) (*request.User, []string, error) {
-	if len(token) > t.longest { // not worth hashing
+	if len(token) > t.longest { // spares hashing long tokens
 		return nil, nil, nil
 	}
-	// A buffer on the stack spares the copy to the heap that a conversion needs.
+	// Converting the token to bytes would allocate; copying it to a buffer on the stack does not.
 	var buf [512]byte
 	var sum [sha256.Size]byte
 	if len(token) <= len(buf) {

@@ -13,16 +13,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// LegacyIssuer is who has issued the tokens that stand in secrets.
+// LegacyIssuer is the issuer of tokens in secrets.
 const LegacyIssuer = "kubernetes/serviceaccount"
 
-// TokenSigner signs tokens of service accounts. All methods may be called at once.
+// TokenSigner signs service account tokens of one issuer. All methods may be called concurrently.
 type TokenSigner struct {
 	issuer string
 	sign   func(ctx context.Context, payload []byte) (token string, err error)
 }
 
-// NewTokenSigner makes a TokenSigner for an issuer.
+// NewTokenSigner returns a TokenSigner that signs with key.
 func NewTokenSigner(key crypto.Signer, issuer string) (*TokenSigner, error) {
 	alg, err := algorithmOf(key.Public())
 	if err != nil {
@@ -47,56 +47,58 @@ func NewTokenSigner(key crypto.Signer, issuer string) (*TokenSigner, error) {
 	}}, nil
 }
 
-// Signer returns the TokenSigner of an issuer that has s sign.
+// Signer returns a TokenSigner that lets s sign.
 func (s *ExternalSigner) Signer(issuer string) *TokenSigner { return &TokenSigner{issuer, s.sign} }
 
-// payloads is a jose.Signer that signs nothing: it takes what there is to sign.
-type payloads struct{ taken []byte }
+// payloadCapture is a jose.Signer that signs nothing and keeps the payload. So jwt's builder makes
+// the payload for signers that are not a jose.Signer.
+type payloadCapture struct{ taken []byte }
 
-var errTaken = errors.New("the payload was taken")
+var errCaptured = errors.New("the payload was taken")
 
 // Sign implements jose.Signer.
-func (p *payloads) Sign(payload []byte) (*jose.JSONWebSignature, error) {
+func (p *payloadCapture) Sign(payload []byte) (*jose.JSONWebSignature, error) {
 	p.taken = payload
-	return nil, errTaken
+	return nil, errCaptured
 }
 
 // Options implements jose.Signer.
-func (p *payloads) Options() jose.SignerOptions { return jose.SignerOptions{} }
+func (p *payloadCapture) Options() jose.SignerOptions { return jose.SignerOptions{} }
 
-// signClaims signs what a token says.
+// signClaims returns the signed token with private and public claims.
 func (s *TokenSigner) signClaims(ctx context.Context, private any, public jwt.Claims) (string, error) {
-	var p payloads
+	var p payloadCapture
 	said := struct {
 		jwt.Claims
-		Audience []string `json:"aud,omitempty"` // a list, also of one: some who read it know no other form
+		Audience []string `json:"aud,omitempty"` // a list even for one audience, because some verifiers read only lists
 	}{public, public.Audience}
-	if _, err := jwt.Signed(&p).Claims(private).Claims(said).Serialize(); !errors.Is(err, errTaken) {
+	if _, err := jwt.Signed(&p).Claims(private).Claims(said).Serialize(); !errors.Is(err, errCaptured) {
 		return "", err
 	}
 	return s.sign(ctx, p.taken)
 }
 
-// BoundToken is what a token of a service account says.
+// BoundToken is the content of a service account token that TokenRequest issues.
 type BoundToken struct {
 	Namespace string
 	Account   Ref
-	// Pod, Secret or Node is what the token is bound to. With a pod, Node is where that runs, and may have no UID.
+	// Pod, Secret or Node is the object that the token is bound to. With a Pod, Node is the node
+	// where it runs, and may have no UID.
 	Pod, Secret, Node *Ref
 	Audiences         []string
-	// Issued is when it begins to be good, and Lasts how long it is. Whoever uses it after WarnAfter, if that is not 0, has it
-	// noted that they should have got another.
+	// Issued is the time from which the token is valid, and Lasts how long. If WarnAfter is not 0,
+	// uses later than that after Issued are counted as stale (UsedStale).
 	Issued           time.Time
 	Lasts, WarnAfter time.Duration
 }
 
-// Ref names one object.
+// Ref identifies one object in a token.
 type Ref struct {
 	Name string   `json:"name,omitempty"`
 	UID  meta.UID `json:"uid,omitempty"`
 }
 
-// boundClaims are the claims of a token beside those that all have.
+// boundClaims are the private claims of a bound token.
 type boundClaims struct {
 	Kubernetes struct {
 		Namespace string           `json:"namespace,omitempty"`
@@ -108,7 +110,7 @@ type boundClaims struct {
 	} `json:"kubernetes.io,omitempty"`
 }
 
-// legacyClaims are the same of a token that stands in a secret.
+// legacyClaims are the private claims of a legacy token.
 type legacyClaims struct {
 	Account   string   `json:"kubernetes.io/serviceaccount/service-account.name"`
 	UID       meta.UID `json:"kubernetes.io/serviceaccount/service-account.uid"`
@@ -116,7 +118,8 @@ type legacyClaims struct {
 	Namespace string   `json:"kubernetes.io/serviceaccount/namespace"`
 }
 
-// Sign returns a token, and the id that it is known by wherever it is used.
+// Sign returns a token, and its credential id, which appears in the user's extra (CredentialID)
+// wherever the token is used.
 func (s *TokenSigner) Sign(ctx context.Context, t *BoundToken) (token, credential string, err error) {
 	var private boundClaims
 	k := &private.Kubernetes
@@ -127,13 +130,15 @@ func (s *TokenSigner) Sign(ctx context.Context, t *BoundToken) (token, credentia
 	id := uuid.NewString()
 	token, err = s.signClaims(ctx, private, jwt.Claims{
 		Issuer: s.issuer, Subject: accountName(t.Namespace, t.Account.Name), Audience: t.Audiences, ID: id,
-		IssuedAt: jwt.NewNumericDate(t.Issued), NotBefore: jwt.NewNumericDate(t.Issued), Expiry: jwt.NewNumericDate(t.Issued.Add(t.Lasts)),
+		IssuedAt: jwt.NewNumericDate(t.Issued), NotBefore: jwt.NewNumericDate(t.Issued),
+		Expiry: jwt.NewNumericDate(t.Issued.Add(t.Lasts)),
 	})
 	return token, credentialPrefix + id, err
 }
 
-// SignLegacy returns the token that stands in a secret. It never ends by itself.
+// SignLegacy returns a legacy token, to be stored in a secret. It has no expiration.
 func (s *TokenSigner) SignLegacy(ctx context.Context, namespace string, account Ref, secret string) (string, error) {
-	return s.signClaims(ctx, legacyClaims{Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace},
-		jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)})
+	return s.signClaims(ctx, legacyClaims{
+		Account: account.Name, UID: account.UID, Secret: secret, Namespace: namespace,
+	}, jwt.Claims{Issuer: s.issuer, Subject: accountName(namespace, account.Name)})
 }

@@ -11,22 +11,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The versions of TokenReview that webhooks may speak.
+// The versions of TokenReview that a webhook may use.
 const (
 	ReviewV1      = "v1"
 	ReviewV1beta1 = "v1beta1"
 )
 
-// Caller posts in as JSON to a webhook and decodes its answer into out. Its error holds nothing of either.
+// Caller posts in as JSON to a webhook and decodes the response into out. Its errors must not
+// contain any of the two bodies, because they have tokens. callout.Client implements it.
 type Caller interface {
 	Call(ctx context.Context, in, out any) error
 }
 
-// NewWebhook asks a webhook for every token, in a TokenReview of a version; put a cache around it. If its answer does not say what a
-// token is for, the token is for audiences.
+// NewWebhook returns an authenticator that sends each token to a webhook in a TokenReview of the
+// given version; wrap it in Cached. If the response names no audiences, the token counts as meant
+// for the given ones.
 func NewWebhook(hook Caller, version string, audiences []string) (request.TokenAuthenticator, error) {
 	if version != ReviewV1 && version != ReviewV1beta1 {
-		return nil, fmt.Errorf("unsupported authentication webhook version %q, supported versions are %q, %q", version, ReviewV1, ReviewV1beta1)
+		return nil, fmt.Errorf("unsupported authentication webhook version %q, supported versions are %q, %q",
+			version, ReviewV1, ReviewV1beta1)
 	}
 	return &webhook{hook, "authentication.k8s.io/" + version, audiences}, nil
 }
@@ -37,7 +40,7 @@ type webhook struct {
 	audiences []string
 }
 
-// tokenReview is a TokenReview of either version, which differ in nothing else.
+// tokenReview is a TokenReview. Its versions do not differ in these fields.
 type tokenReview struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -65,15 +68,20 @@ type tokenReviewStatus struct {
 
 const tokenReviewKind = "TokenReview"
 
-// AuthenticateToken returns the user whom the webhook knows by the token.
-func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
-	ask := tokenReview{APIVersion: w.version, Kind: tokenReviewKind, Spec: tokenReviewSpec{Token: token, Audiences: audiences}}
+// AuthenticateToken implements request.TokenAuthenticator.
+func (w *webhook) AuthenticateToken(
+	ctx context.Context, token string, audiences []string,
+) (*request.User, []string, error) {
+	ask := tokenReview{
+		APIVersion: w.version, Kind: tokenReviewKind, Spec: tokenReviewSpec{Token: token, Audiences: audiences},
+	}
 	var answer tokenReview
 	if err := w.hook.Call(ctx, &ask, &answer); err != nil {
 		return nil, nil, fmt.Errorf("token webhook: %w", err)
 	}
-	if answer.Kind != "" && answer.Kind != tokenReviewKind || answer.APIVersion != "" && answer.APIVersion != w.version {
-		return nil, nil, errors.New("token webhook: the answer is no TokenReview of version " + w.version)
+	if answer.Kind != "" && answer.Kind != tokenReviewKind ||
+		answer.APIVersion != "" && answer.APIVersion != w.version {
+		return nil, nil, errors.New("token webhook: the response is not a TokenReview of version " + w.version)
 	}
 	var accepted []string
 	if len(audiences) > 0 {
@@ -81,7 +89,7 @@ func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences
 		if len(of) == 0 {
 			of = w.audiences
 		}
-		if accepted = meant(audiences, of); accepted == nil {
+		if accepted = commonAudiences(audiences, of); accepted == nil {
 			return nil, nil, nil
 		}
 	}
@@ -94,7 +102,8 @@ func (w *webhook) AuthenticateToken(ctx context.Context, token string, audiences
 	return user, accepted, nil
 }
 
-// refusal is why a webhook refused a token, unless it repeats the token.
+// refusal returns the webhook's reason for refusing a token as an error, without the token if the
+// reason repeats it.
 func refusal(why, token string) error {
 	switch {
 	case why == "":

@@ -39,8 +39,8 @@ func TestWebhook(t *testing.T) {
 	}{
 		{"a user", `{"status":{` + yes + `}}`, nil, whole, nil, ""},
 		{"of its kind", `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":{` + yes + `}}`, nil, whole, nil, ""},
-		{"of another version", `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1beta1","status":{` + yes + `}}`, nil, nil, nil, "is no TokenReview"},
-		{"of another kind", `{"kind":"Status","status":{` + yes + `}}`, nil, nil, nil, "is no TokenReview"},
+		{"of another version", `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1beta1","status":{` + yes + `}}`, nil, nil, nil, "is not a TokenReview"},
+		{"of another kind", `{"kind":"Status","status":{` + yes + `}}`, nil, nil, nil, "is not a TokenReview"},
 		{"nobody", `{"status":{}}`, nil, nil, nil, ""},
 		{"nobody, with a reason", `{"status":{"error":"it is old"}}`, nil, nil, nil, "it is old"},
 		{"with a reason that tells", `{"status":{"error":"sesame is unknown"}}`, nil, nil, nil, "invalid bearer token"},

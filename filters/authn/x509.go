@@ -17,30 +17,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Verified certificates, and connections whose certificate does not hold, are remembered for at most verifiedFor, and
-// verifiedMax of each at once. maxChain is how many certificates a client may show: its own and those between it and a
-// root. Of many with one name, all ways through them would be tried.
+// This file authenticates client certificates. FrontProxy uses the same verifier for the
+// certificates of proxies.
+
+// Verified certificates, and connections with an invalid one, are remembered for verifiedFor, at
+// most verifiedMax of each. maxChain is the largest number of certificates that a client may show:
+// its own and intermediates. The bound is needed because verification tries all paths, whose number
+// explodes if many certificates have one name.
 const (
 	verifiedFor = time.Minute
 	verifiedMax = 4096
 	maxChain    = 5
 )
 
-// oidUID marks the part of a subject that holds the user's uid.
+// oidUID is the attribute of a subject that holds the user's uid.
 var oidUID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 
-// X509 knows the owners of client certificates: the common name is the user, the organizations are the groups.
+// X509 authenticates client certificates: the common name is the user name, the organizations are
+// the groups.
 //
-// Verifying a signature takes longer than the rest of a request, so its success is remembered by the whole
-// certificate, for a minute and only under the same roots. A failure is remembered by the connection, since it depends on
-// what else the client has shown there.
+// Verifying a signature takes longer than the rest of a request. So a success is remembered by the
+// whole certificate, for a minute, as long as the roots stay the same. A failure is remembered by
+// the connection, because it depends on the intermediates that the client has shown there.
 type X509 struct {
-	// Shown, if set, is told of each request with a certificate how long that is still good, whether it holds or not. It is set before
-	// the first request.
+	// Shown, if set, is called for each request with a certificate, valid or not, with the time
+	// left until it expires. It is set before the first request.
 	Shown func(left time.Duration)
 
 	roots func() *x509.CertPool
-	owner func(*x509.Certificate) (*request.User, error) // of a certificate that holds; nil if it is nobody's
+	owner func(*x509.Certificate) (*request.User, error) // the user of a valid certificate; nil if it names none
 	now   func() time.Time
 
 	mu struct {
@@ -50,22 +55,26 @@ type X509 struct {
 	}
 }
 
+// verified is a remembered success.
 type verified struct {
 	user  *request.User
 	roots *x509.CertPool
 	until time.Time
 }
 
+// failed is a remembered failure.
 type failed struct {
-	err   error // holds no certificate
+	err   error // refers to no certificate, so that it keeps none in memory
 	roots *x509.CertPool
 	until time.Time
 }
 
-// NewX509 trusts certificates for client authentication that roots() signed. roots is called for each request, and
-// returns another pool once the trusted authorities have changed, or nil if none is trusted.
+// NewX509 returns an authenticator that trusts certificates for client authentication signed by one
+// of roots(). roots is called for each request; it returns a new pool when the trusted authorities
+// have changed, and nil if none is trusted.
 func NewX509(roots func() *x509.CertPool) *X509 { return newVerifier(roots, userOf) }
 
+// newVerifier returns an X509 that takes the user of a certificate from owner.
 func newVerifier(roots func() *x509.CertPool, owner func(*x509.Certificate) (*request.User, error)) *X509 {
 	a := &X509{roots: roots, owner: owner, now: time.Now}
 	a.mu.verified = map[string]verified{}
@@ -73,7 +82,7 @@ func newVerifier(roots func() *x509.CertPool, owner func(*x509.Certificate) (*re
 	return a
 }
 
-// Authenticate returns the owner of r's client certificate.
+// Authenticate implements request.Authenticator.
 func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil, nil
@@ -113,7 +122,7 @@ func (a *X509) Authenticate(r *http.Request) (*request.User, error) {
 	return v.user, nil
 }
 
-// failure returns the error of an earlier request of the connection.
+// failure returns the remembered error of the connection, if there is one.
 func (a *X509) failure(conn *tls.ConnectionState, roots *x509.CertPool, now time.Time) error {
 	key := weak.Make(conn)
 	a.mu.RLock()
@@ -125,6 +134,8 @@ func (a *X509) failure(conn *tls.ConnectionState, roots *x509.CertPool, now time
 	return f.err
 }
 
+// remember remembers the failure of a connection. The weak key does not keep the connection in
+// memory.
 func (a *X509) remember(conn *tls.ConnectionState, f failed) {
 	key := weak.Make(conn)
 	a.mu.Lock()
@@ -135,7 +146,7 @@ func (a *X509) remember(conn *tls.ConnectionState, f failed) {
 	a.mu.failed[key] = f
 }
 
-// verify returns the owner of the first certificate, which one of roots must have signed, through the others.
+// verify verifies a client's certificates and returns the owner of the first one.
 func (a *X509) verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) (*request.User, error) {
 	if err := verify(shown, roots, now); err != nil {
 		return nil, err
@@ -143,10 +154,13 @@ func (a *X509) verify(shown []*x509.Certificate, roots *x509.CertPool, now time.
 	return a.owner(shown[0])
 }
 
-// verify returns an error unless one of roots has signed the first certificate, through the others.
+// verify returns an error unless one of roots has signed the first certificate, directly or through
+// the others.
 func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
 	if len(shown) > maxChain {
-		return fmt.Errorf("verifying a certificate failed: it comes with %d others, more than %d", len(shown)-1, maxChain-1)
+		return fmt.Errorf(
+			"verifying a certificate failed: it comes with %d others, more than %d", len(shown)-1, maxChain-1,
+		)
 	}
 	leaf, intermediates := shown[0], x509.NewCertPool()
 	for _, c := range shown[1:] {
@@ -165,14 +179,16 @@ func verify(shown []*x509.Certificate, roots *x509.CertPool, now time.Time) erro
 	if leaf.SerialNumber.BitLen() <= maxSerial {
 		serial = leaf.SerialNumber.String()
 	}
-	// Not wrapped: the error would keep the certificate.
-	return fmt.Errorf("verifying certificate SN=%s of %q failed: %s", serial, meta.Excerpt(leaf.Subject.CommonName), meta.Excerpt(err.Error()))
+	// err is not wrapped, because it would keep the certificate in memory.
+	return fmt.Errorf("verifying certificate SN=%s of %q failed: %s", serial, meta.Excerpt(leaf.Subject.CommonName),
+		meta.Excerpt(err.Error()))
 }
 
-// maxSerial is how long a serial number may be, in bits.
+// maxSerial is the length in bits of the longest serial number that is shown (RFC 5280, section
+// 4.1.2.2).
 const maxSerial = 20 * 8
 
-// userOf returns whom a certificate names, nil if it has no common name.
+// userOf returns the user that a certificate names, nil if it has no common name.
 func userOf(c *x509.Certificate) (*request.User, error) {
 	if c.Subject.CommonName == "" {
 		return nil, nil
@@ -190,7 +206,8 @@ func userOf(c *x509.Certificate) (*request.User, error) {
 	}, nil
 }
 
-// uidOf returns the uid in a certificate's subject, "" if there is none. A uid that cannot be told is an error: rights may hang on it.
+// uidOf returns the uid in a certificate's subject, "" if there is none. An ambiguous or unreadable
+// uid is an error, because rights may depend on it.
 func uidOf(c *x509.Certificate) (uid string, err error) {
 	found := 0
 	for _, n := range c.Subject.Names {
@@ -199,7 +216,7 @@ func uidOf(c *x509.Certificate) (uid string, err error) {
 		}
 		var ok bool
 		if uid, ok = n.Value.(string); !ok {
-			return "", errors.New("the uid in the certificate is no text")
+			return "", errors.New("the uid in the certificate is not a string")
 		}
 		found++
 	}

@@ -44,8 +44,8 @@ var (
 	oidOrganization = asn1.ObjectIdentifier{2, 5, 4, 10}
 )
 
-// FuzzCertificateNames has a trusted authority sign any subject: the certificate is nobody's, or that of its last common name, in
-// the groups that stand in it and no other.
+// FuzzCertificateNames signs random subjects by a trusted authority. The certificate has no user,
+// or the user of its last common name, with exactly the groups in it.
 func FuzzCertificateNames(f *testing.F) {
 	named := func(oid asn1.ObjectIdentifier, value any) pkix.AttributeTypeAndValue {
 		return pkix.AttributeTypeAndValue{Type: oid, Value: value}
@@ -100,7 +100,7 @@ func FuzzCertificateNames(f *testing.F) {
 	})
 }
 
-// attributes reads a subject by itself: its last common name, its uids, and its organizations without doubles of what everybody is in.
+// attributes reads a subject independently: its last common name, its uids, and its organizations.
 func attributes(c *x509.Certificate) (name string, uids, groups []string) {
 	for _, a := range c.Subject.Names {
 		text, ok := a.Value.(string)

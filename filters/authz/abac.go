@@ -15,10 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// Policies are the lines of a policy file: each allows something to some users (attribute-based access control).
+// This file is attribute-based access control: rules in a policy file
+// (--authorization-policy-file), as in Kubernetes before RBAC.
+
+// Policies are the lines of a policy file. Each line allows some users something.
 type Policies []policy
 
-// policy is what one line allows. A field that is "" matches what has none.
+// policy is what one line allows. An empty Namespace, Resource or APIGroup matches only requests
+// without one; "*" matches all.
 type policy struct {
 	User            string `json:"user"`
 	Group           string `json:"group"`
@@ -29,10 +33,10 @@ type policy struct {
 	NonResourcePath string `json:"nonResourcePath"`
 }
 
-// abacGroup is the group of the policies' API.
+// abacGroup is the API group of policies.
 const abacGroup = "abac.authorization.kubernetes.io"
 
-// ReadPolicyFile reads a policy file. It is read once: to change it, restart the server.
+// ReadPolicyFile reads a policy file. A change of the file takes effect when the server restarts.
 func ReadPolicyFile(path string) (Policies, error) {
 	data, err := configfile.Read(path)
 	if err != nil {
@@ -41,7 +45,8 @@ func ReadPolicyFile(path string) (Policies, error) {
 	return readPolicies(path, bytes.NewReader(data))
 }
 
-// readPolicies reads a policy in JSON from each line that is neither empty nor a comment.
+// readPolicies reads one policy in JSON from each line that is neither empty nor a comment ("#").
+// path is for errors.
 func readPolicies(path string, r io.Reader) (Policies, error) {
 	var list Policies
 	scanner := bufio.NewScanner(r)
@@ -62,7 +67,7 @@ func readPolicies(path string, r io.Reader) (Policies, error) {
 	return list, nil
 }
 
-// readPolicy reads one policy: with a version, or of the time before there were any.
+// readPolicy reads one policy: of version v1beta1, or of the older form without a version.
 func readPolicy(text []byte) (policy, error) {
 	var line struct {
 		APIVersion string `json:"apiVersion"`
@@ -80,7 +85,7 @@ func readPolicy(text []byte) (policy, error) {
 		if err := codec.DecodeJSON(text, &versioned); err != nil {
 			return policy{}, err
 		}
-		if versioned.Spec != nil { // null empties it
+		if versioned.Spec != nil { // "spec": null sets the pointer to nil
 			p = *versioned.Spec
 		}
 		if p.User == "*" || p.Group == "*" {
@@ -96,9 +101,12 @@ func readPolicy(text []byte) (policy, error) {
 	return p.fromV0(), nil
 }
 
-// fromV0 is what a policy without a version means: what it leaves out is everything, but for non-resource paths, which it has not.
+// fromV0 returns the v1beta1 form of a policy without a version. There an empty field means
+// everything, except that a policy with a namespace or a resource allows no paths.
 func (p policy) fromV0() policy {
-	now := policy{User: p.User, Group: p.Group, Readonly: p.Readonly, APIGroup: "*", Resource: p.Resource, Namespace: p.Namespace}
+	now := policy{
+		User: p.User, Group: p.Group, Readonly: p.Readonly, APIGroup: "*", Resource: p.Resource, Namespace: p.Namespace,
+	}
 	if p.User == "*" || p.Group == "*" || p.User == "" && p.Group == "" {
 		now.User, now.Group = "", request.GroupAuthenticated
 	}
@@ -114,26 +122,31 @@ func (p policy) fromV0() policy {
 	return now
 }
 
-// Authorize implements request.Authorizer: it looks for a policy that allows a.
+// Authorize implements request.Authorizer. It allows a if some policy does, and has no opinion
+// otherwise.
 func (list Policies) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	for i := range list {
-		if p := &list[i]; p.concerns(a.User) && (!p.Readonly || reads(a.Verb)) && p.covers(a) {
+		if p := &list[i]; p.isForUser(a.User) && (!p.Readonly || isReadVerb(a.Verb)) && p.coversTarget(a) {
 			return request.Allow, "", nil
 		}
 	}
 	return request.NoOpinion, "No policy matched.", nil
 }
 
-func reads(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
+// isReadVerb reports whether a verb only reads.
+func isReadVerb(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
 
-func (p *policy) concerns(u *request.User) bool {
+// isForUser reports whether the policy is for the user.
+func (p *policy) isForUser(u *request.User) bool {
 	if u == nil || p.User == "" && p.Group == "" {
 		return false
 	}
-	return (p.User == "" || p.User == "*" || p.User == u.Name) && (p.Group == "" || p.Group == "*" || u.InGroup(p.Group))
+	return (p.User == "" || p.User == "*" || p.User == u.Name) &&
+		(p.Group == "" || p.Group == "*" || u.InGroup(p.Group))
 }
 
-func (p *policy) covers(a *request.Attributes) bool {
+// coversTarget reports whether the policy is for the resource or path of a.
+func (p *policy) coversTarget(a *request.Attributes) bool {
 	if a.IsResource {
 		return covers(p.Namespace, a.Namespace) && covers(p.Resource, a.Resource) && covers(p.APIGroup, a.Group)
 	}
@@ -141,14 +154,17 @@ func (p *policy) covers(a *request.Attributes) bool {
 	return p.NonResourcePath == a.Path || open && strings.HasPrefix(a.Path, strings.TrimRight(prefix, "*"))
 }
 
+// covers reports whether a pattern, a value or "*", matches value.
 func covers(pattern, value string) bool { return pattern == "*" || pattern == value }
 
-// RulesFor implements request.RuleResolver.
-func (list Policies) RulesFor(_ context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+// RulesFor implements request.RuleResolver. Resource rules come first, then rules for paths.
+func (list Policies) RulesFor(
+	_ context.Context, user *request.User, namespace string,
+) ([]rbacv1.PolicyRule, bool, error) {
 	var resources, paths []rbacv1.PolicyRule
 	for i := range list {
 		p := &list[i]
-		if !p.concerns(user) || !covers(p.Namespace, namespace) {
+		if !p.isForUser(user) || !covers(p.Namespace, namespace) {
 			continue
 		}
 		verbs := []string{"*"}
@@ -156,7 +172,9 @@ func (list Policies) RulesFor(_ context.Context, user *request.User, namespace s
 			verbs = []string{"get", "list", "watch"}
 		}
 		if p.Resource != "" {
-			resources = append(resources, rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{p.APIGroup}, Resources: []string{p.Resource}})
+			resources = append(resources, rbacv1.PolicyRule{
+				Verbs: verbs, APIGroups: []string{p.APIGroup}, Resources: []string{p.Resource},
+			})
 		}
 		if p.NonResourcePath != "" {
 			paths = append(paths, rbacv1.PolicyRule{Verbs: verbs, NonResourceURLs: []string{p.NonResourcePath}})

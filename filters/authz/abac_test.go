@@ -22,7 +22,8 @@ func TestPolicyMistakes(t *testing.T) {
 	}
 }
 
-// TestPolicyPaths: a path is compared as it was sent; tricks with it match nothing that they should not.
+// TestPolicyPaths: a path is compared as it was sent; tricks with it match nothing that they should
+// not.
 func TestPolicyPaths(t *testing.T) {
 	list, err := readPolicies("f", strings.NewReader(
 		`{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"a","nonResourcePath":"/public/*"}}`+"\n"+
@@ -41,7 +42,7 @@ func TestPolicyPaths(t *testing.T) {
 	}
 }
 
-// FuzzPolicies: no file brings anything down, and none allows what no line names.
+// FuzzPolicies: no file causes a panic, and none allows anything that no line names.
 func FuzzPolicies(f *testing.F) {
 	f.Add(`{"user":"alice","readonly":true}` + "\n# comment\n" + `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"group":"*"}}`)
 	f.Add("null")
@@ -58,7 +59,7 @@ func FuzzPolicies(f *testing.F) {
 	})
 }
 
-// FuzzConfiguration: no file brings anything down.
+// FuzzConfiguration: no file causes a panic.
 func FuzzConfiguration(f *testing.F) {
 	f.Add("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n- type: Webhook\n  name: a\n  webhook:\n    matchConditions:\n    - expression: request.user == 'a'\n")
 	f.Fuzz(func(_ *testing.T, text string) {

@@ -7,25 +7,29 @@ import (
 	"time"
 )
 
-// Bounds of what a webhook's answers may take: how many there are, and the bytes of the texts of one.
+// Bounds on remembered answers of a webhook: their number, and the bytes of the texts in one
+// answer.
 const (
 	maxAnswers    = 8192
 	maxAnswerText = 2048
 )
 
-// answers remembers the answers of a webhook for their time. When there are too many, the one goes that was of no use for longest.
+// answers is the cache of a webhook's answers, each with its own time to live. If there are too
+// many, the least recently used one is dropped.
 type answers struct {
 	mu     sync.Mutex
 	byKey  map[[sha256.Size]byte]*list.Element // of *answer
-	recent list.List                           // the latest used first
+	recent list.List                           // most recently used first
 }
 
+// answer is a remembered answer; key is the hash of its question.
 type answer struct {
 	key    [sha256.Size]byte
 	status reviewStatus
 	until  time.Time
 }
 
+// get returns the answer for key, if there is one that has not expired.
 func (c *answers) get(key [sha256.Size]byte, now time.Time) (reviewStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,15 +37,16 @@ func (c *answers) get(key [sha256.Size]byte, now time.Time) (reviewStatus, bool)
 	if e == nil {
 		return reviewStatus{}, false
 	}
-	known := e.Value.(*answer)
-	if !now.Before(known.until) {
+	found := e.Value.(*answer)
+	if !now.Before(found.until) {
 		c.dropLocked(e)
 		return reviewStatus{}, false
 	}
 	c.recent.MoveToFront(e)
-	return known.status, true
+	return found.status, true
 }
 
+// put remembers an answer for the time ttl. An answer with long texts is not remembered.
 func (c *answers) put(key [sha256.Size]byte, status reviewStatus, now time.Time, ttl time.Duration) {
 	if ttl <= 0 || len(status.Reason)+len(status.EvaluationError) > maxAnswerText {
 		return
@@ -60,6 +65,7 @@ func (c *answers) put(key [sha256.Size]byte, status reviewStatus, now time.Time,
 	c.byKey[key] = c.recent.PushFront(&answer{key, status, now.Add(ttl)})
 }
 
+// dropLocked forgets an answer. The caller holds mu.
 func (c *answers) dropLocked(e *list.Element) {
 	delete(c.byKey, e.Value.(*answer).key)
 	c.recent.Remove(e)

@@ -1,10 +1,22 @@
-// Package authz decides what users may do.
+// Package authz decides what users may do: it holds the authorizers and the ways to combine them.
 //
-// A request.Authorizer judges one request by its Attributes. Several are asked in turn by a Union: the first that does not
-// pass decides, and where all pass nothing is allowed.
+// Words: an Authorizer answers about one request (its Attributes) with a decision: allow, deny or
+// no opinion. A Union asks several authorizers in turn. A RuleResolver lists a user's rights as
+// rules. A webhook is an authorizer on another server; its conditions are CEL expressions that
+// select the requests that it is asked about.
 //
-// Everything here is immutable once made and safe for concurrent use. Not here: who the user is (authn), the answer to
-// those who may not (filters).
+// Laws: in a Union the first authorizer with an opinion decides, and without any opinion the
+// request is refused. Everything here is safe for concurrent use. Authorizers do not change once
+// made, except for caches (Webhook) and what they are told of the cluster (NodeGraph, rbac).
+//
+// Package server makes the authorizers from flags or an AuthorizationConfiguration;
+// filters.Authorize, impersonation and access reviews ask the result. Not here: who the user is
+// (authn), the response to a refused user (filters), and where configuration files come from
+// (server).
+//
+// Read authz.go; then node.go, nodegraph.go and nodeneeds.go for kubelets; webhook.go, review.go,
+// answers.go and matcher.go for webhooks; configuration.go and configurationcheck.go; abac.go.
+// Package rbac decides by roles.
 package authz
 
 import (
@@ -16,19 +28,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// Func is an Authorizer that is a function.
+// Func makes an Authorizer of a function.
 type Func func(ctx context.Context, a *request.Attributes) (request.Decision, string, error)
 
-// Authorize calls f.
+// Authorize implements request.Authorizer.
 func (f Func) Authorize(ctx context.Context, a *request.Attributes) (request.Decision, string, error) {
 	return f(ctx, a)
 }
 
-// AlwaysAllow allows everything.
+// AlwaysAllow returns an authorizer that allows everything.
 func AlwaysAllow() request.Authorizer { return alwaysAllow{} }
 
 type alwaysAllow struct{}
 
+// Authorize implements request.Authorizer.
 func (alwaysAllow) Authorize(context.Context, *request.Attributes) (request.Decision, string, error) {
 	return request.Allow, "", nil
 }
@@ -38,20 +51,22 @@ func (alwaysAllow) RulesFor(context.Context, *request.User, string) ([]rbacv1.Po
 	return everything, false, nil
 }
 
-// everything is what who may do everything may do.
+// everything are the rules that allow every request.
 var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-// AlwaysDeny leaves nothing allowed. It has no opinion rather than denying, so that it can end a Union.
+// AlwaysDeny returns an authorizer that allows nothing. It has no opinion instead of denying, so in
+// a Union it only adds its reason.
 func AlwaysDeny() request.Authorizer {
 	return Func(func(context.Context, *request.Attributes) (request.Decision, string, error) {
 		return request.NoOpinion, "Everything is forbidden.", nil
 	})
 }
 
-// Privileged allows everything to members of the given groups, usually to system:masters, and passes on the rest.
+// Privileged returns an authorizer that allows everything to members of the given groups, usually
+// system:masters, and has no opinion about others.
 func Privileged(groups ...string) request.Authorizer {
 	return Func(func(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 		if a.User != nil {
@@ -65,7 +80,8 @@ func Privileged(groups ...string) request.Authorizer {
 	})
 }
 
-// Union asks all in turn and takes the first decision. If there is none, it returns all reasons and errors.
+// Union asks all authorizers in turn and takes the first opinion. If none has one, it returns their
+// reasons, a line each, and their errors.
 func Union(all ...request.Authorizer) request.Authorizer {
 	if len(all) == 1 {
 		return all[0]
@@ -75,6 +91,7 @@ func Union(all ...request.Authorizer) request.Authorizer {
 
 type union []request.Authorizer
 
+// Authorize implements request.Authorizer.
 func (u union) Authorize(ctx context.Context, a *request.Attributes) (request.Decision, string, error) {
 	var reasons []string
 	var errs []error
@@ -93,7 +110,8 @@ func (u union) Authorize(ctx context.Context, a *request.Attributes) (request.De
 	return request.NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
 }
 
-// Rules returns what those of all that are a request.RuleResolver as well tell together.
+// Rules returns a RuleResolver that joins the rules of those authorizers that are a
+// request.RuleResolver as well.
 func Rules(all ...request.Authorizer) request.RuleResolver {
 	var r rules
 	for _, authorizer := range all {
@@ -104,8 +122,10 @@ func Rules(all ...request.Authorizer) request.RuleResolver {
 	return r
 }
 
+// rules are the resolvers that Rules joins.
 type rules []request.RuleResolver
 
+// RulesFor implements request.RuleResolver.
 func (r rules) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
 	var all []rbacv1.PolicyRule
 	var errs []error

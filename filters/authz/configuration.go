@@ -12,50 +12,66 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TypeWebhook is the type of authorizers that ask a webhook. A configuration may have several of them.
+// This file reads and checks AuthorizationConfiguration (KEP-3221), the file of
+// --authorization-config. server parses it at the start and whenever the file changes.
+// configurationcheck.go has the checks of single values.
+
+// TypeWebhook is the type of webhook authorizers, of which a configuration may have several.
 const TypeWebhook = "Webhook"
 
-// AuthorizationConfiguration says who is asked, in turn.
+// AuthorizationConfiguration lists the authorizers in the order in which they are asked.
 type AuthorizationConfiguration struct {
 	APIVersion  string                    `json:"apiVersion"`
 	Kind        string                    `json:"kind"`
 	Authorizers []AuthorizerConfiguration `json:"authorizers"`
 }
 
-// AuthorizerConfiguration is an authorizer's place in the chain.
+// AuthorizerConfiguration is one authorizer in the list.
 type AuthorizerConfiguration struct {
-	// Type is a mode; Name that in lower case, but for webhooks.
+	// Type is an authorization mode, such as Node, RBAC or Webhook. Name is the type in lower case,
+	// except for webhooks, whose names are free.
 	Type    string                `json:"type"`
 	Name    string                `json:"name"`
 	Webhook *WebhookConfiguration `json:"webhook,omitempty"`
 }
 
-// WebhookConfiguration says how a webhook is asked.
+// WebhookConfiguration is the configuration of a webhook. A TTL is the time for which an answer is
+// remembered.
 type WebhookConfiguration struct {
-	AuthorizedTTL             meta.Duration           `json:"authorizedTTL"`
-	CacheAuthorizedRequests   *bool                   `json:"cacheAuthorizedRequests,omitempty"`
-	UnauthorizedTTL           meta.Duration           `json:"unauthorizedTTL"`
-	CacheUnauthorizedRequests *bool                   `json:"cacheUnauthorizedRequests,omitempty"`
-	Timeout                   meta.Duration           `json:"timeout"`
-	SubjectAccessReview       string                  `json:"subjectAccessReviewVersion"`
-	MatchConditionReview      string                  `json:"matchConditionSubjectAccessReviewVersion"`
-	FailurePolicy             string                  `json:"failurePolicy"`
-	ConnectionInfo            WebhookConnectionInfo   `json:"connectionInfo"`
-	MatchConditions           []WebhookMatchCondition `json:"matchConditions"`
+	// AuthorizedTTL is for answers that allow; default 5 minutes. The bool switches remembering
+	// off.
+	AuthorizedTTL           meta.Duration `json:"authorizedTTL"`
+	CacheAuthorizedRequests *bool         `json:"cacheAuthorizedRequests,omitempty"`
+	// UnauthorizedTTL is for all other answers; default 30 seconds.
+	UnauthorizedTTL           meta.Duration `json:"unauthorizedTTL"`
+	CacheUnauthorizedRequests *bool         `json:"cacheUnauthorizedRequests,omitempty"`
+	// Timeout is for one call of the webhook: more than 0 and at most 30 seconds.
+	Timeout meta.Duration `json:"timeout"`
+	// SubjectAccessReview is the version of the reviews that are sent, MatchConditionReview the
+	// version that MatchConditions see.
+	SubjectAccessReview  string `json:"subjectAccessReviewVersion"`
+	MatchConditionReview string `json:"matchConditionSubjectAccessReviewVersion"`
+	// FailurePolicy is the decision if the webhook fails: FailurePolicyNoOpinion or
+	// FailurePolicyDeny.
+	FailurePolicy   string                  `json:"failurePolicy"`
+	ConnectionInfo  WebhookConnectionInfo   `json:"connectionInfo"`
+	MatchConditions []WebhookMatchCondition `json:"matchConditions"`
 }
 
-// WebhookConnectionInfo says where a webhook is.
+// WebhookConnectionInfo says how to reach a webhook.
 type WebhookConnectionInfo struct {
+	// Type is ConnectByKubeConfig, or InClusterConfig for the cluster's own server.
 	Type           string  `json:"type"`
 	KubeConfigFile *string `json:"kubeConfigFile"`
 }
 
-// WebhookMatchCondition is an expression that must be true of a request about which a webhook is asked.
+// WebhookMatchCondition is a CEL expression. The webhook is asked only about requests for which all
+// its conditions are true.
 type WebhookMatchCondition struct {
 	Expression string `json:"expression"`
 }
 
-// What a configuration can say of a webhook that does not answer, and of how to reach it.
+// Values of failurePolicy and of connectionInfo.type.
 const (
 	FailurePolicyNoOpinion = "NoOpinion"
 	FailurePolicyDeny      = "Deny"
@@ -65,9 +81,13 @@ const (
 
 const configKind = "AuthorizationConfiguration"
 
-var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"}
+// configVersions are the apiVersions that are accepted; the fields are the same in all.
+var configVersions = []string{
+	"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1",
+}
 
-// ParseConfiguration reads a configuration, YAML or JSON, and completes it with defaults. What it says is for Validate to judge.
+// ParseConfiguration reads a configuration in YAML or JSON and sets its defaults. Unknown and
+// repeated fields are errors; values are checked by Validate.
 func ParseConfiguration(data []byte) (*AuthorizationConfiguration, error) {
 	text, repeated, err := codec.YAMLToJSON(data, true, nil)
 	if err == nil && repeated != "" {
@@ -94,7 +114,8 @@ func ParseConfiguration(data []byte) (*AuthorizationConfiguration, error) {
 	return c, nil
 }
 
-// checkKind sees that it is such a configuration, before anything in it is called unknown.
+// checkKind checks kind and apiVersion, before strict decoding reports the fields of another kind
+// as unknown.
 func checkKind(text []byte) error {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
@@ -116,6 +137,7 @@ func checkKind(text []byte) error {
 	return nil
 }
 
+// setDefaults sets the defaults of kube-apiserver.
 func (w *WebhookConfiguration) setDefaults() {
 	yes := func(b **bool) {
 		if *b == nil {
@@ -133,8 +155,8 @@ func (w *WebhookConfiguration) setDefaults() {
 	}
 }
 
-// Validate says what is wrong with a configuration. modes are the types that there are; those of required must be among those of c, as
-// they cannot go while the server runs.
+// Validate returns what is wrong with the configuration. modes are the types that exist. Those in
+// required must be in c, because they cannot be removed while the server runs.
 func (c *AuthorizationConfiguration) Validate(modes, required []string) error {
 	if errs := c.validate(nil, modes); len(errs) > 0 {
 		return errs.ToAggregate()
@@ -163,6 +185,7 @@ func (c *AuthorizationConfiguration) Validate(modes, required []string) error {
 	return errors.Join(errs...)
 }
 
+// validate checks the list of authorizers and each of them, as kube-apiserver does at load time.
 func (c *AuthorizationConfiguration) validate(path *field.Path, modes []string) field.ErrorList {
 	at := path.Child("authorizers")
 	var errs field.ErrorList
@@ -191,7 +214,9 @@ func (c *AuthorizationConfiguration) validate(path *field.Path, modes []string) 
 		case p.Type == TypeWebhook:
 			errs = append(errs, p.Webhook.validate(at)...)
 		case p.Webhook != nil:
-			errs = append(errs, field.Invalid(at.Child("webhook"), "non-null", "may only be specified when type=Webhook"))
+			errs = append(
+				errs, field.Invalid(at.Child("webhook"), "non-null", "may only be specified when type=Webhook"),
+			)
 		}
 	}
 	return errs

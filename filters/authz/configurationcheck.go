@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// validateName checks the name of an authorizer and adds it to those that there are.
+// validateName checks the name of an authorizer and adds it to seen.
 func validateName(at *field.Path, name string, seen map[string]bool) field.ErrorList {
 	defer func() { seen[name] = true }()
 	if name == "" {
@@ -26,10 +26,11 @@ func validateName(at *field.Path, name string, seen map[string]bool) field.Error
 	return nil
 }
 
-// maxWebhookTimeout bounds how long a webhook may take.
+// maxWebhookTimeout is the longest timeout of a webhook.
 const maxWebhookTimeout = 30 * time.Second
 
-// validate says what is wrong with a webhook. at is the path of its authorizer, as in kube-apiserver.
+// validate returns what is wrong with a webhook. at is the path of its authorizer and not of the
+// field webhook, because kube-apiserver reports it so.
 func (w *WebhookConfiguration) validate(at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if d := w.Timeout.Duration; d == 0 {
@@ -45,7 +46,9 @@ func (w *WebhookConfiguration) validate(at *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child(ttl.name), ttl.value.String(), "must be > 0s"))
 		}
 	}
-	errs = append(errs, oneOf(at.Child("subjectAccessReviewVersion"), w.SubjectAccessReview, ReviewV1, ReviewV1beta1)...)
+	errs = append(
+		errs, oneOf(at.Child("subjectAccessReviewVersion"), w.SubjectAccessReview, ReviewV1, ReviewV1beta1)...,
+	)
 	version := at.Child("matchConditionSubjectAccessReviewVersion")
 	if w.MatchConditionReview != "" {
 		errs = append(errs, oneOf(version, w.MatchConditionReview, ReviewV1)...)
@@ -58,7 +61,7 @@ func (w *WebhookConfiguration) validate(at *field.Path) field.ErrorList {
 	return append(errs, wrong...)
 }
 
-// Conditions are the expressions of the match conditions.
+// Conditions returns the expressions of the match conditions.
 func (w *WebhookConfiguration) Conditions() []string {
 	texts := make([]string, len(w.MatchConditions))
 	for i := range texts {
@@ -67,6 +70,7 @@ func (w *WebhookConfiguration) Conditions() []string {
 	return texts
 }
 
+// oneOf requires value to be one of known.
 func oneOf(at *field.Path, value string, known ...string) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(at, "")}
@@ -79,6 +83,8 @@ func oneOf(at *field.Path, value string, known ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(at, value, known)}
 }
 
+// validate returns what is wrong with a webhook's connection. A kubeconfig must exist when the
+// configuration is loaded.
 func (c *WebhookConnectionInfo) validate(at *field.Path) field.ErrorList {
 	file := at.Child("kubeConfigFile")
 	switch c.Type {
@@ -91,7 +97,9 @@ func (c *WebhookConnectionInfo) validate(at *field.Path) field.ErrorList {
 		return nil
 	case ConnectByKubeConfig:
 	default:
-		return field.ErrorList{field.NotSupported(at.Child("type"), *c, []string{connectInCluster, ConnectByKubeConfig})}
+		return field.ErrorList{
+			field.NotSupported(at.Child("type"), *c, []string{connectInCluster, ConnectByKubeConfig}),
+		}
 	}
 	if c.KubeConfigFile == nil || *c.KubeConfigFile == "" {
 		return field.ErrorList{field.Required(file, "")}

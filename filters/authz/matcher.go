@@ -14,27 +14,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Bounds of the conditions of one webhook: how many there are, and what judging a request by them may cost.
+// This file evaluates the match conditions of webhooks (KEP-3221): CEL expressions over a
+// SubjectAccessReview. Webhook asks a matcher before each call.
+
+// maxConditions is the largest number of conditions of one webhook, and conditionsBudget the CEL
+// cost that evaluating all of them for one request may have.
 const (
 	maxConditions    = 64
 	conditionsBudget = cel.Budget(10_000_000)
 )
 
-// matcher judges whether a webhook is asked about a request.
+// matcher decides whether a webhook is asked about a request.
 type matcher struct{ conditions []condition }
 
+// condition is a compiled expression with its text, for errors.
 type condition struct {
 	text    string
 	program *cel.Program
 }
 
-// newMatcher compiles conditions, none to nil.
+// newMatcher compiles conditions. Without conditions it returns nil.
 func newMatcher(conditions []string) (*matcher, error) {
 	m, errs := compileConditions(nil, conditions)
 	return m, errs.ToAggregate()
 }
 
-// compileConditions compiles conditions, and says what is wrong with those of a webhook at a path.
+// compileConditions compiles conditions and returns what is wrong with them. path is that of the
+// webhook's configuration.
 func compileConditions(path *field.Path, texts []string) (*matcher, field.ErrorList) {
 	at := path.Child("matchConditions")
 	if len(texts) > maxConditions {
@@ -67,6 +73,7 @@ func compileConditions(path *field.Path, texts []string) (*matcher, field.ErrorL
 	return m, errs
 }
 
+// compileCondition compiles one expression, which must be of type bool.
 func compileCondition(text string) (*cel.Program, error) {
 	env, err := conditionEnv()
 	if err != nil {
@@ -82,7 +89,8 @@ func compileCondition(text string) (*cel.Program, error) {
 	return x.Program()
 }
 
-// matches reports whether all conditions are true of what is asked. One that is false decides, also beside others that cannot be judged.
+// matches reports whether all conditions are true of a request. If one is false, the answer is
+// false even if others fail; otherwise a failure is an error.
 func (m *matcher) matches(ctx context.Context, spec *reviewSpec) (bool, error) {
 	vars, err := celgo.NewActivation(map[string]any{requestVar: spec.value()})
 	if err != nil {
@@ -104,10 +112,11 @@ func (m *matcher) matches(ctx context.Context, spec *reviewSpec) (bool, error) {
 	return len(errs) == 0, errors.Join(errs...)
 }
 
-// requestVar is what conditions call the request, as a SubjectAccessReview of v1 describes it.
+// requestVar is the variable that holds the spec of a v1 SubjectAccessReview.
 const requestVar = "request"
 
-// value is what conditions see. Every text is there, also an empty one; what a request has not, is not.
+// value returns the spec as conditions see it. An empty text is present as ""; resourceAttributes,
+// nonResourceAttributes and selectors that the request does not have are absent (has() is false).
 func (s *reviewSpec) value() map[string]any {
 	extra := s.Extra
 	if extra == nil {
@@ -122,7 +131,9 @@ func (s *reviewSpec) value() map[string]any {
 			"namespace": r.Namespace, "verb": r.Verb, "group": r.Group, "version": r.Version,
 			"resource": r.Resource, "subresource": r.Subresource, "name": r.Name,
 		}
-		for name, selector := range map[string]*reviewSelector{"fieldSelector": r.FieldSelector, "labelSelector": r.LabelSelector} {
+		for name, selector := range map[string]*reviewSelector{
+			"fieldSelector": r.FieldSelector, "labelSelector": r.LabelSelector,
+		} {
 			if selector != nil {
 				resource[name] = selector.value()
 			}
@@ -132,6 +143,7 @@ func (s *reviewSpec) value() map[string]any {
 	return v
 }
 
+// value returns a selector as conditions see it.
 func (s *reviewSelector) value() map[string]any {
 	list := make([]map[string]any, len(s.Requirements))
 	for i, r := range s.Requirements {
@@ -140,15 +152,17 @@ func (s *reviewSelector) value() map[string]any {
 	return map[string]any{"requirements": list}
 }
 
-// conditionEnv is what conditions may speak of.
+// conditionEnv is the CEL environment of conditions: the base library and the variable request.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	base := cel.Base()
-	return base.Extend(celgo.CustomTypeProvider(reviewTypes.Over(base.Types())), celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
+	return base.Extend(celgo.CustomTypeProvider(reviewTypes.Over(base.Types())),
+		celgo.Variable(requestVar, celgo.ObjectType(reviewTypePrefix+"SubjectAccessReviewSpec")))
 })
 
+// reviewTypePrefix begins the CEL names of the review's types.
 const reviewTypePrefix = "kubernetes."
 
-// reviewTypes are the types that conditions see.
+// reviewTypes are the CEL types of a SubjectAccessReview's spec.
 var reviewTypes = func() cel.Structs {
 	texts := func(names ...string) map[string]*types.Type {
 		fields := map[string]*types.Type{}
@@ -159,10 +173,13 @@ var reviewTypes = func() cel.Structs {
 	}
 	list := types.NewListType(types.StringType)
 	object := func(name string) *types.Type { return types.NewObjectType(reviewTypePrefix + name) }
-	spec, resource := texts("user", "uid"), texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
+	spec, resource := texts("user", "uid"),
+		texts("namespace", "verb", "group", "version", "resource", "subresource", "name")
 	spec["groups"], spec["extra"] = list, types.NewMapType(types.StringType, list)
-	spec["resourceAttributes"], spec["nonResourceAttributes"] = object("ResourceAttributes"), object("NonResourceAttributes")
-	resource["fieldSelector"], resource["labelSelector"] = object("FieldSelectorAttributes"), object("LabelSelectorAttributes")
+	spec["resourceAttributes"], spec["nonResourceAttributes"] = object("ResourceAttributes"),
+		object("NonResourceAttributes")
+	resource["fieldSelector"], resource["labelSelector"] = object("FieldSelectorAttributes"),
+		object("LabelSelectorAttributes")
 	selector, requirement := texts("rawSelector"), texts("key", "operator")
 	selector["requirements"], requirement["values"] = types.NewListType(object("SelectorRequirement")), list
 	return cel.Structs{

@@ -12,17 +12,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// nodeLeases is the namespace of the leases that nodes renew.
+// This file authorizes kubelets: the mode Node of Kubernetes. Rules that depend only on the request
+// are here; which objects belong to a node is answered by NodeGraph.
+
+// nodeLeases is the namespace of the leases that kubelets renew.
 const nodeLeases = "kube-node-lease"
 
-// Node lets kubelets do what they have to, and of other objects read those that a NodeGraph says they have to do with. It has
-// no opinion on anybody else, and never denies. What a kubelet writes, admission judges (NodeRestriction).
+// Node is the authorizer for kubelets. A kubelet may use the resources that it needs, and read
+// those objects that NodeGraph relates to its node. Node has no opinion on other users, and never
+// denies. What a kubelet may write into an object is checked by admission (NodeRestriction).
 type Node struct{ graph *NodeGraph }
 
-// NewNode returns a Node. What its graph has not been told yet, no node may read.
+// NewNode returns a Node. As long as g has not been told of a pod, the pod's node may not read the
+// pod's objects.
 func NewNode(g *NodeGraph) *Node { return &Node{g} }
 
-// Authorize implements request.Authorizer. The reasons are those of kube-apiserver.
+// Authorize implements request.Authorizer. Its reasons are in kube-apiserver's words.
 func (n *Node) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	name, ok := a.User.NodeName()
 	switch {
@@ -33,14 +38,15 @@ func (n *Node) Authorize(_ context.Context, a *request.Attributes) (request.Deci
 	case !a.IsResource:
 		return request.NoOpinion, "", nil
 	}
-	allowed, reason := n.judge(name, a)
+	allowed, reason := n.decide(name, a)
 	if allowed {
 		return request.Allow, "", nil
 	}
 	return request.NoOpinion, reason, nil
 }
 
-// RulesFor implements request.RuleResolver: what a node may do depends on its pods.
+// RulesFor implements request.RuleResolver. It has no rules and says so by an error, because a
+// node's rights depend on its pods.
 func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) ([]rbacv1.PolicyRule, bool, error) {
 	if _, ok := user.NodeName(); ok {
 		return nil, true, errors.New("node authorizer does not support user rule resolution")
@@ -48,8 +54,8 @@ func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) ([]rbac
 	return nil, false, nil
 }
 
-// judge judges a request for a resource.
-func (n *Node) judge(node string, a *request.Attributes) (allowed bool, reason string) {
+// decide decides about a request of a node for a resource.
+func (n *Node) decide(node string, a *request.Attributes) (allowed bool, reason string) {
 	switch a.Group {
 	case "":
 		switch a.Resource {
@@ -98,7 +104,7 @@ func (n *Node) judge(node string, a *request.Attributes) (allowed bool, reason s
 	return false, ""
 }
 
-// nodeRules are what all nodes may do with what is not judged by its relations.
+// nodeRules are the rights of all nodes on resources whose objects are not related to nodes.
 var nodeRules = []struct {
 	group, resource string
 	verbs           []string
@@ -115,8 +121,8 @@ var nodeRules = []struct {
 	{"node.k8s.io", "runtimeclasses", []string{"get", "list", "watch"}},
 }
 
-// related asks the graph.
-func (n *Node) related(node string, s sort, a *request.Attributes) (bool, string) {
+// related allows a request if the graph relates the object to the node.
+func (n *Node) related(node string, s objectSort, a *request.Attributes) (bool, string) {
 	if a.Name == "" {
 		return false, "No Object name found"
 	}
@@ -126,8 +132,8 @@ func (n *Node) related(node string, s sort, a *request.Attributes) (bool, string
 	return true, ""
 }
 
-// get is for what is only read one by one.
-func (n *Node) get(node string, s sort, a *request.Attributes) (bool, string) {
+// get decides about resources that a node may only get, one object at a time.
+func (n *Node) get(node string, s objectSort, a *request.Attributes) (bool, string) {
 	switch {
 	case a.Verb != "get":
 		return false, "can only get individual resources of this type"
@@ -137,8 +143,8 @@ func (n *Node) get(node string, s sort, a *request.Attributes) (bool, string) {
 	return n.related(node, s, a)
 }
 
-// read is for what is watched, too, one by one.
-func (n *Node) read(node string, s sort, a *request.Attributes) (bool, string) {
+// read decides about resources that a node may get, list and watch, one object at a time.
+func (n *Node) read(node string, s objectSort, a *request.Attributes) (bool, string) {
 	switch {
 	case a.Verb != "get" && a.Verb != "list" && a.Verb != "watch":
 		return false, "can only read resources of this type"
@@ -150,13 +156,16 @@ func (n *Node) read(node string, s sort, a *request.Attributes) (bool, string) {
 	return n.related(node, s, a)
 }
 
-func (n *Node) writeStatus(node string, s sort, a *request.Attributes) (bool, string) {
+// writeStatus decides about the status of an object that belongs to the node.
+func (n *Node) writeStatus(node string, s objectSort, a *request.Attributes) (bool, string) {
 	if a.Verb != "update" && a.Verb != "patch" {
 		return false, "can only get/update/patch this type"
 	}
 	return n.related(node, s, a)
 }
 
+// serviceAccount decides about service accounts of the node's pods: reading them and requesting
+// their tokens.
 func (n *Node) serviceAccount(node string, a *request.Attributes) (bool, string) {
 	switch {
 	case a.Verb == "get" && a.Subresource == "":
@@ -169,6 +178,8 @@ func (n *Node) serviceAccount(node string, a *request.Attributes) (bool, string)
 	return n.related(node, serviceAccountSort, a)
 }
 
+// pod decides about pods: a node reads and watches its own, and may create (mirror pods) and
+// delete; NodeRestriction checks which.
 func (n *Node) pod(node string, a *request.Attributes) (bool, string) {
 	switch a.Subresource {
 	case "":
@@ -194,6 +205,8 @@ func (n *Node) pod(node string, a *request.Attributes) (bool, string) {
 	return false, ""
 }
 
+// slice decides about resource slices: a node uses its own, and lists only with a field selector
+// for itself.
 func (n *Node) slice(node string, a *request.Attributes) (bool, string) {
 	if a.Subresource != "" {
 		return false, "cannot authorize ResourceSlice subresources"
@@ -209,10 +222,12 @@ func (n *Node) slice(node string, a *request.Attributes) (bool, string) {
 		}
 		return false, "can only list/watch/deletecollection resourceslices with nodeName field selector"
 	}
-	return false, "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+	return false, "only the following verbs are allowed for a ResourceSlice: " +
+		"get, watch, list, create, update, patch, delete, deletecollection"
 }
 
-// ownNode goes by the name alone: a kubelet looks for its Node before there is one.
+// ownNode decides about the Node object by its name alone, because a kubelet asks for its Node
+// before the object exists.
 func ownNode(node string, a *request.Attributes) (bool, string) {
 	switch a.Subresource {
 	case "":
@@ -234,9 +249,11 @@ func ownNode(node string, a *request.Attributes) (bool, string) {
 	return false, ""
 }
 
-// ownVerbs are what a node may do with the objects that it has for itself. On create their names are not known yet.
+// ownVerbs are the verbs that a node may use on its own lease and CSINode. For create, the name of
+// the object is not known yet.
 var ownVerbs = []string{"get", "create", "update", "patch", "delete"}
 
+// ownLease decides about the node's lease, which has the node's name.
 func ownLease(node string, a *request.Attributes) (bool, string) {
 	switch {
 	case !slices.Contains(ownVerbs, a.Verb):
@@ -249,6 +266,7 @@ func ownLease(node string, a *request.Attributes) (bool, string) {
 	return true, ""
 }
 
+// ownCSINode decides about the node's CSINode, which has the node's name.
 func ownCSINode(node string, a *request.Attributes) (bool, string) {
 	switch {
 	case !slices.Contains(ownVerbs, a.Verb):
@@ -261,7 +279,7 @@ func ownCSINode(node string, a *request.Attributes) (bool, string) {
 	return true, ""
 }
 
-// selects reports whether a request is for those objects alone that have a value in a field.
+// selects reports whether the request's field selector requires field to be value.
 func selects(a *request.Attributes, field, value string) bool {
 	if a.Selected == nil && !strings.Contains(a.FieldSelector, field) {
 		return false

@@ -33,7 +33,8 @@ func volumeOf(claim string) *corev1.PersistentVolume {
 	return pv
 }
 
-// TestNodeGraph follows a pod and a volume through their lives. That all rules are Kubernetes' is for test/differential.
+// TestNodeGraph follows a pod and a volume through their lives. test/differential compares the
+// rules with Kubernetes.
 func TestNodeGraph(t *testing.T) {
 	g := NewNodeGraph()
 	n := NewNode(g)
@@ -97,13 +98,14 @@ func TestNodeRules(t *testing.T) {
 	}
 }
 
-// TestNodeGraphSize holds what docs/limits.md says: a pod with five references costs less than 800 bytes.
+// TestNodeGraphSize checks the figure in docs/limits.md: a pod with five references costs less than
+// 800 bytes.
 func TestNodeGraphSize(t *testing.T) {
 	const pods = 20_000
 	g := NewNodeGraph()
 	heap := func() uint64 {
 		runtime.GC()
-		runtime.GC() // names that nobody has any more go with the second
+		runtime.GC() // unused unique handles are freed by the second run
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
@@ -125,9 +127,9 @@ func TestNodeGraphSize(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// TestNodeGraphRaces has pods of one node come and go at once, with a volume that they all claim.
-// Each pod gives its node what it needs from the moment it is set until it is deleted, and nothing
-// after that; no other node gets anything, and nothing is left over.
+// TestNodeGraphRaces: pods of one node come and go concurrently, with a volume that all of them
+// claim. Each pod gives its node the objects that it needs from SetPod until DeletePod, and not
+// longer. No other node gets anything, and nothing is left over.
 func TestNodeGraphRaces(t *testing.T) {
 	g := NewNodeGraph()
 	n := NewNode(g)

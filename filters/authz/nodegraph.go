@@ -11,52 +11,62 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// NodeGraph knows what each node has to do with: the pods that are bound to it, and what these need. It is told of objects as they
-// come, change and go, and keeps of each a few words: of a pod 800 bytes at most, if it refers to five others. What
-// several refer to has its name once. All methods may be called at once.
+// This file relates objects to nodes: a node uses its pods, they use secrets, configmaps, claims
+// and more (nodeneeds.go), and a claim's persistent volume uses secrets. server feeds the graph
+// from watches; Node asks reaches.
+
+// NodeGraph holds which objects each node needs: the pods that are bound to it, and what these pods
+// refer to. It is told of pods, volumes, attachments and resource slices as they change, and keeps
+// only names: at most 800 bytes for a pod that refers to five objects. A name that several objects
+// refer to is kept once. All methods may be called concurrently.
 type NodeGraph struct {
-	// Took, if set, is told how long a change has taken. It must not block.
+	// Took, if set, is called with the duration of each change, for metrics. It must not block. It
+	// is set before the first change.
 	Took func(operation string, d time.Duration)
 
 	mu    sync.RWMutex
-	nodes map[string]*node
-	// owners are the objects that say themselves to which node they belong.
+	nodes map[string]*node // by name; only nodes that use something
+	// owners are the objects that name the node that they belong to.
 	owners map[vertex]owner
-	// volumes are the persistent volumes that belong to a claim, bound those of each claim.
+	// volumes are the persistent volumes that have a claim. bound are the volumes of each claim:
+	// the reverse of volume.claim.
 	volumes map[vertex]volume
 	bound   map[vertex][]vertex
 }
 
-// node is one that something belongs to.
+// node is a node that uses at least one object.
 type node struct {
 	name string
-	uses map[vertex]uint32 // by how many of its owners
+	uses map[vertex]uint32 // the number of owners on the node that use the object; never 0
 }
 
-// owner is a pod, a volume attachment or a resource slice. It is one of what it uses.
+// owner is a pod, a volume attachment or a resource slice with its node. The first of uses is the
+// owner itself.
 type owner struct {
 	node *node
 	uses []vertex
 }
 
+// volume is a persistent volume: its claim, and the secrets that it needs.
 type volume struct {
 	claim   vertex
 	secrets []vertex
 }
 
-// vertex is an object's name, kept once.
-type vertex = unique.Handle[thing]
+// vertex is the interned name of an object. Equal names are one pointer.
+type vertex = unique.Handle[objectName]
 
-type thing struct {
-	sort            sort
+// objectName is the name of an object.
+type objectName struct {
+	sort            objectSort
 	namespace, name string
 }
 
-// sort is a resource, as far as the graph knows it.
-type sort uint8
+// objectSort is a resource that the graph knows.
+type objectSort uint8
 
 const (
-	podSort sort = iota
+	podSort objectSort = iota
 	secretSort
 	configMapSort
 	claimSort // persistent volume claims
@@ -67,20 +77,25 @@ const (
 	sliceSort
 )
 
-func at(s sort, namespace, name string) vertex { return unique.Make(thing{s, namespace, name}) }
+// vertexOf returns the vertex of an object.
+func vertexOf(s objectSort, namespace, name string) vertex {
+	return unique.Make(objectName{s, namespace, name})
+}
 
 // NewNodeGraph returns an empty NodeGraph.
 func NewNodeGraph() *NodeGraph {
 	return &NodeGraph{
-		nodes: map[string]*node{}, owners: map[vertex]owner{}, volumes: map[vertex]volume{}, bound: map[vertex][]vertex{},
+		nodes: map[string]*node{}, owners: map[vertex]owner{}, volumes: map[vertex]volume{},
+		bound: map[vertex][]vertex{},
 	}
 }
 
-// SetPod takes in a pod as it is now. One that is bound to no node counts for nothing, and one that mirrors a static pod
-// for itself alone: what that needs, its node has.
+// SetPod notes the current state of a pod. A pod that is bound to no node is forgotten. Of a mirror
+// pod only the pod itself counts, not its references, because the kubelet runs the static pod from
+// its own files.
 func (g *NodeGraph) SetPod(pod *corev1.Pod) {
 	defer g.took("AddPod", time.Now())
-	uses := []vertex{at(podSort, pod.Namespace, pod.Name)}
+	uses := []vertex{vertexOf(podSort, pod.Namespace, pod.Name)}
 	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
 		uses = append(uses, podNeeds(pod)...)
 	}
@@ -90,51 +105,54 @@ func (g *NodeGraph) SetPod(pod *corev1.Pod) {
 // DeletePod forgets a pod.
 func (g *NodeGraph) DeletePod(namespace, name string) {
 	defer g.took("DeletePod", time.Now())
-	g.setOwner("", []vertex{at(podSort, namespace, name)})
+	g.setOwner("", []vertex{vertexOf(podSort, namespace, name)})
 }
 
-// SetAttachment takes in a volume attachment and its node; without one it is forgotten.
+// SetAttachment notes a volume attachment and its node; nodeName "" forgets it.
 func (g *NodeGraph) SetAttachment(name, nodeName string) {
 	defer g.took("AddVolumeAttachment", time.Now())
-	g.setOwner(nodeName, []vertex{at(attachmentSort, "", name)})
+	g.setOwner(nodeName, []vertex{vertexOf(attachmentSort, "", name)})
 }
 
-// SetSlice takes in a resource slice and its node; without one it is forgotten.
+// SetSlice notes a resource slice and its node; nodeName "" forgets it.
 func (g *NodeGraph) SetSlice(name, nodeName string) {
 	defer g.took("AddResourceSlice", time.Now())
-	g.setOwner(nodeName, []vertex{at(sliceSort, "", name)})
+	g.setOwner(nodeName, []vertex{vertexOf(sliceSort, "", name)})
 }
 
-// SetVolume takes in a persistent volume: who may see its claim may see it, and the secrets that a kubelet needs for it.
+// SetVolume notes a persistent volume. A node that uses the volume's claim may read the volume, and
+// the secrets that the kubelet needs for it.
 func (g *NodeGraph) SetVolume(pv *corev1.PersistentVolume) {
 	defer g.took("AddPV", time.Now())
-	v := at(volumeSort, "", pv.Name)
+	v := vertexOf(volumeSort, "", pv.Name)
 	if pv.Spec.ClaimRef == nil {
 		g.setVolume(v, nil)
 		return
 	}
-	g.setVolume(v, &volume{at(claimSort, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name), volumeNeeds(pv)})
+	g.setVolume(v, &volume{vertexOf(claimSort, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name), volumeNeeds(pv)})
 }
 
 // DeleteVolume forgets a persistent volume.
 func (g *NodeGraph) DeleteVolume(name string) {
 	defer g.took("DeletePV", time.Now())
-	g.setVolume(at(volumeSort, "", name), nil)
+	g.setVolume(vertexOf(volumeSort, "", name), nil)
 }
 
+// took reports how long a change took.
 func (g *NodeGraph) took(operation string, begun time.Time) {
 	if g.Took != nil {
 		g.Took(operation, time.Since(begun))
 	}
 }
 
-// setOwner puts the first of uses, with the rest of them, on a node, and nowhere else; with "" nowhere.
+// setOwner makes uses[0] an owner on a node that uses all of uses, and removes its earlier entry.
+// nodeName "" only removes.
 func (g *NodeGraph) setOwner(nodeName string, uses []vertex) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	self := uses[0]
 	if old, ok := g.owners[self]; ok {
-		g.leaveLocked(old)
+		g.removeUsesLocked(old)
 		delete(g.owners, self)
 	}
 	if nodeName == "" {
@@ -151,7 +169,8 @@ func (g *NodeGraph) setOwner(nodeName string, uses []vertex) {
 	g.owners[self] = owner{n, slices.Clip(uses)}
 }
 
-func (g *NodeGraph) leaveLocked(o owner) {
+// removeUsesLocked removes what an owner uses from its node. The caller holds mu.
+func (g *NodeGraph) removeUsesLocked(o owner) {
 	for _, u := range o.uses {
 		if o.node.uses[u]--; o.node.uses[u] == 0 {
 			delete(o.node.uses, u)
@@ -162,7 +181,7 @@ func (g *NodeGraph) leaveLocked(o owner) {
 	}
 }
 
-// setVolume replaces what is known of a volume; nil forgets it.
+// setVolume replaces the entry of a volume; nil removes it.
 func (g *NodeGraph) setVolume(self vertex, v *volume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -179,23 +198,24 @@ func (g *NodeGraph) setVolume(self vertex, v *volume) {
 	}
 }
 
-// reaches reports whether a node has to do with an object: itself, through a pod, or through a pod and its volumes. It costs
-// a few look-ups; of a secret that no pod names, those of all that the node's pods need.
-func (g *NodeGraph) reaches(nodeName string, s sort, namespace, name string) bool {
+// reaches reports whether a node may read an object, which it does if one of its owners uses the
+// object, or uses the claim of a volume that needs it. It costs a few lookups, except for a secret
+// that no pod names: then it looks at the volumes of all claims that the node uses.
+func (g *NodeGraph) reaches(nodeName string, s objectSort, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	n := g.nodes[nodeName]
 	if n == nil {
 		return false
 	}
-	v := at(s, namespace, name)
+	v := vertexOf(s, namespace, name)
 	if n.uses[v] > 0 {
 		return true
 	}
 	switch s {
 	case volumeSort:
-		known, ok := g.volumes[v]
-		return ok && n.uses[known.claim] > 0
+		pv, ok := g.volumes[v]
+		return ok && n.uses[pv.claim] > 0
 	case secretSort:
 		for used := range n.uses {
 			for _, bound := range g.bound[used] {
@@ -208,7 +228,8 @@ func (g *NodeGraph) reaches(nodeName string, s sort, namespace, name string) boo
 	return false
 }
 
-// resourceClaim is the claim that an entry of a pod stands for, "" if there is none yet.
+// resourceClaim returns the name of the claim behind an entry of a pod, "" if the claim has not
+// been made yet.
 func resourceClaim(pod *corev1.Pod, entry *corev1.PodResourceClaim) string {
 	if entry.ResourceClaimName != nil || entry.ResourceClaimTemplateName == nil {
 		return scheme.OrZero(entry.ResourceClaimName)

@@ -7,10 +7,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// mirrorAnnotation marks the pods that stand for those that a kubelet runs by itself.
+// This file lists what a kubelet reads to run a pod: podNeeds for the pod, volumeNeeds for a
+// persistent volume. NodeGraph calls both.
+
+// mirrorAnnotation marks mirror pods, which show the static pods of a kubelet.
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// podNeeds returns what a kubelet reads to run a pod. What has no name is left out.
+// podNeeds returns the objects that a kubelet reads to run a pod: service account, secrets,
+// configmaps, claims.
 func podNeeds(pod *corev1.Pod) []vertex {
 	l := needs{namespace: pod.Namespace}
 	spec := &pod.Spec
@@ -39,24 +43,27 @@ func podNeeds(pod *corev1.Pod) []vertex {
 	return l.list
 }
 
-// needs collects what a pod needs, in its namespace.
+// needs collects objects in the pod's namespace.
 type needs struct {
 	namespace string
 	list      []vertex
 }
 
-func (l *needs) add(s sort, name string) {
+// add adds an object, unless its name is empty.
+func (l *needs) add(s objectSort, name string) {
 	if name != "" {
-		l.list = append(l.list, at(s, l.namespace, name))
+		l.list = append(l.list, vertexOf(s, l.namespace, name))
 	}
 }
 
+// addRef adds a secret.
 func (l *needs) addRef(ref *corev1.LocalObjectReference) {
 	if ref != nil {
 		l.add(secretSort, ref.Name)
 	}
 }
 
+// addVariables adds the secrets and configmaps from which environment variables come.
 func (l *needs) addVariables(from []corev1.EnvFromSource, vars []corev1.EnvVar) {
 	for i := range from {
 		if r := from[i].SecretRef; r != nil {
@@ -80,7 +87,7 @@ func (l *needs) addVariables(from []corev1.EnvFromSource, vars []corev1.EnvVar) 
 	}
 }
 
-// addVolume adds what stands behind a volume, which has one source.
+// addVolume adds the objects that a volume refers to. A volume has exactly one source.
 func (l *needs) addVolume(pod *corev1.Pod, v *corev1.Volume) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -121,16 +128,17 @@ func (l *needs) addVolume(pod *corev1.Pod, v *corev1.Volume) {
 	}
 }
 
-// volumeNeeds returns the secrets that a kubelet reads for a persistent volume with a claim.
+// volumeNeeds returns the secrets that a kubelet reads for a persistent volume, which must have a
+// claim.
 func volumeNeeds(pv *corev1.PersistentVolume) []vertex {
 	var list []vertex
 	add := func(namespace, name string) {
 		if name != "" {
-			list = append(list, at(secretSort, namespace, name))
+			list = append(list, vertexOf(secretSort, namespace, name))
 		}
 	}
 	own := pv.Spec.ClaimRef.Namespace
-	// Some kinds of volumes once took the namespace of their claim, and still do if they name none.
+	// The secrets of some volume types default to the namespace of the claim.
 	lent := func(ref *corev1.SecretReference) {
 		if ref != nil {
 			add(cmp.Or(ref.Namespace, own), ref.Name)

@@ -5,7 +5,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The versions of SubjectAccessReview that webhooks may speak.
+// The versions of SubjectAccessReview that a webhook may use.
 const (
 	ReviewV1      = "v1"
 	ReviewV1beta1 = "v1beta1"
@@ -13,7 +13,8 @@ const (
 
 const reviewKind = "SubjectAccessReview"
 
-// review is a SubjectAccessReview. Its versions differ in what the groups are called.
+// review is a SubjectAccessReview. Its two versions differ only in the name of the field for
+// groups. The types below are its parts.
 type review struct {
 	APIVersion string       `json:"apiVersion"`
 	Kind       string       `json:"kind"`
@@ -66,7 +67,7 @@ type reviewStatus struct {
 	EvaluationError string `json:"evaluationError,omitempty"`
 }
 
-// specOf says a as a SubjectAccessReview does.
+// specOf returns the spec of the review that asks about a.
 func specOf(a *request.Attributes) reviewSpec {
 	var spec reviewSpec
 	if u := a.User; u != nil {
@@ -84,8 +85,9 @@ func specOf(a *request.Attributes) reviewSpec {
 	return spec
 }
 
-// fieldsOf says what is asked of fields, nil if nothing is. A selector that cannot be read asks for nothing: who may have all may
-// have some.
+// fieldsOf returns the requirements on fields, nil if there are none. A selector that cannot be
+// parsed is left out: the review then asks about all objects, which is safe, because whoever may
+// have all objects may have some of them.
 func fieldsOf(a *request.Attributes) *reviewSelector {
 	if a.FieldSelector == "" && a.Selected == nil {
 		return nil
@@ -102,7 +104,8 @@ func fieldsOf(a *request.Attributes) *reviewSelector {
 	return s.orNil()
 }
 
-// labelsOf is fieldsOf for labels. What reviews have no operator for is left out.
+// labelsOf is fieldsOf for labels. Requirements with operators that a review does not have (Gt, Lt)
+// are left out, which is safe for the same reason.
 func labelsOf(a *request.Attributes) *reviewSelector {
 	if a.LabelSelector == "" && a.Selected == nil {
 		return nil
@@ -129,6 +132,7 @@ func labelsOf(a *request.Attributes) *reviewSelector {
 	return s.orNil()
 }
 
+// orNil returns nil for a selector without requirements.
 func (s *reviewSelector) orNil() *reviewSelector {
 	if len(s.Requirements) == 0 {
 		return nil

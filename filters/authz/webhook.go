@@ -12,45 +12,52 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// Caller posts in as JSON to a webhook and decodes its answer into out.
+// Caller posts in as JSON to a webhook and decodes the response into out. callout.Client implements
+// it.
 type Caller interface {
 	Call(ctx context.Context, in, out any) error
 }
 
-// WebhookConfig says how a webhook is asked.
+// WebhookConfig is the configuration of a Webhook.
 type WebhookConfig struct {
-	// Hook is whom to ask, Version the version of the SubjectAccessReview in which.
+	// Hook is the webhook, and Version the version of SubjectAccessReview that it understands.
 	Hook    Caller
 	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long an answer counts: one that allows, and any other. 0: it is asked each time.
+	// AuthorizedTTL and UnauthorizedTTL are the times for which answers are remembered: those that
+	// allow, and all others. 0: not at all.
 	AuthorizedTTL, UnauthorizedTTL time.Duration
-	// OnError is the decision if there is no answer, or a condition cannot be judged: NoOpinion or Deny.
+	// OnError is the decision if the webhook fails or a condition cannot be evaluated: NoOpinion or
+	// Deny.
 	OnError request.Decision
-	// Conditions are expressions that must all be true of a request about which the webhook is asked.
+	// Conditions are CEL expressions. The webhook is asked only about requests for which all are
+	// true.
 	Conditions []string
-	// Events are told what happens.
+	// Events are called for metrics.
 	Events WebhookEvents
 }
 
-// WebhookEvents are told what happens at a webhook. Each may be nil, and must not block.
+// WebhookEvents are functions that are called when something has happened at a webhook. Each may be
+// nil, and must not block.
 type WebhookEvents struct {
-	// FailedOpen: there was no answer, and the decision is that of others.
+	// FailedOpen is called if the webhook failed and OnError is NoOpinion, so that other
+	// authorizers decide.
 	FailedOpen func(err error)
-	// Matched: conditions have been judged.
+	// Matched is called after the conditions have been evaluated. excluded says that one was false.
 	Matched func(took time.Duration, excluded bool, err error)
 }
 
-// Webhook asks somebody else, who answers with a SubjectAccessReview. Answers are remembered, within bounds.
+// Webhook is an authorizer that asks a webhook. Answers are remembered, within bounds.
 type Webhook struct {
-	cfg   WebhookConfig
-	match *matcher // nil: all requests
-	known answers
+	cfg        WebhookConfig
+	match      *matcher // nil: all requests
+	remembered answers
 }
 
-// NewWebhook returns a Webhook. It does not ask anybody yet.
+// NewWebhook returns a Webhook. It does not call the webhook, only compiles the conditions.
 func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if cfg.Version != ReviewV1 && cfg.Version != ReviewV1beta1 {
-		return nil, fmt.Errorf("unsupported webhook authorizer version %q, supported versions are %q, %q", cfg.Version, ReviewV1, ReviewV1beta1)
+		return nil, fmt.Errorf("unsupported webhook authorizer version %q, supported versions are %q, %q",
+			cfg.Version, ReviewV1, ReviewV1beta1)
 	}
 	match, err := newMatcher(cfg.Conditions)
 	if err != nil {
@@ -59,7 +66,9 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	return &Webhook{cfg: cfg, match: match}, nil
 }
 
-// maxCachedSent bounds what of a request's attributes its sender chooses, in bytes, for an answer to be remembered.
+// maxCachedSent bounds the part of a request that its sender chooses, in bytes. Answers about
+// longer requests are not remembered, so that nobody can fill the cache with large keys.
+// kube-apiserver has the same bound.
 const maxCachedSent = 10_000
 
 var errBoth = errors.New("webhook subject access review returned both allow and deny response")
@@ -97,7 +106,8 @@ func (w *Webhook) Authorize(ctx context.Context, a *request.Attributes) (request
 	return request.NoOpinion, status.Reason, nil
 }
 
-// ask returns the answer to a question, maybe one that was given before.
+// ask returns the webhook's answer, a remembered one if possible. The key is a hash of the review's
+// spec.
 func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpec) (reviewStatus, error) {
 	version := "authorization.k8s.io/" + w.cfg.Version
 	if w.cfg.Version == ReviewV1beta1 {
@@ -108,7 +118,7 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 		return reviewStatus{}, err
 	}
 	key := sha256.Sum256(text)
-	if status, ok := w.known.get(key, time.Now()); ok {
+	if status, ok := w.remembered.get(key, time.Now()); ok {
 		return status, nil
 	}
 	var answer review
@@ -116,23 +126,26 @@ func (w *Webhook) ask(ctx context.Context, a *request.Attributes, spec reviewSpe
 		return reviewStatus{}, err
 	}
 	if answer.Kind != reviewKind || answer.APIVersion != version {
-		return reviewStatus{}, fmt.Errorf("the webhook's answer is no %s of %s", reviewKind, version)
+		return reviewStatus{}, fmt.Errorf("the webhook's response is not a %s of %s", reviewKind, version)
 	}
 	ttl := w.cfg.UnauthorizedTTL
 	if answer.Status.Allowed {
 		ttl = w.cfg.AuthorizedTTL
 	}
-	if sentBy(a) < maxCachedSent {
-		w.known.put(key, answer.Status, time.Now(), ttl)
+	if senderLength(a) < maxCachedSent {
+		w.remembered.put(key, answer.Status, time.Now(), ttl)
 	}
 	return answer.Status, nil
 }
 
-func sentBy(a *request.Attributes) int {
-	return len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) + len(a.Name) + len(a.Path)
+// senderLength returns the length of what the sender chose.
+func senderLength(a *request.Attributes) int {
+	return len(a.Namespace) + len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) +
+		len(a.Name) + len(a.Path)
 }
 
-// RulesFor implements request.RuleResolver: nobody can ask a webhook for rules.
+// RulesFor implements request.RuleResolver. It has no rules and says so by an error, because there
+// is no way to ask a webhook for rules.
 func (w *Webhook) RulesFor(context.Context, *request.User, string) ([]rbacv1.PolicyRule, bool, error) {
 	return nil, true, errors.New("webhook authorizer does not support user rule resolution")
 }

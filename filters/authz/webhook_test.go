@@ -67,7 +67,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookKnows: what is remembered is told apart by everything that is asked, and not for ever.
+// TestWebhookKnows: remembered answers are for exactly the same question, and expire.
 func TestWebhookKnows(t *testing.T) {
 	h := &hook{status: reviewStatus{Allowed: true}}
 	w, err := NewWebhook(WebhookConfig{Hook: h, Version: ReviewV1, AuthorizedTTL: time.Hour})

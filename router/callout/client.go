@@ -16,54 +16,60 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// Config says whom a Client calls, and how.
+// This file is the client for one webhook or extension server. Call and Post send JSON, with time
+// limits and retries; RoundTrip passes any request.
+
+// Config is the configuration of a Client.
 type Config struct {
 	// Name stands in errors and metrics. It is required.
+	// Name identifies the Client in errors and metrics. It is required.
 	Name string
-	// Target is required.
+	// Target is where to call. It is required.
 	Target Target
-	// Resolve finds the Target's service; it is required if there is one.
+	// Resolve finds the address of the Target's service. It is required if the Target has one.
 	Resolve Resolver
-	// Timeout bounds each try of a call, default 30 s.
+	// Timeout is the time limit of each try of a call; default 30 s.
 	Timeout time.Duration
-	// MaxAnswer bounds the body of an answer in bytes, default 3 MiB: as much as the server takes from its clients.
+	// MaxAnswer is the largest response body in bytes; default 3 MiB, which is also the largest
+	// request body that the server accepts.
 	MaxAnswer int64
-	// TellTimeout sends the Timeout along, as the query parameter of that name: webhooks of Kubernetes may know it.
+	// TellTimeout adds the query parameter timeout with Timeout, as Kubernetes does for webhooks.
 	TellTimeout bool
-	// Retry says when a call is tried again; the default is never.
+	// Retry says when a failed call is tried again; by default never.
 	Retry Retry
-	// Hooks are told of each try.
+	// Hooks are called for each try, for metrics.
 	Hooks Hooks
 }
 
-// Hooks are told what happens. They may be nil, and must not block.
+// Hooks are functions that are called when something has happened. They may be nil, and must not
+// block.
 type Hooks struct {
-	// Tried: a try of a call has ended, with OK or a failure.
+	// Tried is called when a try has ended, with the kind of its failure or OK.
 	Tried func(name string, kind Kind, took time.Duration)
 }
 
-// Limits of what a Client holds on to.
+// Limits on connections.
 const (
-	maxIdle     = 16               // connections that wait for the next call
-	idleTime    = 90 * time.Second // how long they do
-	connectTime = 10 * time.Second // for a connection, and once more for its handshake
-	pingAfter   = 30 * time.Second // of silence, to find out that the other end of an HTTP/2 connection is gone
-	maxHeader   = 64 << 10         // bytes
-	maxDrain    = 64 << 10         // bytes of a body that nobody wants are read for the sake of its connection
+	maxIdle     = 16               // idle connections that are kept
+	idleTime    = 90 * time.Second // after which an idle connection is closed
+	connectTime = 10 * time.Second // for connecting, and again for the TLS handshake
+	pingAfter   = 30 * time.Second // of silence on an HTTP/2 connection, to find out whether the other end is alive
+	maxHeader   = 64 << 10         // bytes of a response's header
+	maxDrain    = 64 << 10         // bytes of an unwanted body that are read so that the connection can be used again
 )
 
-// Client calls one Target. Close it when it is not needed any more.
+// Client calls one Target. The owner must call Close. All methods may be called concurrently.
 type Client struct {
 	cfg       Config
 	url       *url.URL
 	transport *http.Transport
 }
 
-// New returns a Client. The error says what is wrong with cfg; nothing is called yet.
+// New returns a Client. It checks cfg and connects to nothing.
 func New(cfg Config) (*Client, error) {
 	fail := func(err error) (*Client, error) { return nil, fmt.Errorf("callout %q: %w", cfg.Name, err) }
 	if cfg.Name == "" {
-		return fail(errors.New("a name is needed"))
+		return fail(errors.New("the name is missing"))
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 30 * time.Second
@@ -76,7 +82,7 @@ func New(cfg Config) (*Client, error) {
 		return fail(err)
 	}
 	if cfg.Target.Service != nil && cfg.Resolve == nil {
-		return fail(errors.New("services cannot be resolved here"))
+		return fail(errors.New("the target is a service, but there is no resolver"))
 	}
 	if cfg.TellTimeout {
 		address.RawQuery = "timeout=" + cfg.Timeout.String()
@@ -88,6 +94,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// newTransport returns the transport to cfg's Target. If the Target is a service, it resolves the
+// service for each connection.
 func newTransport(cfg *Config) (*http.Transport, error) {
 	t, err := cfg.Target.transport()
 	if err != nil {
@@ -95,7 +103,8 @@ func newTransport(cfg *Config) (*http.Transport, error) {
 	}
 	t.Proxy = http.ProxyFromEnvironment
 	if service := cfg.Target.Service; service != nil {
-		// The request names the service, for TLS and the Host header; only the connection knows better.
+		// The request's URL contains the service's DNS name, which TLS and the Host header need.
+		// Only the connection goes to the resolved address.
 		t.Proxy = nil
 		dial := t.DialContext
 		t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -109,11 +118,11 @@ func newTransport(cfg *Config) (*http.Transport, error) {
 	return t, nil
 }
 
-// Close ends the idle connections; one in use ends with its call.
+// Close ends idle connections. A connection in use ends with its call.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Call posts in as JSON and decodes the answer into out, which is not looked at if it is nil. The error is an *Error, or
-// says that in has no JSON. After an error out may be filled in half.
+// Call posts in as JSON and decodes the response into out; a nil out ignores the response. The
+// error is an *Error, except if in cannot be encoded. After an error out may be partly filled.
 func (c *Client) Call(ctx context.Context, in, out any) error {
 	body, err := codec.AppendJSON(nil, in)
 	if err != nil {
@@ -123,11 +132,11 @@ func (c *Client) Call(ctx context.Context, in, out any) error {
 		if out == nil {
 			return nil
 		}
-		return unread(json.Unmarshal(answer, out))
+		return decodeError(json.Unmarshal(answer, out))
 	})
 }
 
-// Post posts body, which is JSON, and returns the answer as it is. The error is an *Error.
+// Post posts body, which must be JSON, and returns the response body. The error is an *Error.
 func (c *Client) Post(ctx context.Context, body []byte) (answer []byte, err error) {
 	err = c.post(ctx, body, func(b []byte) error {
 		answer = b
@@ -136,10 +145,11 @@ func (c *Client) Post(ctx context.Context, body []byte) (answer []byte, err erro
 	return answer, err
 }
 
+// post posts body, with retries, and calls read with the body of a good response.
 func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte) error) error {
 	return c.cfg.Retry.repeat(ctx, func() *Error {
 		begun := time.Now()
-		err := c.try(ctx, body, read)
+		err := c.attempt(ctx, body, read)
 		if tried := c.cfg.Hooks.Tried; tried != nil {
 			kind := OK
 			if err != nil {
@@ -151,8 +161,8 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 	})
 }
 
-// try calls once.
-func (c *Client) try(parent context.Context, body []byte, read func([]byte) error) *Error {
+// attempt makes one attempt.
+func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) *Error {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
 	r := (&http.Request{Method: http.MethodPost, URL: c.url, Header: http.Header{
@@ -175,7 +185,7 @@ func (c *Client) try(parent context.Context, body []byte, read func([]byte) erro
 		return c.failed(ctx, err)
 	}
 	if int64(len(answer)) > c.cfg.MaxAnswer {
-		err = fmt.Errorf("the answer is larger than %d bytes", c.cfg.MaxAnswer)
+		err = fmt.Errorf("the response is larger than %d bytes", c.cfg.MaxAnswer)
 	} else {
 		err = read(answer)
 	}
@@ -185,9 +195,9 @@ func (c *Client) try(parent context.Context, body []byte, read func([]byte) erro
 	return nil
 }
 
-// RoundTrip sends a request of any kind to the Target: it replaces scheme and host, adds credentials, and leaves the
-// rest as it is, path and query too. Neither Timeout, MaxAnswer, Retry nor Hooks apply: the caller streams. Client is
-// an http.RoundTripper, and errors are those of net/http.
+// RoundTrip implements http.RoundTripper. It sends any request to the Target: it replaces scheme
+// and host, adds credentials, and leaves the rest, including path and query. Timeout, MaxAnswer,
+// Retry and Hooks do not apply, because the caller streams. Errors are those of net/http.
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	to := r.Clone(r.Context())
 	to.URL.Scheme, to.URL.Host, to.Host = c.url.Scheme, c.url.Host, ""
@@ -197,17 +207,17 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	if authorize := c.cfg.Target.Authorize; authorize != nil {
 		if err := authorize(to.Header); err != nil {
 			if r.Body != nil {
-				r.Body.Close() // as a RoundTripper must, also when it fails
+				r.Body.Close() // a RoundTripper closes the body even if it fails
 			}
 			return nil, err
 		}
 	}
 	resp, err := c.transport.RoundTrip(to)
-	tellFlaws(resp, err, c.cfg.Target.Flawed)
+	reportFlaws(resp, err, c.cfg.Target.Flawed)
 	return resp, err
 }
 
-// failed is why there was no answer, or not all of it.
+// failed returns the Error for a response that did not arrive, or not completely.
 func (c *Client) failed(ctx context.Context, err error) *Error {
 	var slow net.Error
 	switch {
@@ -218,9 +228,10 @@ func (c *Client) failed(ctx context.Context, err error) *Error {
 	case errors.As(err, &slow) && slow.Timeout():
 		return c.error(TimedOut, err)
 	}
-	return c.error(Unreachable, unheard(err))
+	return c.error(Unreachable, connectionError(err))
 }
 
+// refused returns the Error for a response with a status other than 2xx.
 func (c *Client) refused(resp *http.Response) *Error {
 	e := c.error(Refused, nil)
 	e.Status = resp.StatusCode
@@ -230,9 +241,10 @@ func (c *Client) refused(resp *http.Response) *Error {
 	return e
 }
 
-// maxRetryAfter bounds, in seconds, what a stranger can make us wait.
+// maxRetryAfter is the longest pause in seconds that a response can ask for.
 const maxRetryAfter = 60
 
+// error returns an Error of the Client.
 func (c *Client) error(kind Kind, err error) *Error {
 	return &Error{Name: c.cfg.Name, Address: c.url.String(), Kind: kind, Err: err}
 }

@@ -167,8 +167,8 @@ func TestFailures(t *testing.T) {
 		{hook.URL + "/404", "refused: HTTP status 404 Not Found", Refused},
 		{hook.URL + "/500", "refused: HTTP status 500 Internal Server Error", Refused},
 		{hook.URL + "/redirect", "refused: HTTP status 307 Temporary Redirect", Refused},
-		{hook.URL + "/large", "malformed: the answer is larger than 100 bytes", Malformed},
-		{hook.URL + "/endless", "malformed: the answer is larger than 100 bytes", Malformed},
+		{hook.URL + "/large", "malformed: the response is larger than 100 bytes", Malformed},
+		{hook.URL + "/endless", "malformed: the response is larger than 100 bytes", Malformed},
 		{hook.URL + "/text", "malformed: invalid character 'i'", Malformed},
 		{hook.URL + "/empty", "malformed: unexpected end of JSON input", Malformed},
 		{hook.URL + "/type", "malformed: json: cannot unmarshal number", Malformed},
@@ -207,7 +207,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoHTTP calls what speaks TLS, but not HTTP: an error does not repeat what it says.
+// TestNoHTTP calls a server that speaks TLS but not HTTP: the error does not quote what it sends.
 func TestNoHTTP(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, false, echo)
@@ -245,7 +245,7 @@ type picky struct{}
 
 func (*picky) UnmarshalJSON(data []byte) error { return fmt.Errorf("what is %s?", data) }
 
-// TestUnreadable: nor does an error repeat a value that is not what it should be.
+// TestUnreadable: an error does not quote a value that cannot be decoded.
 func TestUnreadable(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"n":123456,"s":"123456"}`) })
@@ -321,7 +321,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A connection is kept also if an answer is an error, or one that nobody reads.
+// TestReuse: a connection is kept even if a response is an error or is not read.
 func TestReuse(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	for _, http2 := range []bool{false, true} {
@@ -346,7 +346,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// Many callers at once keep a bounded number of connections for later.
+// TestIdleConnectionsAreBounded: many concurrent callers leave a bounded number of idle
+// connections.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	var wg, all sync.WaitGroup

@@ -1,26 +1,31 @@
-// Package callout is the one way out of the server: the client for webhooks of every kind (conversion, admission,
-// authentication, authorization, audit) and for extension servers.
+// Package callout is the only way by which the server calls other programs: webhooks of all kinds
+// (conversion, admission, authentication, authorization, audit), extension servers, and plugins on
+// the same machine.
 //
-// A Target says where to call and how both ends prove who they are; it is written by hand, from an
-// API object, or read from a kubeconfig file. A Client calls one Target: it posts JSON and reads
-// the answer, or sends any request as an http.RoundTripper. A Forwarder sends on what others ask of
-// a service. A Relay joins a client with the server that answers, for one request. A webhook is
-// someone else's program, so the Client guarantees that
-//   - a call ends: each try has a time limit, and the caller's context bounds all of them;
-//   - an answer costs at most MaxAnswer bytes, and is read only from the host that was asked: redirects are errors;
-//   - an Error says by its Kind what went wrong, above all whether nobody answered or somebody answered nonsense;
-//   - no credentials, and nothing of an answer that is not understood, stands in an error. The texts of errors are
-//     shown to users, who may have chosen the address.
+// Words: a Target is where to call and how both ends authenticate; it is written in code, taken
+// from an API object, or read from a kubeconfig file. A Client posts JSON to one Target and reads
+// the response, or passes requests as an http.RoundTripper. A Forwarder passes other clients'
+// requests on to a service. A Relay connects one client's request with the server that answers it.
+// A Socket is a gRPC connection to a plugin behind a Unix socket. A Flaw is an outdated property of
+// a certificate.
 //
-// What is wrong with a configuration is said by New and ReadKubeconfig, not by the first call.
+// The other end is another program that may be wrong or hostile. So a Client keeps these laws:
 //
-// A Client keeps connections, HTTP/2 where it is spoken, and starts no goroutine but those of net/http. All methods may
-// be called at once. Not here: what the bodies mean, which webhook is asked when, what its failure means, and metrics,
-// which get Hooks.
+//   - A call ends: each try has a time limit, and the caller's context bounds all of them.
+//   - A response costs at most MaxAnswer bytes, and comes only from the host that was called: a
+//     redirect is an error.
+//   - The Kind of an Error says what went wrong, above all whether no response came or a bad one.
+//   - An error contains no credentials, and no part of a response that could not be understood.
+//     Users see these errors, and may have chosen the address.
 //
-// A Socket is another way: gRPC to a plugin on this machine, for keys that the server must not have itself. Its messages are made and
-// read by hand.
+// New and ReadKubeconfig report mistakes in a configuration; a first call does not. A Client keeps
+// connections, with HTTP/2 if the server has it, and starts no goroutines except those of net/http.
+// All methods may be called concurrently, except those of a Relay.
 //
-// Read: target.go, client.go, error.go, retry.go, forward.go, relay.go, streams.go; kubeconfig.go
-// reads the files of operators; socket.go.
+// Packages server, registry and filters make Clients; server/aggregator uses Forwarder and Relay.
+// Not here: the meaning of bodies, which webhook is called when, what its failure means, and
+// metrics, which Hooks feed.
+//
+// Read target.go, client.go, error.go, retry.go, flaw.go and wording.go; then forward.go, relay.go
+// and streams.go; kubeconfig.go for operators' files; socket.go for plugins.
 package callout

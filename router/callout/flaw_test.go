@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
-// TestFlaws: flaws of the other end's certificate are told of, whether calls fail of them or not.
+// TestFlaws: flaws of the certificate are reported, whether or not calls fail because of them.
 func TestFlaws(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "authority")
 	named := func(change func(c *x509.Certificate)) *x509.Certificate {

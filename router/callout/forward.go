@@ -11,22 +11,25 @@ import (
 	"sync"
 )
 
-// Forwarder sends requests of others on to a service, to the address in their URL, which the caller has resolved, as an
-// http.RoundTripper. It changes nothing of a request: what may go on of its header, and how long it may take, is the caller's
-// business, who streams. A redirect is an answer like others; errors are those of net/http, without a word of what the other end has
-// sent instead of an answer.
+// This file forwards requests of other clients to an extension server. server/aggregator has a
+// Forwarder for each service and a Relay for each request.
+
+// Forwarder is an http.RoundTripper that sends requests to a service, at the address in their URL,
+// which the caller has resolved. It does not change requests: the caller decides which headers may
+// pass and how long a request may take. A redirect is a response like others. Errors are those of
+// net/http, without any part of what the other end has sent.
 //
-// Connections are kept by address, HTTP/2 where it is spoken, but for requests that ask to switch
-// protocols: the body of the answer 101 is then the connection, an io.ReadWriteCloser. A request
-// lasts until the body of its answer is closed.
+// Connections are kept and shared, with HTTP/2 if the server has it, except by requests to switch
+// protocols. The body of a 101 response is then the connection, an io.ReadWriteCloser. A request is
+// running until the body of its response is closed.
 type Forwarder struct {
 	usual, upgrades *http.Transport
 	flawed          func(Flaw)
 	links           links
 }
 
-// NewForwarder returns a Forwarder to a service, of which name, namespace and what is said about certificates count. The error says
-// what is wrong with it.
+// NewForwarder returns a Forwarder to the service of a Target. Of the Target it uses the service's
+// name and namespace and the fields about certificates.
 func NewForwarder(to Target) (*Forwarder, error) {
 	if to.Service == nil {
 		return nil, errors.New("callout: requests are forwarded to services only")
@@ -41,7 +44,8 @@ func NewForwarder(to Target) (*Forwarder, error) {
 	upgrades.Protocols.SetHTTP1(true)
 	f := &Forwarder{usual: usual, upgrades: upgrades, flawed: to.Flawed}
 	if err == nil {
-		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext), f.links.counting(upgrades.DialContext)
+		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext),
+			f.links.counting(upgrades.DialContext)
 	}
 	return f, err
 }
@@ -54,23 +58,23 @@ func (f *Forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	f.links.begin()
 	resp, err := by.RoundTrip(r)
-	tellFlaws(resp, err, f.flawed)
+	reportFlaws(resp, err, f.flawed)
 	if err != nil {
 		f.links.end()
-		return nil, unheard(err)
+		return nil, connectionError(err)
 	}
-	b := &lasting{ReadCloser: resp.Body, links: &f.links}
+	b := &countedBody{ReadCloser: resp.Body, links: &f.links}
 	resp.Body = b
 	if w, ok := b.ReadCloser.(io.Writer); ok {
 		resp.Body = struct {
-			*lasting
+			*countedBody
 			io.Writer
 		}{b, w}
 	}
 	return resp, nil
 }
 
-// Upgrades reports whether the header is that of a request to switch protocols.
+// Upgrades reports whether h is the header of a request to switch protocols.
 func Upgrades(h http.Header) bool {
 	for _, v := range h["Connection"] {
 		for option := range strings.SplitSeq(v, ",") {
@@ -82,29 +86,31 @@ func Upgrades(h http.Header) bool {
 	return false
 }
 
-// CloseIdle ends the idle connections, because they may be dead.
+// CloseIdle closes idle connections. The caller uses it when they may lead to a server that is
+// gone.
 func (f *Forwarder) CloseIdle() {
 	f.usual.CloseIdleConnections()
 	f.upgrades.CloseIdleConnections()
 }
 
-// Close ends the connections, those in use with the last request that is on its way. A request that
-// comes later is sent all the same, and no connection is kept for another.
+// Close closes all connections: the idle ones at once, the others when the last running request
+// ends. A request that comes later is still sent, but its connection is not kept.
 func (f *Forwarder) Close() {
 	f.CloseIdle()
 	f.links.close()
 }
 
-// dialer connects to an address of a network.
+// dialer is the type of http.Transport.DialContext.
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// links are the connections of a Forwarder, and how many requests run. net/http could not close
-// those of HTTP/2 that are in use, and would keep them for idleTime afterwards.
+// links are the open connections of a Forwarder, with the number of running requests. They are
+// counted here because net/http cannot close HTTP/2 connections in use, and keeps them open for
+// idleTime after their last request.
 type links struct {
 	mu      sync.Mutex
 	open    map[*link]struct{}
-	running int
-	closed  bool // none is kept without a request
+	running int  // requests
+	closed  bool // connections are closed as soon as no request is running
 }
 
 // begin counts a request in.
@@ -118,35 +124,38 @@ func (l *links) begin() {
 func (l *links) end() {
 	l.mu.Lock()
 	l.running--
-	over := l.overLocked()
+	over := l.idleLocked()
 	l.mu.Unlock()
 	closeAll(over)
 }
 
+// close closes the connections, or lets the last running request close them.
 func (l *links) close() {
 	l.mu.Lock()
 	l.closed = true
-	over := l.overLocked()
+	over := l.idleLocked()
 	l.mu.Unlock()
 	closeAll(over)
 }
 
-// overLocked returns the connections that are to be closed now.
-func (l *links) overLocked() map[*link]struct{} {
+// idleLocked returns the connections to close now. The caller holds mu, and closes them after it
+// has released mu.
+func (l *links) idleLocked() map[*link]struct{} {
 	if !l.closed || l.running > 0 {
 		return nil
 	}
 	return maps.Clone(l.open)
 }
 
+// closeAll closes connections.
 func closeAll(links map[*link]struct{}) {
 	for k := range links {
-		_ = k.Close() // nobody waits for anything by it
+		_ = k.Close() // no request uses it
 	}
 }
 
-// counting is dial, but what it connects is counted. If all requests of a closed Forwarder have
-// gone by then, the connection is closed at once.
+// counting wraps dial so that connections are counted. If the Forwarder has been closed and no
+// request is running any longer, the new connection is closed at once.
 func (l *links) counting(dial dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -159,14 +168,14 @@ func (l *links) counting(dial dialer) dialer {
 			l.open = map[*link]struct{}{}
 		}
 		l.open[k] = struct{}{}
-		over := l.overLocked()
+		over := l.idleLocked()
 		l.mu.Unlock()
 		closeAll(over)
 		return k, nil
 	}
 }
 
-// link is a connection that is counted.
+// link is a counted connection.
 type link struct {
 	net.Conn
 	of *links
@@ -180,21 +189,21 @@ func (k *link) Close() error {
 	return k.Conn.Close()
 }
 
-// lasting is the body of an answer, with which its request ends.
-type lasting struct {
+// countedBody is the body of a response. Its Close ends the request's count.
+type countedBody struct {
 	io.ReadCloser
 	links *links
 	once  sync.Once
 }
 
 // Close implements io.Closer.
-func (b *lasting) Close() error {
+func (b *countedBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.once.Do(b.links.end)
 	return err
 }
 
-// transport returns what connects to t.
+// transport returns a transport for connections to t.
 func (t *Target) transport() (*http.Transport, error) {
 	tlsConfig, err := t.tls()
 	if err != nil {
@@ -202,12 +211,13 @@ func (t *Target) transport() (*http.Transport, error) {
 	}
 	dialer := &net.Dialer{Timeout: connectTime}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    connectTime,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter},
-		DisableCompression:     true, // bounds count what is sent, and forwarded is what was asked for
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     tlsConfig,
+		TLSHandshakeTimeout: connectTime,
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter},
+		// Limits count the bytes received, and a client gets the encoding that it asked for.
+		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTime,

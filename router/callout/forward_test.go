@@ -24,7 +24,8 @@ func forwarder(t testing.TB, to Target) *Forwarder {
 	return f
 }
 
-// TestForward sends requests on as they are, to the address that is given, whose certificate has to be that of the service.
+// TestForward sends requests unchanged to the given address, whose certificate must be the
+// service's.
 func TestForward(t *testing.T) {
 	ca, other := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "ca")
 	service := &Service{Namespace: "team", Name: "mine"}
@@ -79,7 +80,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardUpgrade: who asks to switch protocols is not spoken to by HTTP/2, and gets the connection.
+// TestForwardUpgrade: a request to switch protocols goes over HTTP/1 and gets the connection.
 func TestForwardUpgrade(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
@@ -114,8 +115,8 @@ func TestForwardUpgrade(t *testing.T) {
 	}
 }
 
-// TestForwardClose: a Forwarder that is closed keeps its connections for those requests alone that
-// are on their way, and for those that come after all.
+// TestForwardClose: a closed Forwarder keeps connections only for running requests, and for later
+// ones only while they run.
 func TestForwardClose(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	for _, h2 := range []bool{true, false} {
@@ -174,7 +175,7 @@ func TestForwardClose(t *testing.T) {
 	}
 }
 
-// TestForwardToStrangers: of what is no HTTP nothing is shown.
+// TestForwardToStrangers: an error does not quote a response that is not HTTP.
 func TestForwardToStrangers(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.Server("mine.team.svc").TLS()}})

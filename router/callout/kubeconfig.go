@@ -14,7 +14,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// kubeconfig is the part of a kubeconfig file that says how to reach one server.
+// This file reads the kubeconfig files by which operators configure webhooks
+// (--authentication-token-webhook-config-file and others).
+
+// kubeconfig is the part of a kubeconfig file that is used here: where one server is and how to
+// authenticate.
 type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
@@ -34,6 +38,7 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
+// cluster is the server in a kubeconfig file.
 type cluster struct {
 	Server     string `json:"server"`
 	CAFile     string `json:"certificate-authority"`
@@ -43,6 +48,7 @@ type cluster struct {
 	Proxy      string `json:"proxy-url"`
 }
 
+// user is the credentials in a kubeconfig file.
 type user struct {
 	CertFile     string    `json:"client-certificate"`
 	CertData     []byte    `json:"client-certificate-data"`
@@ -57,10 +63,10 @@ type user struct {
 	AuthProvider *struct{} `json:"auth-provider"`
 }
 
-// ReadKubeconfig returns the Target that the current context of a kubeconfig file points to. Files that it names are
-// relative to its own folder. Those with a token or the client's certificate are read again for each call or connection,
-// as they may change; all are read once now, so that a mistake is found. What the file asks for and cannot be had
-// (exec, auth-provider, impersonation, proxy-url) is an error.
+// ReadKubeconfig returns the Target of the current context of a kubeconfig file. Paths in the file
+// are relative to its folder. Files with tokens or client certificates are read again for each call
+// or connection, because they may change; all of them are also read now, so that mistakes are
+// found. exec, auth-provider, impersonation and proxy-url are not supported and return an error.
 func ReadKubeconfig(path string) (Target, error) {
 	data, err := configfile.Read(path)
 	if err != nil {
@@ -73,10 +79,12 @@ func ReadKubeconfig(path string) (Target, error) {
 	return t, nil
 }
 
+// parseKubeconfig returns the Target of a kubeconfig. Its errors do not quote the file, which has
+// secrets.
 func parseKubeconfig(data []byte, folder string) (Target, error) {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {
-		if !strings.HasPrefix(err.Error(), "yaml: line ") { // others quote what stands in the file
+		if !strings.HasPrefix(err.Error(), "yaml: line ") { // other errors may quote the file
 			err = errors.New("the file is no YAML object")
 		}
 		return Target{}, err
@@ -101,7 +109,8 @@ func parseKubeconfig(data []byte, folder string) (Target, error) {
 	return t, nil
 }
 
-// current follows the current context. One without a user has no credentials.
+// current returns cluster and user of the current context. A context without a user has no
+// credentials.
 func (k *kubeconfig) current() (*cluster, *user, error) {
 	if k.CurrentContext == "" {
 		return nil, nil, errors.New("there is no current-context")
@@ -120,6 +129,7 @@ func (k *kubeconfig) current() (*cluster, *user, error) {
 	return nil, nil, fmt.Errorf("there is no context %q", k.CurrentContext)
 }
 
+// cluster returns the cluster called name.
 func (k *kubeconfig) cluster(name string) (*cluster, error) {
 	for i := range k.Clusters {
 		if k.Clusters[i].Name == name {
@@ -129,6 +139,7 @@ func (k *kubeconfig) cluster(name string) (*cluster, error) {
 	return nil, fmt.Errorf("there is no cluster %q", name)
 }
 
+// user returns the user called name; without a name, one without credentials.
 func (k *kubeconfig) user(name string) (*user, error) {
 	if name == "" {
 		return new(user), nil
@@ -141,6 +152,7 @@ func (k *kubeconfig) user(name string) (*user, error) {
 	return nil, fmt.Errorf("there is no user %q", name)
 }
 
+// fill sets t's fields about the server, and checks them.
 func (c *cluster) fill(t *Target) error {
 	if c.Proxy != "" {
 		return errors.New("proxy-url is not supported")
@@ -159,6 +171,7 @@ func (c *cluster) fill(t *Target) error {
 	return err
 }
 
+// fill sets t's fields about credentials, and checks them.
 func (u *user) fill(t *Target) error {
 	var errs []error
 	for name, unsupported := range map[string]bool{
@@ -171,7 +184,8 @@ func (u *user) fill(t *Target) error {
 	return errors.Join(append(errs, u.fillCertificate(t), u.fillHeader(t))...)
 }
 
-// fillCertificate sets the client's certificate; as with everything in such a file, data goes before a file.
+// fillCertificate sets the client certificate. Data in the kubeconfig itself takes precedence over
+// a file, as everywhere in it.
 func (u *user) fillCertificate(t *Target) error {
 	hasCert, hasKey := len(u.CertData) > 0 || u.CertFile != "", len(u.KeyData) > 0 || u.KeyFile != ""
 	if !hasCert && !hasKey {
@@ -202,12 +216,12 @@ func (u *user) fillCertificate(t *Target) error {
 	return err
 }
 
-// fillHeader sets what goes into the Authorization header. A token file goes before a token.
+// fillHeader sets the Authorization header. A token file takes precedence over a token.
 func (u *user) fillHeader(t *Target) error {
 	token, basic := u.Token != "" || u.TokenFile != "", u.Username != "" || u.Password != ""
 	switch {
 	case token && basic:
-		return errors.New("there are both a token and a password")
+		return errors.New("a token and a password must not be given together")
 	case basic:
 		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(u.Username+":"+u.Password))
 		t.Authorize = func(h http.Header) error {
@@ -227,6 +241,7 @@ func (u *user) fillHeader(t *Target) error {
 	return nil
 }
 
+// bearer returns the bearer token. A token file is read at each call.
 func (u *user) bearer() (string, error) {
 	if u.TokenFile == "" {
 		return checkToken(u.Token)
@@ -238,14 +253,15 @@ func (u *user) bearer() (string, error) {
 	return checkToken(strings.TrimSpace(string(data)))
 }
 
-// checkToken refuses what cannot stand in a header before net/http does, whose error would show it.
+// checkToken returns an error for a token that cannot stand in a header. net/http would check it as
+// well, but its error quotes the token.
 func checkToken(token string) (string, error) {
 	if token == "" {
 		return "", errors.New("the token is empty")
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return "", errors.New("the token holds a character that no token has")
+			return "", errors.New("the token contains a character that is not allowed in a token")
 		}
 	}
 	return token, nil

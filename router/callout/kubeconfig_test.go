@@ -82,7 +82,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// Whoever runs the server may say http.
+// TestKubeconfigPlain: a kubeconfig file may name an http server.
 func TestKubeconfigPlain(t *testing.T) {
 	target, err := parseKubeconfig([]byte(config("server: 'http://localhost:1'", "")), ".")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestKubeconfigPlain(t *testing.T) {
 	client(t, Config{Target: target})
 }
 
-// Tokens and certificates in files may change.
+// TestKubeconfigFilesChange: tokens and certificates in files are read again.
 func TestKubeconfigFilesChange(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, true, func(w http.ResponseWriter, r *http.Request) {
@@ -149,14 +149,14 @@ func TestKubeconfigErrors(t *testing.T) {
 		{config(good+", certificate-authority: empty, insecure-skip-tls-verify: true", ""), ""},
 		{config(good+", certificate-authority: key", ""), "no certificate in PEM"},
 		{config(good+", certificate-authority-data: '!'", ""), "illegal base64"},
-		{config(good+", certificate-authority: crt, insecure-skip-tls-verify: true", ""), "no use"},
+		{config(good+", certificate-authority: crt, insecure-skip-tls-verify: true", ""), "must not be combined"},
 		{config(good+", proxy-url: 'http://p'", ""), "proxy-url is not supported"},
 		{config(good, "exec: {command: c}"), "exec is not supported"},
 		{config(good, "exec: null"), ""},
 		{config(good, "auth-provider: {name: n}"), "auth-provider is not supported"},
 		{config(good, "as: alice"), "as is not supported"},
-		{config(good, "token: secret, username: u"), "both a token and a password"},
-		{config(good, "token: \"secret\\n\""), "a character that no token has"},
+		{config(good, "token: secret, username: u"), "a token and a password must not"},
+		{config(good, "token: \"secret\\n\""), "a character that is not allowed"},
 		{config(good, "tokenFile: none"), "no such file"},
 		{config(good, "tokenFile: empty"), "the token is empty"},
 		{config(good, "client-certificate: crt"), "must be given together"},

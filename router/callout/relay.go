@@ -9,54 +9,59 @@ import (
 	"time"
 )
 
-// flushEvery is how long a part of an answer of known size may be held back. An answer that streams
-// is not held back.
+// flushEvery is how long a part of a response of known length may be buffered. A streamed response
+// is not buffered.
 const flushEvery = 200 * time.Millisecond
 
-// Relay hands one request on to another server, and the answer back. It is the one place where a
-// client and another server are joined:
-//   - Both bodies stream. A reader that is slow holds back the writer, because what is between them
-//     is one buffer of 32 KiB, or 4 KiB if the request Lasts.
-//   - When the other server answers without reading the whole body, the client gets that answer. By
-//     HTTP/1, net/http reads the rest of a body before it sends an answer. The caller of Serve bounds
-//     that wait by a read deadline.
-//   - A request to switch protocols gets a connection of its own. Once the other server has
-//     switched, the two connections are joined: the end of one ends the other.
+// Relay passes one request on to another server, and the response back. No other code connects a
+// client with another server.
 //
-// Serve starts no goroutine that outlasts it. A Relay serves one request.
+// Laws:
+//
+//   - Both bodies stream. A slow reader holds back the writer, because the only buffer between them
+//     is 32 KiB, or 4 KiB if the request Lasts.
+//   - If the other server answers before it has read the whole body, the client gets that response.
+//     With HTTP/1, net/http reads the rest of the body first; the caller of Serve bounds that wait
+//     by a read deadline.
+//   - A request to switch protocols has a connection of its own. Once the other server has
+//     switched, the two connections are joined, and the end of one ends the other.
+//
+// Serve starts no goroutine that outlives it. A Relay serves one request, once.
 type Relay struct {
-	// To sends the request, usually a Forwarder.
+	// To sends the request. It is usually a Forwarder.
 	To http.RoundTripper
-	// Rewrite makes the request that is sent, as in httputil.ReverseProxy.
+	// Rewrite makes the request that To sends, as in httputil.ReverseProxy.
 	Rewrite func(*httputil.ProxyRequest)
-	// Answered may change the head of an answer before it is sent on. It does not see the answer of
-	// a server that has switched protocols. Its error goes to Failed.
+	// Answered may change the header of a response before the client gets it. It is not called for
+	// a response that switches protocols. Its error goes to Failed.
 	Answered func(*http.Response) error
-	// Failed answers if the other server has not, or its answer cannot be sent on: see HeadError.
+	// Failed answers the client if there is no response, or if it cannot be passed on; see
+	// HeadError.
 	Failed func(w http.ResponseWriter, r *http.Request, err error)
-	// Lasts says that request and answer last as long as both ends like. Both may send at once, and
-	// most of the time nobody sends.
+	// Lasts marks a request without a natural end, such as a watch: both ends may send at any time,
+	// and mostly neither does.
 	Lasts bool
-	// Ends ends a connection that has switched protocols. Such a connection outlasts the deadline of
-	// its request.
+	// Ends is a context that ends connections that have switched protocols. Their request's
+	// deadline does not end them.
 	Ends context.Context
 
 	switches bool        // the client asks to switch protocols
-	outlast  func() bool // takes the end of the request off the connection
-	body     *lentBody   // nil if the request has none
+	outlast  func() bool // separates the connection from the end of the request's context
+	body     *lentBody   // nil if the request has no body
 }
 
-// HeadError says what is wrong with the head of an answer. The other server has been reached.
+// HeadError is an error about the header of a response. It shows that the other server has been
+// reached.
 type HeadError struct{ Err error }
 
 // Error implements error.
 func (e HeadError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e HeadError) Unwrap() error { return e.Err }
 
-// Serve returns when the request has been answered or, if the protocols have been switched, when
-// the connection has ended.
+// Serve answers the request. It returns when the response is complete or, if protocols have been
+// switched, when the connection has ended.
 func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	ctx, pool := in.Context(), &buffers
 	if r.Lasts {
@@ -67,27 +72,30 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 		ctx, cancel = r.outlasting(ctx)
 		defer cancel()
 	}
-	if ctx.Value(http.ServerContextKey) == nil { // of a request from inside; half an answer must look broken there, too
+	// ReverseProxy aborts a broken response by a panic only if it finds this value, which requests
+	// from inside the server lack.
+	if ctx.Value(http.ServerContextKey) == nil {
 		ctx = context.WithValue(ctx, http.ServerContextKey, r)
 	}
 	out := in.WithContext(ctx)
 	if out.Body != nil && out.Body != http.NoBody {
 		http1 := in.ProtoMajor < 2
 		r.body = &lentBody{
-			ReadCloser: out.Body, conn: http.NewResponseController(w), http1: http1, shared: !http1 || r.Lasts, over: make(chan struct{}),
+			ReadCloser: out.Body, conn: http.NewResponseController(w), http1: http1,
+			shared: !http1 || r.Lasts, ended: make(chan struct{}),
 		}
 		out.Body = r.body
 		defer r.body.end()
 	}
 	proxy := httputil.ReverseProxy{
 		Rewrite: r.Rewrite, Transport: r.To, ModifyResponse: r.answered, ErrorHandler: r.failed,
-		FlushInterval: flushEvery, BufferPool: pool, ErrorLog: silent,
+		FlushInterval: flushEvery, BufferPool: pool, ErrorLog: discardLog,
 	}
 	proxy.ServeHTTP(w, out)
 }
 
-// outlasting returns a context that ends with ctx until r.outlast is called. It also ends with
-// r.Ends and with cancel.
+// outlasting returns a context that ends with ctx until r.outlast is called, and also with r.Ends
+// and with cancel.
 func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	longer, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
@@ -100,7 +108,7 @@ func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel conte
 	}
 }
 
-// answered looks at the head of an answer, which is about to be sent.
+// answered is called with the header of the response, before anything is sent to the client.
 func (r *Relay) answered(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case r.switches && code == http.StatusSwitchingProtocols:
@@ -117,12 +125,12 @@ func (r *Relay) answered(resp *http.Response) error {
 	}
 	if r.body != nil {
 		r.body.hold()
-		resp.Body = &lastBody{resp.Body, r.body}
+		resp.Body = &responseBody{resp.Body, r.body}
 	}
 	return nil
 }
 
-// failed is told why there is no answer.
+// failed is called if there is no response, or answered has returned an error.
 func (r *Relay) failed(w http.ResponseWriter, req *http.Request, err error) {
 	if r.body != nil {
 		r.body.hold()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// relaying serves by a Relay to a backend. served, unless it is nil, is called when Serve returns.
+// relaying serves a Relay to a backend. served, if not nil, is called when Serve returns.
 func relaying(
 	t *testing.T, ends context.Context, backend http.HandlerFunc, served func(http.ResponseWriter),
 ) (address string) {
@@ -49,7 +49,7 @@ func relaying(
 	return front.Listener.Addr().String()
 }
 
-// dial asks to switch protocols and returns the answer with the connection behind it.
+// dial asks to switch protocols and returns the response and the connection.
 func dial(t *testing.T, address string) (net.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -66,7 +66,7 @@ func dial(t *testing.T, address string) (net.Conn, *bufio.Reader, *http.Response
 	return conn, r, resp
 }
 
-// switching echoes lines after it has switched protocols, until one says to end.
+// switching switches protocols and echoes lines until one asks it to end.
 func switching(w http.ResponseWriter, _ *http.Request) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -107,7 +107,8 @@ func TestRelaySwitches(t *testing.T) {
 	}
 }
 
-// TestRelayDoesNotSwitch passes a refusal on, and takes no other answer for a switch.
+// TestRelayDoesNotSwitch: a refusal to switch is passed on, and no other response counts as a
+// switch.
 func TestRelayDoesNotSwitch(t *testing.T) {
 	for code, want := range map[int]string{
 		http.StatusForbidden: "403 yes no",
@@ -136,9 +137,9 @@ func refusing(w http.ResponseWriter, _ *http.Request) {
 	io.Copy(io.Discard, rw) // the connection stays
 }
 
-// TestRelayAnswersEarly: the server behind answers while the client has not sent its whole body, and
-// may never do so. Serve passes the answer on and returns. What still holds the answer up then is
-// net/http on this side, which wants to read the body first, until the client sends the rest or
+// TestRelayAnswersEarly: the server behind answers while the client has not sent its whole body,
+// and may never do so. Serve passes the answer on and returns. What still holds the answer up then
+// is net/http on this side, which wants to read the body first, until the client sends the rest or
 // its time is over.
 func TestRelayAnswersEarly(t *testing.T) {
 	for _, upgrade := range []string{"", "Connection: Upgrade\r\nUpgrade: echo\r\n"} {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Retry says how often and when a call is tried again that nobody answered in time, or that was answered with 429 or 5xx.
-// The zero Retry never tries again.
+// Retry says how often and when a call is tried again that got no response in time, or a response
+// with status 429 or 5xx. The zero Retry never tries again.
 type Retry struct {
-	// Tries is how often a call is tried in all; 0 and 1 mean once.
+	// Tries is the number of tries in all; 0 and 1 mean one.
 	Tries int
-	// Pause is the time before the second try, default 500 ms. Each further one is half as long again, and each is
-	// longer by up to a fifth at random, so that many callers do not come back together. If an answer asks for a longer
-	// pause, so be it.
+	// Pause is the time before the second try, default 500 ms. Each further pause is half as long
+	// again, and each is lengthened by up to a fifth at random, so that many callers do not come
+	// back together. If a response asks for a longer pause (Retry-After), that is taken.
 	Pause time.Duration
 }
 
@@ -26,7 +26,8 @@ const (
 	pauseJitter  = 0.2
 )
 
-// temporary reports whether the same call may succeed later. A certificate that does not hold will not hold then either.
+// temporary reports whether the same call may succeed later. An invalid certificate is not
+// temporary.
 func (e *Error) temporary() bool {
 	switch e.Kind {
 	case Unreachable:
@@ -40,7 +41,8 @@ func (e *Error) temporary() bool {
 	return false
 }
 
-// repeat calls try until it succeeds, fails for good, or neither a try nor ctx is left. The error is the last one's.
+// repeat calls try until it succeeds, fails for good, or has used up the tries or ctx. The error is
+// that of the last try.
 func (r Retry) repeat(ctx context.Context, try func() *Error) error {
 	pause := float64(r.Pause)
 	if r.Pause <= 0 {
@@ -49,21 +51,22 @@ func (r Retry) repeat(ctx context.Context, try func() *Error) error {
 	for n := 1; ; n++ {
 		err := try()
 		if err == nil {
-			return nil // not err, which would be no nil error any more
+			return nil // a nil *Error would be a non-nil error
 		}
 		if n >= r.Tries || !err.temporary() {
 			return err
 		}
 		wait := max(time.Duration(pause*(1+pauseJitter*rand.Float64())), err.RetryAfter)
-		if !sleep(ctx, wait) {
+		if !waitOrEnd(ctx, wait) {
 			return err
 		}
 		pause *= pauseGrowth
 	}
 }
 
-// sleep waits, unless ctx ends before that: then it reports false, at once if that is known already.
-func sleep(ctx context.Context, d time.Duration) bool {
+// waitOrEnd waits and returns true. It returns false if ctx ends before d has passed; if ctx's
+// deadline shows that, at once.
+func waitOrEnd(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return false
 	}

@@ -15,14 +15,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Socket is a plugin on this machine that answers calls of gRPC behind a unix socket. All methods may be called at once. Close it.
+// Socket is a gRPC connection to a plugin behind a Unix socket. All methods may be called
+// concurrently. The owner must call Close.
 type Socket struct {
 	conn   *grpc.ClientConn
 	called func(method string, took time.Duration, err error)
 }
 
-// DialSocket returns the Socket of a path, or with "@" of an abstract name. It waits for nothing: each call waits for a plugin that
-// is not there. called is told of each call.
+// DialSocket returns the Socket at a path, or at an abstract name that begins with "@". It does not
+// connect; each call waits for a plugin that is not there yet. called is called after each call.
 func DialSocket(path string, called func(method string, took time.Duration, err error)) (*Socket, error) {
 	conn, err := grpc.NewClient("passthrough:///plugin",
 		grpc.WithAuthority("localhost"),
@@ -38,7 +39,8 @@ func DialSocket(path string, called func(method string, took time.Duration, err 
 	return &Socket{conn, called}, nil
 }
 
-// Call calls a method, as in "/v2.KeyManagementService/Status", with a message of protobuf, and returns another.
+// Call calls a method, such as "/v2.KeyManagementService/Status", with a protobuf message and
+// returns the response, also a protobuf message.
 func (s *Socket) Call(ctx context.Context, method string, in []byte) ([]byte, error) {
 	var out []byte
 	began := time.Now()
@@ -47,10 +49,10 @@ func (s *Socket) Call(ctx context.Context, method string, in []byte) ([]byte, er
 	return out, err
 }
 
-// Close ends all calls.
-func (s *Socket) Close() { _ = s.conn.Close() } // fails when it is closed already
+// Close ends the connection and all calls.
+func (s *Socket) Close() { _ = s.conn.Close() } // only a second Close fails
 
-// CodeOf is the code of what a call returned, as metrics have it.
+// CodeOf returns the gRPC code of a call's error, as metrics show it.
 func CodeOf(err error) string {
 	if err == nil {
 		return codes.OK.String()
@@ -62,7 +64,7 @@ func CodeOf(err error) string {
 	return "unknown-non-grpc"
 }
 
-// wireCodec passes messages on as they are.
+// wireCodec passes encoded messages through unchanged, so that no generated code is needed.
 type wireCodec struct{}
 
 // Name implements encoding.CodecV2.
@@ -79,7 +81,8 @@ func (wireCodec) Unmarshal(data mem.BufferSlice, message any) error {
 	return nil
 }
 
-// AppendField adds a field of bytes, a string or a message to a message of protobuf. What is empty is left out.
+// AppendField appends a field of type bytes, string or message to a protobuf message. An empty
+// value is left out, as protobuf encodes defaults.
 func AppendField[T ~string | ~[]byte](message []byte, field protowire.Number, value T) []byte {
 	if len(value) == 0 {
 		return message
@@ -87,7 +90,8 @@ func AppendField[T ~string | ~[]byte](message []byte, field protowire.Number, va
 	return protowire.AppendString(protowire.AppendTag(message, field, protowire.BytesType), string(value))
 }
 
-// Fields calls each with every field of a message of protobuf that is of bytes, or a number.
+// Fields calls each with every field of a protobuf message that has bytes (then value is set) or a
+// varint (then number is set). Other fields are skipped.
 func Fields(message []byte, each func(field protowire.Number, value []byte, number uint64)) error {
 	for len(message) > 0 {
 		field, typ, n := protowire.ConsumeTag(message)

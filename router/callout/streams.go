@@ -9,31 +9,32 @@ import (
 	"time"
 )
 
-// What streams between a client and the server that a Relay hands its request on to: bodies, and
-// connections that have switched protocols. Either end may end before the other.
+// This file has the streams between a client and the server to which a Relay passes its request:
+// bodies, and connections that have switched protocols. Either end may end before the other.
 
-// lentBody is the body of a request while the transport reads it to send it on. By HTTP/1, when the
-// answer begins before the other server has read the whole body, this server needs the rest. The
-// transport then waits for the end of the answer: an error would cut the answer off.
+// lentBody is the body of a client's request, lent to the transport that sends it on. With HTTP/1,
+// if the response begins before the other server has read the whole body, this server has to read
+// the rest itself. The transport's Read then blocks until the response has ended, because an error
+// would abort the response.
 type lentBody struct {
 	io.ReadCloser
 	conn   *http.ResponseController
 	http1  bool
-	shared bool          // it can be read while the answer is sent
-	over   chan struct{} // closed by end
+	shared bool          // it may be read while the response is being sent
+	ended  chan struct{} // closed by end
 	once   sync.Once
-	mu     sync.Mutex
-	held   bool
-	read   bool // as far as it goes
+	mu     sync.Mutex // guards held and read
+	held   bool       // Read blocks
+	read   bool       // Read has returned an error or io.EOF
 }
 
-var errOver = errors.New("the answer has ended")
+var errAnswerEnded = errors.New("the answer has ended")
 
 // Read implements io.Reader.
 func (b *lentBody) Read(p []byte) (int, error) {
 	if b.isHeld() {
-		<-b.over
-		return 0, errOver
+		<-b.ended
+		return 0, errAnswerEnded
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
@@ -41,35 +42,36 @@ func (b *lentBody) Read(p []byte) (int, error) {
 		b.read = true
 		b.mu.Unlock()
 		if err != io.EOF && b.isHeld() {
-			<-b.over
+			<-b.ended
 		}
 	}
 	return n, err
 }
 
+// isHeld reports whether hold has taken the body away from the transport.
 func (b *lentBody) isHeld() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
-// hold lets nothing more be read, if it cannot be shared.
+// hold makes Read block, unless the body can be shared.
 func (b *lentBody) hold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held = !b.shared
 }
 
-// end is called when the answer has ended: nobody reads any more, or waits for a client to send. A
-// body that is held ends with the answer.
+// end is called when the response has ended. It makes blocked calls of Read return, and keeps
+// net/http from waiting for a client that has not sent its whole body.
 func (b *lentBody) end() {
 	b.once.Do(func() {
-		close(b.over)
+		close(b.ended)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch {
 		case !b.shared, b.read:
-		case b.http1: // the client may go on to send, which net/http waits for otherwise
+		case b.http1: // otherwise net/http waits for the client to send the rest
 			_ = b.conn.SetReadDeadline(time.Now())
 		default:
 			_ = b.Close()
@@ -77,20 +79,22 @@ func (b *lentBody) end() {
 	})
 }
 
-// lastBody is the body of an answer with which the one of its request ends.
-type lastBody struct {
+// responseBody is the body of a response. Its Close also ends the body of the request.
+type responseBody struct {
 	io.ReadCloser
 	asked *lentBody
 }
 
-// Close closes the body, which waits for who sends the other.
-func (b *lastBody) Close() error {
+// Close implements io.Closer. The request's body ends first, because closing the response waits for
+// the goroutine that sends the request.
+func (b *responseBody) Close() error {
 	b.asked.end()
 	return b.ReadCloser.Close()
 }
 
-// tunnel is the connection to a server that has switched protocols. When one end closes it, it is
-// closed for the other end, too, which might not notice.
+// tunnel is the connection to a server that has switched protocols. Read returns an error at the
+// end instead of io.EOF, so that the proxy closes both connections at once; with io.EOF, it would
+// wait for the client, which may not notice.
 type tunnel struct{ io.ReadWriteCloser }
 
 var errClosed = errors.New("closed by the other end")
@@ -104,7 +108,7 @@ func (t tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bufferPool has the buffers by which answers are copied, all of one size.
+// bufferPool holds buffers for copying responses, all of one size.
 type bufferPool struct {
 	size int
 	pool sync.Pool
@@ -121,11 +125,12 @@ func (b *bufferPool) Get() []byte {
 // Put implements httputil.BufferPool.
 func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
 
-// A stream keeps its buffer while it waits, which is most of the time.
+// A stream holds its buffer while it waits, which is most of the time, so streams have small ones.
 var (
 	buffers      = bufferPool{size: 32 << 10}
 	smallBuffers = bufferPool{size: 4 << 10}
 )
 
-// silent drops what net/http logs about connections that break: the texts are those of strangers.
-var silent = log.New(io.Discard, "", 0)
+// discardLog drops net/http's log lines about broken connections, whose texts come from the other
+// ends.
+var discardLog = log.New(io.Discard, "", 0)

@@ -15,43 +15,46 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Target is where a call goes and how both ends prove who they are. Exactly one of URL and Service is set.
+// Target is where to call and how both ends authenticate. Exactly one of URL and Service is set.
 type Target struct {
 	// URL is https://host[:port][/path], without user, query and fragment.
 	URL string
-	// Service is a service of the cluster that the server is part of.
+	// Service is a service of this server's cluster.
 	Service *Service
 
-	// CABundle holds, as PEM, the authorities that may sign the other end's certificate; nil means those of the system.
+	// CABundle are the authorities, as PEM, that may sign the other end's certificate; nil means
+	// the system's authorities.
 	CABundle []byte
-	// ServerName is whose certificate the other end must have. "" means the host of URL, or name.namespace.svc.
+	// ServerName is the name that the other end's certificate must have. "" means the host of URL,
+	// or name.namespace.svc.
 	ServerName string
-	// Insecure accepts every certificate. It cannot be had together with a CABundle.
+	// Insecure accepts every certificate. It cannot be combined with a CABundle.
 	Insecure bool
 
-	// Certificate, if set, returns the server's own certificate. It is called for each new connection.
+	// Certificate, if set, returns the client certificate. It is called for each new connection.
 	Certificate func() (*tls.Certificate, error)
 	// Authorize, if set, adds credentials to each request. Its error must not contain them.
 	Authorize func(h http.Header) error
 
-	// Flawed, if set, is told of the flaws of the other end's certificate, at each request.
+	// Flawed, if set, is called for each request with each flaw of the other end's certificate.
 	Flawed func(Flaw)
 
-	// plain allows http, which only an operator may ask for, in a file.
+	// plain allows http. Only a kubeconfig file, which an operator writes, sets it.
 	plain bool
 }
 
-// Service names a service and what is called there.
+// Service is a service and the path that is called there.
 type Service struct {
 	Namespace, Name string
 	Port            int    // 0: 443
 	Path            string // begins with a slash; "": "/"
 }
 
-// Resolver finds the address, host:port, of a service. It is called for each new connection.
+// Resolver returns the address, host:port, of a service. It is called for each new connection.
 type Resolver func(ctx context.Context, s Service) (address string, err error)
 
-// address checks where t points to and returns it. Its errors never repeat a URL, as there may be a password in it.
+// address returns where t points to, or what is wrong with it. Its errors do not repeat the URL,
+// which may contain a password.
 func (t *Target) address() (*url.URL, error) {
 	if (t.URL == "") == (t.Service == nil) {
 		return nil, errors.New("exactly one of a URL and a service is needed")
@@ -78,6 +81,7 @@ func (t *Target) address() (*url.URL, error) {
 	return u, nil
 }
 
+// address returns the URL of the service, with its DNS name as host.
 func (s *Service) address() (*url.URL, error) {
 	if len(names.IsDNS1123Label(s.Namespace)) > 0 || len(names.IsDNS1123Label(s.Name)) > 0 {
 		return nil, fmt.Errorf("service %q in namespace %q is no valid name", s.Name, s.Namespace)
@@ -99,15 +103,15 @@ func (s *Service) address() (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: host, Path: path}, nil
 }
 
-// host is the name by which the service is known, to certificates for one.
+// host returns the DNS name of the service, which its certificate must have.
 func (s *Service) host() string { return s.Name + "." + s.Namespace + ".svc" }
 
-// tls returns how the ends prove themselves.
+// tls returns the TLS configuration for connections to t.
 func (t *Target) tls() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
 	if len(t.CABundle) > 0 {
 		if t.Insecure {
-			return nil, errors.New("a CA bundle has no use where every certificate is accepted")
+			return nil, errors.New("a CA bundle must not be combined with accepting every certificate")
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(t.CABundle) {
@@ -115,7 +119,9 @@ func (t *Target) tls() (*tls.Config, error) {
 		}
 	}
 	if t.Certificate != nil {
-		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate() }
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return t.Certificate()
+		}
 	}
 	return cfg, nil
 }

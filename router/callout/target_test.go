@@ -12,7 +12,7 @@ func TestNewRefuses(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{}, "a name is needed"},
+		{Config{}, "the name is missing"},
 		{Config{Name: "x"}, "exactly one of a URL and a service"},
 		{Config{Name: "x", Target: Target{URL: "https://h", Service: &Service{}}}, "exactly one of a URL and a service"},
 		{Config{Name: "x", Target: Target{URL: "http://h"}}, "does not begin with https://"},
@@ -24,8 +24,8 @@ func TestNewRefuses(t *testing.T) {
 		{Config{Name: "x", Target: Target{URL: "https://h?key=secret"}}, "a query or fragment"},
 		{Config{Name: "x", Target: Target{URL: "https://h#secret"}}, "a query or fragment"},
 		{Config{Name: "x", Target: Target{URL: "https://h", CABundle: []byte("secret")}}, "no certificate in PEM"},
-		{Config{Name: "x", Target: Target{URL: "https://h", CABundle: []byte("secret"), Insecure: true}}, "no use"},
-		{Config{Name: "x", Target: Target{Service: &Service{Namespace: "n", Name: "s"}}}, "cannot be resolved here"},
+		{Config{Name: "x", Target: Target{URL: "https://h", CABundle: []byte("secret"), Insecure: true}}, "must not be combined"},
+		{Config{Name: "x", Target: Target{Service: &Service{Namespace: "n", Name: "s"}}}, "there is no resolver"},
 		{Config{Name: "x", Target: Target{Service: &Service{Namespace: "n"}}, Resolve: resolve}, "no valid name"},
 		{Config{Name: "x", Target: Target{Service: &Service{Namespace: "n", Name: "s/../t"}}, Resolve: resolve}, "no valid name"},
 		{Config{Name: "x", Target: Target{Service: &Service{Namespace: "n", Name: "s", Port: 1 << 16}}, Resolve: resolve}, "out of range"},

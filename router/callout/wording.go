@@ -5,19 +5,19 @@ import (
 	"net/http"
 )
 
-// Wording is the error as kube-apiserver words the failure of a call, for answers whose text clients know.
+// Wording returns the error in the words of kube-apiserver, for responses whose text clients know.
 func (e *Error) Wording() string {
 	switch {
 	case e.Kind == Refused:
-		return refusals(e.Status)
+		return statusText(e.Status)
 	case e.Kind == Malformed:
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("Post %q: %v", e.Address, e.Err)
 }
 
-// refusals is what is said of an answer with an HTTP status that is no success.
-func refusals(status int) string {
+// statusText returns client-go's message for a response with a status other than 2xx.
+func statusText(status int) string {
 	switch status {
 	case http.StatusBadRequest:
 		return "the server rejected our request for an unknown reason"
@@ -36,7 +36,8 @@ func refusals(status int) string {
 	case http.StatusServiceUnavailable:
 		return "the server is currently unable to handle the request"
 	case http.StatusGatewayTimeout:
-		return "the server was unable to return a response in the time allotted, but may still be processing the request"
+		return "the server was unable to return a response in the time allotted, " +
+			"but may still be processing the request"
 	}
 	if status >= http.StatusInternalServerError {
 		return `an error on the server ("unknown") has prevented the request from succeeding`

@@ -5,28 +5,33 @@ import (
 	"net/http"
 )
 
-// The names of users and groups that the server itself gives, or treats apart.
+// Names of users and groups that the server itself assigns or that have a meaning in its code.
 const (
-	AnonymousUser        = "system:anonymous"       // who shows no credentials
-	APIServerUser        = "system:apiserver"       // the server itself, above all its controllers
-	GroupUnauthenticated = "system:unauthenticated" // everybody without an identity
-	GroupAuthenticated   = "system:authenticated"   // everybody with one
+	AnonymousUser        = "system:anonymous"       // a request without credentials
+	APIServerUser        = "system:apiserver"       // the server itself and its controllers
+	GroupUnauthenticated = "system:unauthenticated" // the group of AnonymousUser
+	GroupAuthenticated   = "system:authenticated"   // the group of every user with an identity
 	GroupNodes           = "system:nodes"           // kubelets
-	GroupMasters         = "system:masters"         // may do everything, at any time
+	GroupMasters         = "system:masters"         // always authorized, never refused a seat
 )
 
-// Authenticator finds out who sends a request. Implementations are in filters/authn. It is safe for concurrent use.
+// Authenticator finds the user of a request. Implementations are in filters/authn. An Authenticator
+// is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns the user that r's credentials stand for; nil and no error if r carries none that it
-	// understands; an error if it carries some that do not hold. The user is shared and must not be changed.
+	// Authenticate returns the user that r's credentials stand for. It returns nil and no error if
+	// r carries no credentials of a kind that it understands, and an error if it understands them
+	// and they are not valid. The user is shared between requests and must not be changed.
 	Authenticate(r *http.Request) (*User, error)
 }
 
-// TokenAuthenticator finds out whom a bearer token stands for, whether it came with a request or is asked about in a review.
-// Implementations are in filters/authn. It is safe for concurrent use.
+// TokenAuthenticator finds the user that a bearer token stands for. The token may have come with
+// the request, or may be the subject of a TokenReview. Implementations are in filters/authn. A
+// TokenAuthenticator is safe for concurrent use.
 type TokenAuthenticator interface {
-	// AuthenticateToken returns the user; nil and no error if the token is of none of the kinds that it knows; an error if it
-	// is of one and does not hold, or cannot be judged. If audiences are asked for, the token is good only if it is meant for one of
-	// them, and accepted are those of them that it is meant for. User and accepted are shared and must not be changed.
+	// AuthenticateToken returns the user of token. It returns nil and no error if the token is of
+	// no kind that it knows, and an error if it knows the kind but the token is not valid or cannot
+	// be checked. If audiences is not empty, the token must be meant for at least one of them;
+	// accepted lists those of audiences that the token is meant for. user and accepted are shared
+	// and must not be changed.
 	AuthenticateToken(ctx context.Context, token string, audiences []string) (user *User, accepted []string, err error)
 }

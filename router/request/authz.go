@@ -7,14 +7,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Decision is what an Authorizer thinks of a request.
+// Decision is the answer of an Authorizer.
 type Decision uint8
 
-// The decisions. The zero one is the safe one.
+// The decisions. Deny is the zero value, so a decision that somebody forgot to set refuses the
+// request.
 const (
-	Deny      Decision = iota // no, whatever others say
-	Allow                     // yes
-	NoOpinion                 // somebody else may allow it
+	Deny      Decision = iota // refused, whatever later authorizers would say
+	Allow                     // allowed
+	NoOpinion                 // a later authorizer may allow it; refused if none does
 )
 
 // String returns the decision in lower case.
@@ -30,12 +31,14 @@ func (d Decision) String() string {
 	return "unknown"
 }
 
-// Attributes are the properties of a request that rights depend on. Whoever asks about a request that nobody has sent,
-// such as an access review, fills them in by hand.
+// Attributes are the properties of a request that authorization depends on. Parse fills them for a
+// request that was sent. Code that asks about a request that nobody sent, such as an access review,
+// fills them itself.
 type Attributes struct {
 	User *User
 	Verb string
-	// IsResource tells whether the request is for a resource, which the next fields name, or just for Path.
+	// IsResource reports whether the request is for a resource, which the following fields
+	// describe. Otherwise only Path and Verb describe it.
 	IsResource  bool
 	Group       string
 	Version     string
@@ -44,15 +47,17 @@ type Attributes struct {
 	Subresource string
 	Name        string
 	Path        string
-	// Selectors as sent, of list, watch and deletecollection. What they say is for Fields and Labels to tell.
+	// The selectors of list, watch and deletecollection, as sent. Fields and Labels parse them.
 	FieldSelector string
 	LabelSelector string
-	// Selected is what is selected where nobody has sent selectors as text, as in access reviews; nil: nothing but what they say.
+	// Selected holds selectors that were never sent as text, as in access reviews. nil: the two
+	// texts above say everything.
 	Selected *Selected
 }
 
-// Selected is what selectors say. With an error there may be requirements as well: those that could be understood. All of
-// them hold of what is asked about, so that one less is a question about more.
+// Selected is a pair of parsed selectors. If one has an error, its requirements are those that
+// could be parsed. Every requirement narrows the objects that the question is about, so leaving one
+// out only asks about more objects: that is safe.
 type Selected struct {
 	Fields    meta.FieldRequirements
 	FieldsErr error
@@ -60,8 +65,8 @@ type Selected struct {
 	LabelsErr error
 }
 
-// Fields returns what must hold of the fields of the objects that the request is about; nothing, if the selector cannot be
-// read. It is parsed for each who asks.
+// Fields returns the requirements on the fields of the objects that the request is about; none,
+// with an error, if the selector cannot be parsed. Each call parses the text again.
 func (a *Attributes) Fields() (meta.FieldRequirements, error) {
 	if a.Selected != nil {
 		return a.Selected.Fields, a.Selected.FieldsErr
@@ -69,8 +74,8 @@ func (a *Attributes) Fields() (meta.FieldRequirements, error) {
 	return meta.ParseFields(a.FieldSelector)
 }
 
-// Labels returns what must hold of the labels of the objects that the request is about; nothing, if the selector cannot be
-// read. It is parsed for each who asks.
+// Labels returns the requirements on the labels of the objects that the request is about; none,
+// with an error, if the selector cannot be parsed. Each call parses the text again.
 func (a *Attributes) Labels() (meta.LabelRequirements, error) {
 	if a.Selected != nil {
 		return a.Selected.Labels, a.Selected.LabelsErr
@@ -78,29 +83,34 @@ func (a *Attributes) Labels() (meta.LabelRequirements, error) {
 	return meta.ParseLabels(a.LabelSelector)
 }
 
-// Authorizer decides whether a request may be served. Implementations are in filters/authz. It is safe for concurrent use.
+// Authorizer decides whether a request may be served. Implementations are in filters/authz. An
+// Authorizer is safe for concurrent use.
 type Authorizer interface {
-	// Authorize judges a, which belongs to the caller and must not be changed or kept. reason may be empty and is
-	// shown to the user. err tells why a decision could not be found; it goes with Deny or NoOpinion.
+	// Authorize decides about a. The caller owns a: Authorize must not change or keep it. reason is
+	// shown to the user and may be empty. err says why no decision could be found; the decision is
+	// then Deny or NoOpinion.
 	Authorize(ctx context.Context, a *Attributes) (decision Decision, reason string, err error)
 }
 
-// RuleResolver tells what a user may do as a list of rules. Implementations are in filters/authz. It is safe for concurrent use.
+// RuleResolver lists the rules that allow a user something, as a SelfSubjectRulesReview shows them.
+// Implementations are in filters/authz. A RuleResolver is safe for concurrent use.
 type RuleResolver interface {
-	// RulesFor returns what the user may do in a namespace, and with "" what holds everywhere. With an error there may be
-	// rules as well: those that could be found. incomplete says that there may be more which cannot be told as rules. The rules
-	// are shared and must not be changed.
+	// RulesFor returns the rules that hold for the user in a namespace; for namespace "", those
+	// that hold everywhere. An error may come together with rules, which are those that could be
+	// found. incomplete says that the user may have further rights that cannot be expressed as
+	// rules. The rules are shared and must not be changed.
 	RulesFor(ctx context.Context, user *User, namespace string) (rules []rbacv1.PolicyRule, incomplete bool, err error)
 }
 
-// What the audit record of a request says of its authorization, as annotations.
+// The annotations by which the audit record of a request tells its authorization.
 const (
-	DecisionAnnotation = "authorization.k8s.io/decision" // allow or forbid
-	ReasonAnnotation   = "authorization.k8s.io/reason"
-	reasonError        = "internal error" // no decision could be found
+	DecisionAnnotation = "authorization.k8s.io/decision" // "allow" or "forbid"
+	ReasonAnnotation   = "authorization.k8s.io/reason"   // why; names roles and bindings
+	reasonError        = "internal error"                // the value of ReasonAnnotation if no decision could be found
 )
 
-// Authorization tells add the annotations about the authorization of the request; none, if it did not come to that.
+// Authorization calls add with each annotation about the authorization of the request. It adds none
+// if the request never reached its authorization.
 func (i *Info) Authorization(add func(key, value string)) {
 	switch {
 	case !i.Decided:
@@ -116,7 +126,8 @@ func (i *Info) Authorization(add func(key, value string)) {
 	add(ReasonAnnotation, i.Reason)
 }
 
-// Judged keeps what the authorizer said. A decision that could not be found is none, and err is not for the record.
+// Judged records the authorizer's decision about the request. A decision with an error that is not
+// Allow does not count as decided, and the text of err stays out of the audit record.
 func (i *Info) Judged(decision Decision, reason string, err error) {
 	i.Decision, i.Decided, i.Reason = decision, decision == Allow || err == nil, reason
 	if !i.Decided {

@@ -19,7 +19,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestSelectors: selectors are read from text, but where there is more than text.
+// TestSelectors: selectors are parsed from their text unless Selected is set.
 func TestSelectors(t *testing.T) {
 	oops := errors.New("oops")
 	given := &Selected{Fields: meta.FieldRequirements{{Field: "a", Value: "b"}}, FieldsErr: oops}
@@ -45,7 +45,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestAuthorization: what the audit record is to say of a decision, in the words of Kubernetes.
+// TestAuthorization: the annotations of a decision are in Kubernetes' words.
 func TestAuthorization(t *testing.T) {
 	oops := errors.New("oops")
 	for _, tt := range []struct {

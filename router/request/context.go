@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Context is the context of one request: the values and the cancellation of its parent, the Info, and a deadline.
-// Unlike context.WithDeadline it starts no timer until somebody asks for Done, which handlers that find everything
-// in memory never do. So a deadline costs one read of the clock.
+// Context is the context of one request: the values and the cancellation of its parent, the Info,
+// and a deadline. It differs from context.WithDeadline in one thing: no timer starts until somebody
+// calls Done, which handlers that find everything in memory never do. So a deadline costs one read
+// of the clock.
 //
-// Like every context it may be used by many goroutines. Start is called once, before it is used; End when the request
-// has been served, or is to end.
+// A Context may be used by many goroutines, like every context. Start is called once, before any
+// use. End is called when the request has been served, or when it must end early.
 type Context struct {
 	parent   context.Context
 	info     *Info
 	deadline time.Time // zero for none
 
 	mu sync.Mutex
-	// Made on the first call of Done; from then on it answers for Done and Err.
-	timed  context.Context
-	cancel context.CancelFunc
-	ended  bool
-	err    error // what Err has said, and says from then on
+	// timed and cancel are made by the first call of Done. From then on timed answers Done and Err.
+	waiting context.Context
+	cancel  context.CancelFunc
+	ended   bool
+	err     error // the result of Err since Err first returned one; it never changes again but by SetDeadline
 }
 
 // Start makes c a context with parent's values and cancellation that carries info.
@@ -30,20 +31,20 @@ func (c *Context) Start(parent context.Context, info *Info) {
 	c.parent, c.info = parent, info
 }
 
-// SetDeadline lets c end at t, or with its parent; the zero time means only with that. It is called before anybody uses c
-// from another goroutine, and may be called again when nobody does any more: whoever has asked for Done before is told
-// that c has ended.
+// SetDeadline makes c end at t, or with its parent if that ends first; a zero t leaves only the
+// parent. It must not be called while another goroutine uses c. A channel that Done returned
+// earlier is closed, because that channel belongs to the old deadline.
 func (c *Context) SetDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed != nil {
+	if c.waiting != nil {
 		c.cancel()
-		c.timed, c.cancel = nil, nil
+		c.waiting, c.cancel = nil, nil
 	}
 	c.deadline, c.err = t, nil
 }
 
-// End frees the timer, if there is one, and cancels c for whoever still waits for it.
+// End stops the timer, if one runs, and cancels c for every goroutine that still waits on it.
 func (c *Context) End() {
 	c.mu.Lock()
 	c.ended = true
@@ -54,7 +55,8 @@ func (c *Context) End() {
 	}
 }
 
-// Deadline returns when c ends by itself, or what its parent says.
+// Deadline returns the time at which c ends by itself: its own deadline or its parent's, whichever
+// is earlier.
 func (c *Context) Deadline() (time.Time, bool) {
 	at, ok := c.parent.Deadline()
 	if !c.deadline.IsZero() && (!ok || c.deadline.Before(at)) {
@@ -63,30 +65,32 @@ func (c *Context) Deadline() (time.Time, bool) {
 	return at, ok
 }
 
-// Done returns a channel that is closed when c ends.
+// Done returns a channel that is closed when c ends. The first call starts the timer.
 func (c *Context) Done() <-chan struct{} {
 	return c.waitable().Done()
 }
 
+// waitable returns the context with a Done channel, which it makes on the first call.
 func (c *Context) waitable() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed != nil {
-		return c.timed
+	if c.waiting != nil {
+		return c.waiting
 	}
 	if c.deadline.IsZero() {
-		c.timed, c.cancel = context.WithCancel(c.parent)
+		c.waiting, c.cancel = context.WithCancel(c.parent)
 	} else {
-		c.timed, c.cancel = context.WithDeadline(c.parent, c.deadline)
+		c.waiting, c.cancel = context.WithDeadline(c.parent, c.deadline)
 	}
 	if c.ended {
 		c.cancel()
 	}
-	return c.timed
+	return c.waiting
 }
 
-// Err says why c has ended, or nil. When the deadline is over that is it, even if the parent has ended as well: the end of a
-// connection may be what came of the deadline.
+// Err returns why c has ended, or nil. Once the deadline has passed, the result is DeadlineExceeded
+// even if the parent has ended as well: the passing of the deadline may be what closed the
+// connection.
 func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,10 +100,11 @@ func (c *Context) Err() error {
 	return c.err
 }
 
+// endLocked computes the result of Err. The caller holds mu.
 func (c *Context) endLocked() error {
 	switch {
-	case c.timed != nil:
-		return c.timed.Err()
+	case c.waiting != nil:
+		return c.waiting.Err()
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 		return context.DeadlineExceeded
 	case c.parent.Err() != nil:
@@ -110,16 +115,16 @@ func (c *Context) endLocked() error {
 	return nil
 }
 
-// Value returns the Info for its key, else the value of the parent.
+// Value returns the Info for its own key, otherwise the value of the parent.
 func (c *Context) Value(key any) any {
 	if _, ok := key.(contextKey); ok {
 		return c.info
 	}
 	c.mu.Lock()
-	timed := c.timed
+	timed := c.waiting
 	c.mu.Unlock()
-	// The context package asks for a key of its own to find out whether children can hang on to a context without
-	// a goroutine. The answer has to be the context whose Done channel we return.
+	// The context package asks with a private key whether a child can be attached to this context
+	// without a goroutine. The context that answers must be the one whose Done channel we return.
 	if timed != nil {
 		return timed.Value(key)
 	}

@@ -114,7 +114,8 @@ func TestContextFires(t *testing.T) {
 	})
 }
 
-// TestContextEndsOnTime: at its deadline a context has ended, and not before, also for those who only ask.
+// TestContextEndsOnTime: a context ends at its deadline and not before, even if nobody waits on
+// Done.
 func TestContextEndsOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t.Context())
@@ -150,8 +151,8 @@ func TestContextDeadline(t *testing.T) {
 	}
 }
 
-// TestContextErrStays: what Err has said it says from then on, also when the parent ends and the deadline passes later. Of two
-// ends that nobody has asked about in between, the deadline counts.
+// TestContextErrStays: Err keeps its first result when the parent ends or the deadline passes
+// later. If both happen before the first call of Err, the deadline counts.
 func TestContextErrStays(t *testing.T) {
 	for _, waited := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestContextErrStays(t *testing.T) {
 	c.End()
 }
 
-// TestContextLift takes a deadline off, whether somebody has waited for it or not.
+// TestContextLift removes a deadline, whether or not somebody has called Done.
 func TestContextLift(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		parent, cancel := context.WithCancel(t.Context())
@@ -213,7 +214,7 @@ func TestContextLift(t *testing.T) {
 	}
 }
 
-// Children of a request's context must not cost a goroutine each.
+// TestContextChildren: children of a request's context do not cost a goroutine each.
 func TestContextChildren(t *testing.T) {
 	c := start(t.Context())
 	c.SetDeadline(time.Now().Add(time.Hour))

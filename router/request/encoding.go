@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// AcceptsGzip reports whether a client names gzip among the encodings that it accepts.
+// AcceptsGzip reports whether Accept-Encoding names gzip. A quality ("gzip;q=0.5") is not
+// understood and counts as no: kube-apiserver compares the same way.
 func AcceptsGzip(h http.Header) bool {
 	for _, v := range h["Accept-Encoding"] {
 		for v != "" {

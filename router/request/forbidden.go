@@ -7,21 +7,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Forbidden returns the error that tells a user what they may not do. reason may be empty.
+// Forbidden returns the 403 error that tells a user what they may not do, in the words of
+// kube-apiserver. reason is appended after a colon and may be empty.
 func Forbidden(a *Attributes, reason string) error {
-	var space [384]byte // more than the usual message
+	var space [384]byte // longer than the usual message, so that it costs one allocation
 	gr := meta.GroupResource{Group: a.Group, Resource: a.Resource}
 	text := meta.AppendForbidden(space[:0], gr, a.Name)
 	begin := len(text)
-	text = harmless(appendForbidden(text, a), begin)
+	text = escapeHTML(appendForbidden(text, a), begin)
 	if reason != "" {
 		text = append(append(text, ": "...), reason...)
 	}
 	return meta.NewForbiddenText(gr, a.Name, text)
 }
 
-// harmless takes from text, from begin on, the meaning that it has for browsers that take it for HTML.
-func harmless(text []byte, begin int) []byte {
+// escapeHTML escapes &, < and > in text from begin on, for browsers that take the message for HTML.
+func escapeHTML(text []byte, begin int) []byte {
 	i := bytes.IndexAny(text[begin:], "&<>")
 	if i < 0 {
 		return text
@@ -44,7 +45,9 @@ func harmless(text []byte, begin int) []byte {
 	return text
 }
 
-// appendForbidden appends the message before its markup is made harmless.
+// appendForbidden appends the message before its markup is escaped, such as
+//
+//	User "jane" cannot list resource "pods" in API group "" in the namespace "default"
 func appendForbidden(text []byte, a *Attributes) []byte {
 	user := ""
 	if a.User != nil {
@@ -67,7 +70,7 @@ func appendForbidden(text []byte, a *Attributes) []byte {
 	return appendQuoted(text, " in the namespace ", a.Namespace)
 }
 
-// appendQuoted appends a word and, in quotes, an excerpt of what the client has sent.
+// appendQuoted appends word and then, in quotes, an excerpt of sent, which the client chose.
 func appendQuoted(text []byte, word, sent string) []byte {
 	text, sent = append(text, word...), meta.Excerpt(sent)
 	for i := range len(sent) {
@@ -75,5 +78,5 @@ func appendQuoted(text []byte, word, sent string) []byte {
 			return strconv.AppendQuote(text, sent)
 		}
 	}
-	return append(append(append(text, '"'), sent...), '"') // as AppendQuote does, in less time
+	return append(append(append(text, '"'), sent...), '"') // what AppendQuote does with plain ASCII, faster
 }

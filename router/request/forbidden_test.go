@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What a client has sent is shown in quotes, as strconv quotes it, and without meaning for browsers.
+// TestForbiddenQuotes: text from the client is quoted as strconv quotes it, with HTML escaped.
 func TestForbiddenQuotes(t *testing.T) {
 	markup := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	for _, sent := range []string{"", "/a b~", "/é", "/\xff", "/\t\x7f", `/"\`, "/&amp;", "<<>>&&", "/a<é>\"", strings.Repeat("<", 600)} {
@@ -30,7 +30,8 @@ func TestForbiddenQuotes(t *testing.T) {
 	}
 }
 
-// A refusal allocates its message, and the error with its details in one piece; more only if the client has sent much, or markup.
+// TestForbiddenAllocs: a refusal allocates its message, and the error with its details in one
+// piece; more only for long texts or markup.
 func TestForbiddenAllocs(t *testing.T) {
 	for path, want := range map[string]float64{"/usual": 2, "/" + strings.Repeat("<", 255): 6} {
 		a := &Attributes{User: &User{Name: AnonymousUser}, Verb: "get", Path: path}

@@ -2,8 +2,8 @@ package request
 
 import "net/http"
 
-// Header returns the first value of a header, "" if there is none. name is spelled as net/http spells it: to find that out each time, as
-// http.Header.Get does, costs more than to find the header.
+// Header returns the first value of a header, or "". name must be spelled in net/http's canonical
+// form: http.Header.Get would canonicalize it again at each call, which costs more than the lookup.
 func Header(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]

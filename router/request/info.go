@@ -1,11 +1,21 @@
-// Package request holds what is known of a request. One Info travels in the request's context; filters fill it in
-// as they learn, everything behind them reads it.
+// Package request holds everything that the server knows about one request: what path and query ask
+// for, who sends it, whether that user may, and what was answered.
 //
-// An Info belongs to the goroutine that serves the request. Authenticator and Authorizer stand here too, because filters,
-// registries and servers all ask them; what implements them does not.
+// Words: an Info is all facts about a request; Attributes are those that authorization needs; a
+// Record is the body and the answer, kept for audit; a Write is what a client wants of one object;
+// Encoded is one object as bytes, and a form is one encoding of it (kind, version and media type).
 //
-// Read: info.go, then parse.go, query.go, warnings.go, record.go and context.go; authn.go and
-// authz.go say who may do what; rest.go has the data that routers and registries exchange.
+// Laws: path and query are parsed once, by Parse, and nowhere else. An Info belongs to the
+// goroutine that serves its request and has no lock. Filters write to the Info; the code behind
+// them reads it, and adds only warnings, annotations and the record.
+//
+// Filters, router, registry and server all use this package. The interfaces Authenticator and
+// Authorizer stand here because all of them call one; the implementations are in filters/authn and
+// filters/authz. Not here: routing, negotiation of media types, and anything that reads a body.
+//
+// Read info.go, then parse.go, query.go, warnings.go, record.go and context.go. authn.go and
+// authz.go hold the interfaces about users and rights. rest.go has the types that router and
+// registry exchange.
 package request
 
 import (
@@ -14,49 +24,54 @@ import (
 	"time"
 )
 
-// Info is everything the server knows about one request.
+// Info is everything the server knows about one request. From finds it in the request's context.
 type Info struct {
-	// Attributes are what authorizers are shown: what path and query say, parsed once (parse.go), and the user, nil until authenticated.
-	// Path is as sent, without query, and of what is no resource only Path and Verb are set. Verb is get, list, watch, create, update,
-	// patch, delete, deletecollection or proxy; "" for another method; of what is no resource, the method in lower case.
+	// Attributes are what authorizers see: path and query as Parse found them, and the user, which
+	// is nil until Authenticate. Path is as sent, without the query. For a resource request Verb is
+	// get, list, watch, create, update, patch, delete, deletecollection or proxy, and "" for any
+	// other method. For every other request only Path and Verb are set, and Verb is the method in
+	// lower case.
 	Attributes
 
 	APIPrefix   string   // "api" or "apis"
-	InNamespace bool     // the path names a namespace, maybe an empty one, and the resource inside it
-	Parts       []string // path segments behind the version, namespace ones left out: resource, name, subresource, ...
+	InNamespace bool     // the path has namespaces/NAME/ before the resource; NAME may be empty
+	Parts       []string // path segments behind the version and the namespace: resource, name, subresource, rest
 	parts       [maxParts]string
 
-	Query Query // parsed once (query.go)
+	Query Query // the parsed parameters (query.go)
 
-	// Filled in by filters.
+	// The fields below are filled by filters.
 
 	AuditID  string
 	Received time.Time
-	// Impersonator is who asked to be User instead; nil if nobody did. Constraint is the verb by which that was allowed, "" if it was
-	// the right to be that user for whatever purpose.
+	// Impersonator is the user who sent the request if it is served as another one, User; otherwise
+	// nil. Constraint is the verb impersonate:MODE that allowed a constrained impersonation
+	// (KEP-5284), and "" if the plain verb impersonate did.
 	Impersonator *User
 	Constraint   string
-	Rights       Rights // nil until authorized
-	// Decision and Reason are what the authorizer said of the request as it came, once it is Decided; Reason may name roles and
-	// bindings. They are for the audit record: see Authorization.
+	Rights       Rights // asks about further verbs of the same request; nil until authorized
+	// Decision and Reason are the authorizer's answer about the request as it was sent. They are
+	// valid once Decided is true. Reason may name roles and bindings and is only for the audit
+	// record; see Authorization.
 	Decision  Decision
 	Decided   bool
 	Reason    string
 	UserAgent string
-	// Warnings are sent as Warning headers, in order. Warn adds to them.
-	Warnings []string
-	warned   *warned // nil as long as there is none
-	// Annotations are what admission has to say for the audit record of the request.
+	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
+	Warnings     []string
+	warningState *warningState // the state of Warn; nil until the first warning
+	// Annotations are what admission adds to the audit record of the request.
 	Annotations map[string]string
-	// Status and Written (bytes) are filled in when the response has begun or ended.
+	// Status and Written (bytes) describe the response. Status is set when the response begins;
+	// Written grows with each write.
 	Status  int
 	Written int64
-	// Record is what the router fills with the body of the request and its answer; nil if nobody wants
-	// that.
+	// Record receives the body of the request and of its answer; nil if nobody asked for them.
 	Record *Record
 }
 
-// User is the authenticated subject of a request.
+// User is the authenticated subject of a request. A User is shared between requests and is never
+// changed after it was made.
 type User struct {
 	Name   string
 	UID    string
@@ -74,8 +89,9 @@ func (u *User) InGroup(group string) bool {
 	return false
 }
 
-// NodeName is the name of the node that the user is the kubelet of, and whether the user is one: a member of system:nodes whose
-// own name begins as that of one does. It is "" if nothing follows. A nil user is none.
+// NodeName returns the node whose kubelet the user is. ok is true if the user is a member of
+// system:nodes and the name begins with "system:node:"; name is what follows and may be "". A nil
+// user is no node.
 func (u *User) NodeName() (name string, ok bool) {
 	if u == nil {
 		return "", false
@@ -87,7 +103,8 @@ func (u *User) NodeName() (name string, ok bool) {
 	return name, true
 }
 
-// Annotate adds to the audit record. What has been said once stays.
+// Annotate adds an annotation to the audit record. The first value of a key stays; later ones are
+// dropped.
 func (i *Info) Annotate(key, value string) {
 	if _, said := i.Annotations[key]; said {
 		return
@@ -98,14 +115,16 @@ func (i *Info) Annotate(key, value string) {
 	i.Annotations[key] = value
 }
 
+// contextKey is the key of the Info in a context.
 type contextKey struct{}
 
-// NewContext returns a context that carries info.
+// NewContext returns a context that carries info. The filters use Context instead; NewContext is
+// for callers outside their chain.
 func NewContext(ctx context.Context, info *Info) context.Context {
 	return context.WithValue(ctx, contextKey{}, info)
 }
 
-// From returns the request's Info, or nil where there is none: outside of requests.
+// From returns the Info that ctx carries. It returns nil outside of requests.
 func From(ctx context.Context) *Info {
 	info, _ := ctx.Value(contextKey{}).(*Info)
 	return info

@@ -9,7 +9,7 @@ func TestInGroup(t *testing.T) {
 	}
 }
 
-// What has been said once stays.
+// TestAnnotate: the first value of a key stays.
 func TestAnnotate(t *testing.T) {
 	info := &Info{}
 	info.Annotate("a", "1")

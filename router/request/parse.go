@@ -8,38 +8,48 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// maxParts bounds the pieces behind the version that are told apart: resource, name, subresource, and the rest, slashes
-// included. So a long path costs no more than a short one.
+// This file takes a request apart into verb, group, version, namespace, resource, name and
+// selectors. Parse is called once for each request, by filters.Info. Everything else here is a step
+// of Parse.
+
+// maxParts is the largest number of pieces into which the path behind the version is cut: resource,
+// name, subresource, and the rest with its slashes. So a long path costs no more than a short one.
 const maxParts = 4
 
-// maxNaming bounds the field selectors in which a name is looked for, in bytes. A name has 253 at most.
+// maxNaming is the length in bytes of the longest field selector in which Parse looks for
+// metadata.name. A name has 253 bytes at most.
 const maxNaming = 1 << 10
 
-// PathError is the error of a path that breaks off behind an old verb. Clients know it as a failure of the server's, in
-// plain text: at this point nobody has asked what they accept.
+// PathError is the error of a path that ends after watch or proxy, where a resource should follow.
+// The router answers it with 500 in plain text, as kube-apiserver does, because no Accept header
+// has been read at that point.
 type PathError struct{ url string }
 
-// Error implements error.
+// Error implements error, in the words of kube-apiserver.
 func (e *PathError) Error() string {
 	return "failed to create RequestInfo: unable to determine kind and namespace from url, " + e.url
 }
 
-// Parse finds out what r asks for from its method, path and query, and fills in the first groups of info's fields. It
-// is the only place where a path or a query is taken apart, and makes no garbage for a plain GET.
+// Parse finds out what r asks for from its method, path and query, and sets the Attributes, the
+// path fields and the Query of info. No other code takes a path or a query apart. A plain GET costs
+// no allocation.
 //
-// The forms are
+// The forms of a resource's path are
 //
 //	/api/version/resource...            the legacy group ""
 //	/apis/group/version/resource...
 //
-// with resource... one of resource[/name[/subresource[/rest]]] and namespaces/ns/resource[/name[/subresource[/rest]]].
-// A namespace is the resource "namespaces" in the namespace of its own name; status and finalize are its subresources and no
-// resources inside it. watch/ and proxy/ in front of resource... are verbs (of long ago). Everything else is not a
-// resource request. The decoded path counts, so a%2Fb is two segments; leading and trailing slashes do not count;
-// empty segments in the middle do, as empty names.
+// where resource... is resource[/name[/subresource[/rest]]], or the same behind
+// namespaces/NAMESPACE/. A namespace object is the resource "namespaces" in the namespace of its
+// own name, so status and finalize behind its name are subresources and not resources inside it.
+// watch/ and proxy/ in front of resource... are verbs of an old API. Every other path is not a
+// resource request.
 //
-// The error is the answer: 400 to a query that url.ParseQuery refuses, and a *PathError to a path that ends behind watch
-// or proxy.
+// The unescaped path counts, so a%2Fb is two segments. Leading and trailing slashes are ignored; an
+// empty segment in the middle is an empty name.
+//
+// The error is the answer to the client: 400 if url.ParseQuery would refuse the query, a *PathError
+// if the path ends after watch or proxy.
 func Parse(r *http.Request, info *Info) error {
 	info.Path, info.Verb, info.IsResource = r.URL.Path, lower(r.Method), false
 	if err := info.Query.parse(r.URL.RawQuery); err != nil {
@@ -54,7 +64,7 @@ func Parse(r *http.Request, info *Info) error {
 	byPath := first == "watch" || first == "proxy"
 	if byPath {
 		if !more {
-			return &PathError{excerptOf(r.URL)}
+			return &PathError{urlExcerpt(r.URL)}
 		}
 		info.Verb, rest = first, behind
 		first, behind, more = strings.Cut(rest, "/")
@@ -75,13 +85,13 @@ func Parse(r *http.Request, info *Info) error {
 	return nil
 }
 
-// excerptOf is a URL as a message repeats it.
-func excerptOf(u *url.URL) string {
+// urlExcerpt returns u as an error message repeats it: path and query cut to a bounded length.
+func urlExcerpt(u *url.URL) string {
 	return (&url.URL{Path: meta.Excerpt(u.Path), RawQuery: meta.Excerpt(u.RawQuery)}).String()
 }
 
-// parsePrefix takes what stands before a resource from the front of a path: prefix, group and version. ok is false if
-// no resource follows.
+// parsePrefix takes prefix, group and version from the front of path and sets them in i. rest is
+// the path of the resource. ok is false if no resource follows.
 func (i *Info) parsePrefix(path string) (rest string, ok bool) {
 	prefix, rest, _ := strings.Cut(path, "/")
 	group := ""
@@ -105,20 +115,21 @@ func (i *Info) parsePrefix(path string) (rest string, ok bool) {
 	return rest, true
 }
 
-// setParts takes resource, name and subresource from the front of parts.
+// setParts sets resource, name and subresource from parts, which is never empty.
 func (i *Info) setParts(parts []string) {
 	i.Parts = parts
 	i.Resource = parts[0]
 	if len(parts) > 1 {
 		i.Name = parts[1]
 	}
-	// What follows the name in /proxy/ paths is the path at the other end.
+	// Behind the name in a /proxy/ path stands the path at the proxied server, not a subresource.
 	if len(parts) > 2 && i.Verb != "proxy" {
 		i.Subresource = parts[2]
 	}
 }
 
-// parseQuery tells get, list and watch apart, and delete and deletecollection, and keeps the selectors.
+// parseQuery tells list and watch from get, and deletecollection from delete, and keeps the
+// selectors.
 func (i *Info) parseQuery() {
 	collection := i.Name == ""
 	switch {
@@ -133,9 +144,12 @@ func (i *Info) parseQuery() {
 		return
 	}
 	i.FieldSelector, i.LabelSelector = i.Query.Get("fieldSelector"), i.Query.Get("labelSelector")
-	// Who may read one object by name may list or watch it alone, so authorization has to see the name. A malformed
-	// selector requires none; whoever lists reports it. In a long one nobody looks before it is clear who asks.
-	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming && strings.Contains(i.FieldSelector, "metadata.name") {
+	// A user with the right to get one object by name may also list or watch it alone, so
+	// authorization has to see the name in the selector. A malformed selector names nothing here,
+	// and the handler of the list reports it. A selector longer than maxNaming is not searched,
+	// because the sender is not authenticated yet.
+	if i.Verb != "deletecollection" && len(i.FieldSelector) <= maxNaming &&
+		strings.Contains(i.FieldSelector, "metadata.name") {
 		fields, _ := meta.ParseFields(i.FieldSelector)
 		if name, ok := fields.RequiresExact("metadata.name"); ok && isSegment(name) {
 			i.Name = name
@@ -143,6 +157,7 @@ func (i *Info) parseQuery() {
 	}
 }
 
+// verbOf returns the verb of a resource request that has a name, "" for a method that has none.
 func verbOf(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead:
@@ -159,7 +174,7 @@ func verbOf(method string) string {
 	return ""
 }
 
-// lower is strings.ToLower without garbage for the methods in use.
+// lower is strings.ToLower without an allocation for the common methods.
 func lower(method string) string {
 	switch method {
 	case http.MethodGet:
@@ -180,7 +195,7 @@ func lower(method string) string {
 	return strings.ToLower(method)
 }
 
-// splitPath cuts path at its slashes, into buf. The last of maxParts pieces holds the rest.
+// splitPath cuts path at its slashes into buf. The last of maxParts pieces keeps its slashes.
 func splitPath(path string, buf *[maxParts]string) []string {
 	n, more := 0, true
 	for more && n < maxParts-1 {
@@ -194,7 +209,7 @@ func splitPath(path string, buf *[maxParts]string) []string {
 	return buf[:n]
 }
 
-// isSegment reports whether name can stand in a path.
+// isSegment reports whether name can be one segment of a path.
 func isSegment(name string) bool {
 	return name != "." && name != ".." && !strings.ContainsAny(name, "/%")
 }

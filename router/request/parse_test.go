@@ -21,7 +21,8 @@ func parse(t testing.TB, method, target string) *Info {
 	return info
 }
 
-// TestParse gives each wanted Info as verb|prefix|group|version|namespace|resource|subresource|name.
+// TestParse gives each wanted Info as
+// verb|prefix|group|version|namespace|resource|subresource|name.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct{ method, target, want string }{
 		// resources
@@ -104,7 +105,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseInNamespace tells the resources inside a namespace, be its name empty, from all others, the namespace itself included.
+// TestParseInNamespace distinguishes resources inside a namespace, even one with an empty name,
+// from all others, including the namespace itself.
 func TestParseInNamespace(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/api/v1/namespaces/n/pods":             true,
@@ -137,7 +139,7 @@ func TestParseSelectors(t *testing.T) {
 	}
 }
 
-// A name is looked for in selectors of up to maxNaming bytes.
+// TestParseLongSelector: a name is searched in selectors of up to maxNaming bytes.
 func TestParseLongSelector(t *testing.T) {
 	const name = "metadata.name=a,x="
 	for length, want := range map[int]string{maxNaming: "a", maxNaming + 1: ""} {
@@ -188,7 +190,7 @@ func TestParseLongPath(t *testing.T) {
 	}
 }
 
-// The name that a field selector demands is the one that rights are asked for.
+// TestParseName: the name that a field selector requires is the one that is authorized.
 func TestParseName(t *testing.T) {
 	for _, tt := range []struct{ selector, want string }{
 		{"", ""},
@@ -218,7 +220,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// FuzzParse compares Parse with a plain twin that splits the path without bound.
+// FuzzParse compares Parse with a plain implementation that splits the whole path.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"/api/v1/namespaces/n/pods/p/log", "/apis/apps/v1/watch/deployments", "/api/v1/proxy", "//api//v1//", "/api/v1/namespaces/n/status/x/y/z/a/b/c"} {
 		f.Add("GET", s, "watch=1&fieldSelector=metadata.name%3Dx")
@@ -330,7 +332,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzPath parses paths of any length: nothing is allocated, unless an error is.
+// FuzzPath: parsing a path of any length allocates nothing, except for an error.
 func FuzzPath(f *testing.F) {
 	for _, piece := range []string{"/", "a/", "namespaces/", "watch/", "<", "../", "%2f"} {
 		f.Add("/api/v1/", piece, uint16(1000))

@@ -7,36 +7,43 @@ import (
 	"strings"
 )
 
-// maxParams bounds the parameters of a query, as url.ParseQuery does.
+// This file is the only parser of query strings in the server. Parse calls it for each request, and
+// QueryOf gives handlers the result. query_test.go compares it with url.ParseQuery by fuzzing.
+
+// maxParams is the largest number of parameters in a query. url.ParseQuery has the same bound.
 const maxParams = 10_000
 
-// fewParams is up to how many parameters a query costs no allocation.
+// fewParams is the number of parameters up to which a Query needs no allocation.
 const fewParams = 8
 
-// Query holds the parameters of a request, taken apart once for everybody who reads them. It says what url.ParseQuery
-// says: whoever asks, authorization or the list, gets the same answer. The zero Query is empty.
+// Query holds the parameters of a request. Its answers are those of url.ParseQuery, and all readers
+// (authorization, the handler of a list) use the same Query, so no two of them can understand a
+// query differently. The zero Query is empty.
 //
-// Parameters stay where they were sent and are unescaped when somebody asks for them, so a query costs 4 bytes for each
-// parameter if there are more than a few, whatever is in it.
+// A Query keeps the text as sent and notes only where each parameter ends; a value is unescaped
+// when somebody asks for it. So a query costs nothing up to fewParams parameters and 4 bytes for
+// each parameter beyond, whatever its content.
 type Query struct {
 	raw string
-	// Where the parameters end, each at the & before the next or at the end of raw; in many if there are more than few holds.
+	// The index of the & after each parameter, or len(raw) for the last one. The indexes are in
+	// few, or in many if there are more than few can hold.
 	few  [fewParams]int32
 	many []int32
 	n    int32
-	// The first letters of all names, a bit each, so that most questions need no search.
-	heads uint32
+	// A bit for the first letter of each name. A name whose bit is not set needs no search.
+	letters uint32
 }
 
-// The queries that are refused.
+// The errors of queries that are refused, in the words of net/url.
 var (
 	errSemicolon = errors.New("invalid semicolon separator in query")
 	errParams    = errors.New("number of URL query parameters exceeded limit")
 )
 
-// parse takes a raw query apart; q must be empty. The error is one that url.ParseQuery returns as well. kube-apiserver
-// drops what it cannot read and serves the rest; here the request as a whole is refused, since a client that is half
-// understood deletes what it meant to delete dry, and lists what it meant to select from.
+// parse fills q from a raw query; q must be empty. The error is one that url.ParseQuery would also
+// return. kube-apiserver drops the parameters that it cannot read and serves the rest. Here the
+// whole request is refused, because a half-understood query is dangerous: a lost dryRun deletes for
+// real, and a lost selector lists everything.
 func (q *Query) parse(raw string) error {
 	if raw == "" {
 		return nil
@@ -51,17 +58,17 @@ func (q *Query) parse(raw string) error {
 	if err := checkEscapes(raw); err != nil {
 		return err
 	}
-	q.raw, q.n, q.heads = raw, int32(n), head(raw[0])
+	q.raw, q.n, q.letters = raw, int32(n), letterBit(raw[0])
 	if n > fewParams {
 		q.many = make([]int32, n)
 	}
 	ends, at := q.ends(), 0
-	for i := range len(raw) { // a search for each & would cost more where they are many
+	for i := range len(raw) { // IndexByte for each & would cost more where there are many
 		if raw[i] == '&' {
 			ends[at] = int32(i)
 			at++
 			if i+1 < len(raw) {
-				q.heads |= head(raw[i+1])
+				q.letters |= letterBit(raw[i+1])
 			}
 		}
 	}
@@ -69,14 +76,16 @@ func (q *Query) parse(raw string) error {
 	return nil
 }
 
-// head is the bit of a name that begins with c; what begins with an escape may be any.
-func head(c byte) uint32 {
+// letterBit returns the bit of names that begin with c. If c begins an escape, all bits are set,
+// since the name may begin with any letter.
+func letterBit(c byte) uint32 {
 	if c == '%' || c == '+' {
 		return ^uint32(0)
 	}
 	return 1 << (c & 31)
 }
 
+// ends returns the end indexes of all parameters.
 func (q *Query) ends() []int32 {
 	if q.many != nil {
 		return q.many
@@ -84,7 +93,7 @@ func (q *Query) ends() []int32 {
 	return q.few[:q.n]
 }
 
-// checkEscapes returns an error for a % that no two hexadecimal digits follow.
+// checkEscapes returns an error if a % is not followed by two hexadecimal digits.
 func checkEscapes(s string) error {
 	for {
 		at := strings.IndexByte(s, '%')
@@ -102,8 +111,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// QueryOf returns the query of r, which the filters have parsed. Outside of their chain it is parsed now, and empty if
-// it cannot be.
+// QueryOf returns the query of r: the one in its Info, or, outside of the filter chain, one parsed
+// at this call. A query that cannot be parsed then counts as empty.
 func QueryOf(r *http.Request) *Query {
 	if info := From(r.Context()); info != nil {
 		return &info.Query
@@ -113,14 +122,14 @@ func QueryOf(r *http.Request) *Query {
 	return q
 }
 
-// Get returns the first value of a parameter, "" if there is none.
+// Get returns the first value of a parameter, or "".
 func (q *Query) Get(name string) string {
 	value, _ := q.Lookup(name)
 	return value
 }
 
-// Lookup returns the first value of a parameter, and whether there is one. Only a value with escapes costs an
-// allocation.
+// Lookup returns the first value of a parameter and whether the parameter was sent. It allocates
+// only for a value with escapes.
 func (q *Query) Lookup(name string) (value string, ok bool) {
 	for value := range q.values(name) {
 		return value, true
@@ -128,7 +137,7 @@ func (q *Query) Lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
-// All returns the values of a parameter in the order in which they were sent, nil if there is none.
+// All returns the values of a parameter in the order in which they were sent, or nil.
 func (q *Query) All(name string) []string {
 	var all []string
 	for value := range q.values(name) {
@@ -137,19 +146,20 @@ func (q *Query) All(name string) []string {
 	return all
 }
 
-// Bool reads a boolean parameter: everything is true but 0, false, and its absence.
+// Bool reads a boolean parameter as Kubernetes converts one: "0", "false" in any case, and an
+// absent parameter are false; any other value, "" included, is true.
 func (q *Query) Bool(name string) bool {
 	value, ok := q.Lookup(name)
 	return ok && value != "0" && !strings.EqualFold(value, "false")
 }
 
-// Empty reports whether there are no parameters.
+// Empty reports whether the query has no parameters.
 func (q *Query) Empty() bool { return q.raw == "" }
 
-// values yields the values of a parameter, whose name must not be empty.
+// values yields the values of a parameter. name must not be empty.
 func (q *Query) values(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if q.heads&head(name[0]) == 0 {
+		if q.letters&letterBit(name[0]) == 0 {
 			return
 		}
 		start := 0
@@ -162,8 +172,9 @@ func (q *Query) values(name string) func(yield func(string) bool) {
 	}
 }
 
-// valueOf returns what follows the name of a parameter, if that means name, escapes and all. It allocates nothing: most
-// names are none that anybody asks for.
+// valueOf compares the name in a parameter as sent ("name=value", escapes included) with name. If
+// they are equal, it returns the value, still escaped. It does not allocate, because most
+// parameters have another name.
 func valueOf(sent, name string) (value string, ok bool) {
 	for i := range len(name) {
 		if sent == "" || sent[0] == '=' {
@@ -187,7 +198,7 @@ func valueOf(sent, name string) (value string, ok bool) {
 	return sent[1:], sent[0] == '='
 }
 
-// fromHex is the value of a hexadecimal digit.
+// fromHex returns the value of a hexadecimal digit.
 func fromHex(c byte) byte {
 	if c <= '9' {
 		return c - '0'
@@ -195,10 +206,10 @@ func fromHex(c byte) byte {
 	return c&0xf + 9
 }
 
-// unescape is url.QueryUnescape of what checkEscapes has found good.
+// unescape is url.QueryUnescape of text that checkEscapes has accepted.
 func unescape(s string) string {
 	text, err := url.QueryUnescape(s)
-	if err != nil { // checked
+	if err != nil { // impossible: checkEscapes
 		panic(err)
 	}
 	return text

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkQuery compares a query with what url.ParseQuery makes of it.
+// checkQuery compares a Query with url.ParseQuery.
 func checkQuery(t *testing.T, raw string, names ...string) {
 	t.Helper()
 	want, wantErr := url.ParseQuery(raw)
@@ -69,7 +69,7 @@ func TestQueryBool(t *testing.T) {
 	}
 }
 
-// Whoever asks outside of the chain gets what those inside get.
+// TestQueryOf: outside of the chain, QueryOf gives the same answers as inside.
 func TestQueryOf(t *testing.T) {
 	r := httptest.NewRequest("GET", "/?pretty=1", nil)
 	if got := QueryOf(r).Get("pretty"); got != "1" {
@@ -88,7 +88,8 @@ func TestQueryOf(t *testing.T) {
 	}
 }
 
-// What a query costs is bounded by its length, and nothing up to the usual number of parameters.
+// TestQueryAllocs: the cost of a query is bounded by its length, and is nothing up to fewParams
+// parameters.
 func TestQueryAllocs(t *testing.T) {
 	ask := func(q *Query) {
 		for _, name := range []string{"watch", "labelSelector", "fieldSelector", "timeout", "pretty", "dryRun"} {
@@ -119,7 +120,7 @@ func TestQueryAllocs(t *testing.T) {
 	}
 }
 
-// FuzzQuery compares queries with net/url, and what authorization sees with what a list is told.
+// FuzzQuery compares queries with net/url, and authorization's view with the list's.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"", "watch=1", "a=b&watch=%31", "wat%63h", "watch=a;b&watch=c", "watch=%zz&watch=+", "&&watch&", "=watch",
 		"fieldSelector=metadata.name%3Dx&labelSelector=a+in+(b)", "fieldSelecto%72=metadata.name=x&dryRun=All&d%72yRun=", strings.Repeat("a&", 12) + "limit=2"} {

@@ -7,54 +7,59 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Encoded is one object at one revision, as bytes. Implementations are immutable and shared between requests.
+// The types that router and registry exchange. The router makes ListRequests and Writes and passes
+// them to the registry behind a router.Resource; the registry answers with Encoded objects, Lists,
+// Events and DeleteResults.
+
+// Encoded is one object at one revision, as bytes. Implementations are immutable and shared between
+// requests.
 //
-// Forms are the encodings of an object: combinations of kind, version and media type, each with a small number that the
-// registry hands out, so that finding one needs no hashing.
+// A form is one encoding of an object: a combination of kind, version and media type. The registry
+// gives each form a small number, so that finding a form of an object needs no hashing.
 type Encoded interface {
-	// Stored is the object as it is stored, and the form that this is.
+	// Stored returns the object as it is stored, and the number of that form.
 	Stored() (data []byte, form uint32)
-	// Head is the length of the leading `{"kind":...,"apiVersion":...,` of what Stored returns, if it is JSON, without
-	// which lists of built-in kinds show their items.
+	// Head returns the length of the prefix `{"kind":...,"apiVersion":...,` of Stored's bytes,
+	// which the items in lists of built-in kinds do not have. It is 0 if the bytes are not JSON.
 	Head() int
-	// Form returns another form of the object, made on first demand by build and kept beside it for a while. Requests
-	// that come at once may build it twice; one result is kept.
+	// Form returns another form of the object. build makes it on first demand; the result is kept
+	// beside the object for a while. Concurrent callers may each call build; one result is kept.
 	Form(form uint32, build func() ([]byte, error)) ([]byte, error)
-	// Revision is the revision of the object, its resourceVersion.
+	// Revision returns the revision of the object, which is its resourceVersion.
 	Revision() uint64
 }
 
 // ListRequest is a parsed and validated list, watch or deletecollection.
 type ListRequest struct {
-	Version              string // in which Fields is meant; "" for the version stored
-	Namespace            string // "" for all
+	Version              string // the version whose field names Fields uses; "" for the stored version
+	Namespace            string // "" for all namespaces
 	Labels               meta.LabelRequirements
 	Fields               meta.FieldRequirements
 	ResourceVersion      string
 	ResourceVersionMatch meta.ResourceVersionMatch
 	Limit                int64
 	Continue             string
-	// Of watches only.
+	// The fields below are for watches only.
 	SendInitialEvents *bool
 	Bookmarks         bool
 }
 
-// List is one page of objects, all of one revision.
+// List is one page of objects, all read at one revision.
 type List struct {
 	ResourceVersion string
 	Continue        string
 	Remaining       *int64
 	Items           iter.Seq[Encoded]
-	Len             int // of Items
-	// Form looks at all Items, and returns the form in which they are stored, 0 if that is not the same for all. nil if
-	// nobody knows better than who asks.
+	Len             int // number of Items
+	// Form returns the form in which all Items are stored, 0 if they are not all stored in the same
+	// one. It looks at every item. nil: the implementation has no quicker way than the caller.
 	Form func() uint32
 }
 
-// EventType is the type of a watch event as the wire spells it.
+// EventType is the type of a watch event, spelled as on the wire.
 type EventType string
 
-// The event types.
+// The event types. Failed is an event whose object is the Status of an error.
 const (
 	Added    EventType = "ADDED"
 	Modified EventType = "MODIFIED"
@@ -63,95 +68,111 @@ const (
 	Failed   EventType = "ERROR"
 )
 
-// Event is one change as a watcher sees it. A Bookmark has no Object, but the revision up to which all was sent.
+// Event is one change as a watcher sees it. A Bookmark has no Object, only the revision up to which
+// all events were sent.
 type Event struct {
 	Type            EventType
 	Object          Encoded
-	ResourceVersion string // of a Bookmark
+	ResourceVersion string // of a Bookmark only
 	InitialEnd      bool   // the Bookmark that ends the initial events
 }
 
-// EventCursor is a position in the history of a resource. It is used by one goroutine.
+// EventCursor is a position in the history of a resource. One goroutine uses it.
 type EventCursor interface {
-	// Next blocks until there are events or ctx ends. The slice is valid until the next call. With io.EOF the watch
-	// ends without a fault: the client goes on, in another one, from the last event that it saw.
+	// Next blocks until there are events or ctx ends. The slice is valid until the next call.
+	// io.EOF means that the watch ends without a fault: the client may continue in a new watch from
+	// the last event that it received.
 	Next(ctx context.Context) ([]Event, error)
 	// Close releases the cursor.
 	Close()
 }
 
-// Current is the state that an update starts from.
+// Current is the state of an object that an update starts from.
 type Current struct {
 	Encoded Encoded // nil if the object does not exist
-	// Object decodes it into the hub, each time anew; an empty object if it does not exist.
+	// Object decodes Encoded into the hub version, anew at each call. If the object does not exist,
+	// it returns an empty one.
 	Object func() (meta.Object, error)
 }
 
-// ChangeFunc makes the new object from the current one, in the version that the Write names. What it returns is the
-// registry's to change; when the object has changed meanwhile, or its name is taken, it is called again.
+// ChangeFunc makes the new object from the current one, in the version that the Write names. The
+// registry owns the result and may change it. If the object was changed by somebody else meanwhile,
+// or a generated name is taken, the registry calls it again.
 type ChangeFunc func(ctx context.Context, cur Current) (meta.Typed, error)
 
-// Apply is what a client wants of an object, without saying what the rest of it should be.
+// Apply is a server-side apply: the fields that a client wants to set, and nothing about the
+// others.
 type Apply struct {
-	Config map[string]any // a tree, which is not changed
-	// Force takes fields from those who have given them other values.
+	Config map[string]any // the applied configuration as a tree; never changed
+	// Force takes over fields whose managers have set other values, instead of reporting a
+	// conflict.
 	Force bool
-	// Check is asked about what has become of the metadata; exists says that there was an object. It may change them.
+	// Check is called with the metadata of the result; exists says whether the object existed
+	// before. Check may change m.
 	Check func(m *meta.ObjectMeta, exists bool) error
 }
 
-// Rights tells what else the user of a request may do with what it names.
+// Rights answers whether the user of a request may use another verb on the object that it names.
 type Rights interface {
-	// May returns why a verb is not allowed, as the answer to the user; nil if it is.
+	// May returns nil if the user may use the verb, otherwise the error for the user.
 	May(ctx context.Context, verb string) error
 }
 
-// Write is what a client, or the server itself, wants of one object: the parameter of the write pipeline. It is not
-// changed, and may be given again.
+// Write is a change that a client, or the server itself, wants of one object: the parameter of the
+// write pipeline (registry/write.go). The pipeline does not change it, so the same Write may be
+// used again.
 type Write struct {
 	Namespace string
-	// Name is that of the path. It is empty for a create that brings its own, or has one made.
+	// Name is the name in the path. It is empty for a create, whose object has a name or gets a
+	// generated one.
 	Name string
-	// Version is the one that the client speaks; "" for the one stored.
+	// Version is the API version that the client uses; "" for the stored version.
 	Version string
-	// User is who writes; nil for the server itself.
+	// User is the user who writes; nil for the server itself.
 	User *User
-	// Manager is who is to own the fields that are set: fieldManager, or the beginning of the user agent. If it is empty,
-	// nobody records who owns what: managedFields are written as they are.
+	// Manager becomes the owner of the fields that are set: the parameter fieldManager, or the
+	// beginning of the user agent. If it is empty, the write does not record owners and
+	// managedFields are stored as they are.
 	Manager string
-	// DryRun: everything happens, but nothing is stored.
+	// DryRun runs every step and stores nothing.
 	DryRun bool
-	// Options are the client's: CreateOptions, UpdateOptions or DeleteOptions. Of a connection they
-	// are of a kind of their own, such as PodExecOptions, in the version served, or nil if it takes
-	// none. Else they are not nil.
+	// Options are the client's CreateOptions, UpdateOptions or DeleteOptions, and never nil for
+	// those. For a connection they are the options of its kind, such as PodExecOptions, in the
+	// version served, or nil if the connection takes none.
 	Options meta.Typed
-	// Change makes the object. Of a deletion it is nil.
+	// Change makes the new object. It is nil for a deletion.
 	Change ChangeFunc
-	// Apply, if set, is in the place of Change. Then there is a Manager.
+	// Apply, if set, replaces Change. Manager is then not empty.
 	Apply *Apply
-	// UID, if set, must be that of the current object (PUT; a patch that changes the uid is invalid instead).
+	// UID, if set, must be the uid of the current object. It is for PUT; a patch that changes the
+	// uid is an invalid object instead.
 	UID meta.UID
-	// Invalid, if set, is what is wrong with the kind and version that the object says it is of. It counts when the object is
-	// validated: that it is not there, has another state, or is not admitted is said first. To a door it does not matter.
+	// Invalid, if set, says what is wrong with the kind and apiVersion in the sent object. The
+	// pipeline reports it when it validates the object: NotFound, Conflict and the refusals of
+	// admission are reported before it. Writes through a subresource ignore it.
 	Invalid error
-	// ForceCreate lets an update create what does not exist, whatever the strategy says (apply).
+	// ForceCreate lets an update create an object that does not exist, whatever the strategy of the
+	// resource says. An apply sets it.
 	ForceCreate bool
-	// Rights are asked before an update creates; nil: nobody is.
+	// Rights is asked for the verb create before an update creates an object; nil: no question.
 	Rights Rights
-	// Admitted: admission has let pass what this is a part of, and is not asked again.
+	// Admitted says that admission has already admitted the request that this write is a part of,
+	// and is not asked again.
 	Admitted bool
-	// Warn tells the client something, also when the write succeeds; Annotate adds to the audit record of the request.
-	// Either is nil if nobody listens.
+	// Warn sends a warning to the client, also if the write succeeds. Annotate adds to the audit
+	// record of the request. Both are nil if nobody receives them.
 	Warn     func(text string)
 	Annotate func(key, value string)
 }
 
-// DeleteResult tells what became of a deletion.
+// DeleteResult is the outcome of a deletion.
 type DeleteResult struct {
-	// Encoded is the deleted (or, with finalizers or grace, marked) object; nil if the answer is Status.
+	// Encoded is the deleted object, or, if finalizers or a grace period keep it, the object marked
+	// as being deleted. It is nil if Status is the answer.
 	Encoded Encoded
-	// Status is the answer of kinds that do not return the deleted object.
+	// Status is the answer of resources that do not return the deleted object.
 	Status *meta.Status
-	// Done is false if the object lives on until finalizers or a grace period end.
+	// Done is false if the object still exists, until its finalizers are removed or its grace
+	// period ends.
 	Done bool
 }

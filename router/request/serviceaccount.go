@@ -6,26 +6,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Service accounts are users as well, by the names of their namespaces and their own.
+// The user name of a service account is "system:serviceaccount:NAMESPACE:NAME".
 const (
 	serviceAccountPrefix = "system:serviceaccount:"
-	GroupServiceAccounts = "system:serviceaccounts" // all service accounts; with ":" and a namespace behind, those in it
+	// GroupServiceAccounts is the group of all service accounts. With ":NAMESPACE" behind it, it is
+	// the group of the service accounts in a namespace.
+	GroupServiceAccounts = "system:serviceaccounts"
 )
 
-// ExtraNodeName says in a service account's extra on which node the pod runs that its token was issued for.
+// ExtraNodeName is the key in a user's extra under which a service account token names the node of
+// the pod that the token was issued for.
 const ExtraNodeName = "authentication.kubernetes.io/node-name"
 
-// ServiceAccountUser is the name of the user that a service account is.
+// ServiceAccountUser returns the user name of a service account.
 func ServiceAccountUser(namespace, name string) string {
 	return serviceAccountPrefix + namespace + ":" + name
 }
 
-// ServiceAccountGroups are the groups of the service accounts in a namespace, without that of all who are authenticated.
+// ServiceAccountGroups returns the groups of the service accounts in a namespace, without
+// GroupAuthenticated.
 func ServiceAccountGroups(namespace string) []string {
 	return []string{GroupServiceAccounts, GroupServiceAccounts + ":" + namespace}
 }
 
-// ServiceAccountOf returns the service account that a user is; ok is false if the name is not that of one.
+// ServiceAccountOf returns the service account with the given user name; ok is false if the name is
+// not that of a service account.
 func ServiceAccountOf(user string) (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
 	if !ok {
@@ -38,10 +43,11 @@ func ServiceAccountOf(user string) (namespace, name string, ok bool) {
 	return namespace, name, true
 }
 
-// nodePrefix begins the names of the users that nodes are.
+// nodePrefix begins the user names of nodes: "system:node:NAME".
 const nodePrefix = "system:node:"
 
-// NodeOf returns the node that a user is by name, whatever groups they are in; ok is false if the name is not that of one.
+// NodeOf returns the node with the given user name, whatever the groups of the user; ok is false if
+// the name is not that of a node. User.NodeName also checks the group.
 func NodeOf(user string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(user, nodePrefix)
 	if !ok || len(names.DNSSubdomainName(name, false)) > 0 {

@@ -5,36 +5,38 @@ import (
 	"unicode/utf8"
 )
 
-// Warnings are kept whole up to maxWarnings runes in sum, as in kube-apiserver. With more, each is cut at maxWarning, and
-// when they come to maxWarnings again, what follows is left out: proxies refuse large headers.
+// Warnings are sent whole while they have at most maxWarnings runes together, as in kube-apiserver.
+// Beyond that, each warning is cut to maxWarning runes; when even the cut ones reach maxWarnings,
+// further warnings are dropped. The reason is that proxies refuse responses with large headers.
 const (
-	maxWarnings = 4 << 10
-	maxWarning  = 256
+	maxWarnings = 4 << 10 // runes
+	maxWarning  = 256     // runes
 )
 
-// warned keeps the warnings of a request few and different.
-type warned struct {
-	seen  map[string]bool
-	runes int  // of those kept
-	cut   bool // each is cut
+// warningState is the state of Warn for one request.
+type warningState struct {
+	seen    map[string]bool // by the text before it is cut
+	runes   int             // of the warnings kept
+	cutting bool            // each warning is cut to maxWarning
 }
 
-// Warn adds a warning for the client (an HTTP Warning header with code 299). Repeated texts are sent once, and those that
-// cannot stand in a header not at all. Cost: that of hashing the text, however many there are.
+// Warn adds a warning for the client: an HTTP Warning header with code 299. A repeated text is sent
+// once, and a text that cannot stand in a header is dropped. The cost is one hash of the text,
+// however many warnings there are.
 func (i *Info) Warn(text string) {
-	if i.warned == nil {
-		i.warned = &warned{seen: map[string]bool{}}
+	if i.warningState == nil {
+		i.warningState = &warningState{seen: map[string]bool{}}
 	}
-	w := i.warned
-	if w.cut && w.runes >= maxWarnings || w.seen[text] || !isHeaderText(text) {
+	w := i.warningState
+	if w.cutting && w.runes >= maxWarnings || w.seen[text] || !isHeaderText(text) {
 		return
 	}
 	w.seen[text] = true
-	if n := utf8.RuneCountInString(text); !w.cut && w.runes+n <= maxWarnings {
+	if n := utf8.RuneCountInString(text); !w.cutting && w.runes+n <= maxWarnings {
 		w.runes += n
 	} else {
-		if !w.cut { // from now on, and those before as well
-			w.cut, w.runes = true, 0
+		if !w.cutting { // cut all further ones, and those kept so far
+			w.cutting, w.runes = true, 0
 			for j, kept := range i.Warnings {
 				i.Warnings[j] = w.shorten(kept)
 			}
@@ -44,8 +46,8 @@ func (i *Info) Warn(text string) {
 	i.Warnings = append(i.Warnings, text)
 }
 
-// shorten cuts a text, and counts it.
-func (w *warned) shorten(text string) string {
+// shorten cuts text to maxWarning runes and counts its runes.
+func (w *warningState) shorten(text string) string {
 	n := 0
 	for at := range text {
 		if n == maxWarning {
@@ -58,7 +60,7 @@ func (w *warned) shorten(text string) string {
 	return text
 }
 
-// isHeaderText reports whether a text may stand in a header.
+// isHeaderText reports whether text may stand in a header: valid UTF-8 without control characters.
 func isHeaderText(text string) bool {
 	return text != "" && utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWarningsBounded adds warnings without end, as bodies with many mistakes do: what is kept, and what is done for each
-// one that is not, does not grow.
+// TestWarningsBounded adds warnings without end, as bodies with many mistakes do: neither the
+// memory nor the work for each dropped warning grows.
 func TestWarningsBounded(t *testing.T) {
 	const many = 20_000
 	long := strings.Repeat("x", 300)
@@ -41,7 +41,8 @@ func TestWarningsBounded(t *testing.T) {
 	}
 }
 
-// TestWarningsCut: with too much text every warning is cut, those before as well, and the first ones are kept.
+// TestWarningsCut: with too much text every warning is cut, including earlier ones, and the first
+// ones are kept.
 func TestWarningsCut(t *testing.T) {
 	info := &Info{}
 	for i := range 1000 {
@@ -60,7 +61,7 @@ func TestWarningsCut(t *testing.T) {
 	}
 }
 
-// TestWarningsFit: what fits exactly is not cut, and the next one cuts them all.
+// TestWarningsFit: warnings that fit exactly are not cut; the next one cuts all.
 func TestWarningsFit(t *testing.T) {
 	info := &Info{}
 	info.Warn("a" + strings.Repeat("x", maxWarnings/2-1))
@@ -74,7 +75,8 @@ func TestWarningsFit(t *testing.T) {
 	}
 }
 
-// TestWarningsText: control characters cannot stand in a header, wherever they are; all other text can.
+// TestWarningsText: control characters cannot stand in a header, wherever they are; all other text
+// can.
 func TestWarningsText(t *testing.T) {
 	info := &Info{}
 	for _, text := range []string{"", "\na", "a\n", "a\x1fb", "a\x7f", "\xff"} {

@@ -14,27 +14,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
+// This file turns the claims of a verified token into a user (mapping.user): by claim names or by
+// CEL expressions, as the Issuer says. issuer.go calls it.
+
 var errNoClaim = errors.New("claim not present")
 
-// read decodes a claim. The error holds nothing of it.
+// read decodes a claim. Its error does not repeat the claim's value.
 func (c claims) read(name string, to any) error {
 	text, ok := c[name]
 	if !ok {
 		return errNoClaim
 	}
 	if err := json.Unmarshal(text, to); err != nil {
-		return errors.New("it is of another type")
+		return errors.New("the claim has another type")
 	}
 	return nil
 }
 
-// mapping turns the claims of a token into a user.
+// mapping turns the claims of a token into a user, by the rules of one issuer.
 type mapping struct {
 	*Issuer
 	*compiled
 }
 
-// user returns the user that claims stand for, if the rules allow it.
+// user returns the user of the claims, or an error if a rule refuses them. All expressions share
+// one cost budget.
+//
+// The order of the steps decides which error a client sees if a token has several faults. It is
+// kube-apiserver's: name, groups, uid, extra, required claims, rules about claims, rules about the
+// user.
 func (m *mapping) user(ctx context.Context, c claims) (*request.User, error) {
 	budget := cel.ObjectBudget
 	var shown *record
@@ -69,7 +77,7 @@ func (m *mapping) user(ctx context.Context, c claims) (*request.User, error) {
 	return user, nil
 }
 
-// string evaluates an expression that has to yield a string.
+// string evaluates an expression, which must yield a string. what names it in errors.
 func (e *expression) string(ctx context.Context, what string, value ref.Val, budget *cel.Budget) (string, error) {
 	v, err := e.eval(ctx, value, budget)
 	if err != nil {
@@ -77,11 +85,14 @@ func (e *expression) string(ctx context.Context, what string, value ref.Val, bud
 	}
 	s, ok := v.(types.String)
 	if !ok {
-		return "", fmt.Errorf("oidc: error evaluating %s claim expression: %s claim expression must return a string", what, what)
+		return "", fmt.Errorf(
+			"oidc: error evaluating %s claim expression: %s claim expression must return a string", what, what,
+		)
 	}
 	return string(s), nil
 }
 
+// name returns the user name. c are the claims, and shown the same claims as expressions see them.
 func (m *mapping) name(ctx context.Context, c claims, shown ref.Val, budget *cel.Budget) (name string, err error) {
 	if m.username != nil {
 		name, err = m.username.string(ctx, "username", shown, budget)
@@ -95,7 +106,8 @@ func (m *mapping) name(ctx context.Context, c claims, shown ref.Val, budget *cel
 		return "", fmt.Errorf("oidc: parse username claims %q: %w", from.Claim, err)
 	}
 	if from.Claim == "email" {
-		// An issuer need not say whether it has verified an address. If it does, it must have; null is not yes.
+		// An issuer need not send email_verified. If it does, the value must be true; null counts
+		// as false.
 		var verified bool
 		err := c.read("email_verified", &verified)
 		if err != nil && err != errNoClaim {
@@ -105,17 +117,18 @@ func (m *mapping) name(ctx context.Context, c claims, shown ref.Val, budget *cel
 			return "", errors.New("oidc: email not verified")
 		}
 	}
-	return prefix(from) + name, nil
+	return prefixOf(from) + name, nil
 }
 
-func prefix(m PrefixedMapping) string {
+// prefixOf returns the prefix of a mapping, "" if there is none.
+func prefixOf(m PrefixedMapping) string {
 	if m.Prefix == nil {
 		return ""
 	}
 	return *m.Prefix
 }
 
-// listOrOne is a list of strings, or one as it is.
+// listOrOne is a JSON list of strings, or a single string.
 type listOrOne []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -133,6 +146,7 @@ func (l *listOrOne) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// groupsOf returns the user's groups. A missing groups claim means none.
 func (m *mapping) groupsOf(ctx context.Context, c claims, shown ref.Val, budget *cel.Budget) ([]string, error) {
 	if m.groups != nil {
 		v, err := m.groups.eval(ctx, shown, budget)
@@ -153,7 +167,7 @@ func (m *mapping) groupsOf(ctx context.Context, c claims, shown ref.Val, budget 
 	if err := c.read(from.Claim, &groups); err != nil {
 		return nil, fmt.Errorf("oidc: parse groups claim %q: %w", from.Claim, err)
 	}
-	if p := prefix(from); p != "" {
+	if p := prefixOf(from); p != "" {
 		for i := range groups {
 			groups[i] = p + groups[i]
 		}
@@ -161,6 +175,7 @@ func (m *mapping) groupsOf(ctx context.Context, c claims, shown ref.Val, budget 
 	return groups, nil
 }
 
+// uidOf returns the user's uid.
 func (m *mapping) uidOf(ctx context.Context, c claims, shown ref.Val, budget *cel.Budget) (uid string, err error) {
 	if m.uid != nil {
 		return m.uid.string(ctx, "uid", shown, budget)
@@ -175,7 +190,10 @@ func (m *mapping) uidOf(ctx context.Context, c claims, shown ref.Val, budget *ce
 	return uid, nil
 }
 
-func (m *mapping) extraOf(ctx context.Context, c claims, shown ref.Val, budget *cel.Budget) (all map[string][]string, err error) {
+// extraOf returns the user's extra: the results of expressions, and the token's id.
+func (m *mapping) extraOf(
+	ctx context.Context, c claims, shown ref.Val, budget *cel.Budget,
+) (all map[string][]string, err error) {
 	add := func(key string, values ...string) {
 		if all == nil {
 			all = map[string][]string{}
@@ -202,7 +220,7 @@ func (m *mapping) extraOf(ctx context.Context, c claims, shown ref.Val, budget *
 	return all, nil
 }
 
-// required wants claims to have the values that rules say.
+// required checks the rules that require a claim to have a value.
 func (m *mapping) required(c claims) error {
 	for _, r := range m.ClaimValidationRules {
 		if r.Claim == "" {

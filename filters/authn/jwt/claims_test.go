@@ -18,7 +18,7 @@ func claimsOf(t testing.TB, text string) claims {
 	return c
 }
 
-// mapped returns the mapping of an issuer that is valid but for where it is.
+// mapped returns the mapping of an issuer that is valid except for its URL.
 func mapped(t testing.TB, i Issuer) *mapping {
 	t.Helper()
 	i.Issuer = Source{URL: "https://issuer.example.com", Audiences: []string{"us"}}
@@ -125,7 +125,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzClaimedIssuer shows any token: whatever it is, it is judged at once.
+// FuzzClaimedIssuer: random tokens are handled without delay.
 func FuzzClaimedIssuer(f *testing.F) {
 	f.Add("a.eyJpc3MiOiJodHRwczovL2EifQ.b")
 	f.Add("..")

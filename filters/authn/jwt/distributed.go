@@ -13,26 +13,31 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// maxSources is how many issuers are remembered whose tokens hold a claim. There are more only if an issuer has gone mad.
+// maxSources is the number of further issuers whose verifiers are remembered. More would mean that
+// an issuer sends its clients to ever new ones.
 const maxSources = 16
 
-// sources find a claim that an issuer has not put in its token, because somebody else knows it: a distributed claim, see OpenID Connect
-// Core 1.0, section 5.6.2. The token says where to ask for another token that has it.
+// sources find a claim that the token does not contain, but for which it names another server: a
+// distributed claim (OpenID Connect Core 1.0, section 5.6.2). That server answers with another
+// token, which contains the claim and is verified like the first one.
+//
+// Example: the payload has "_claim_names": {"groups": "src"} and "_claim_sources": {"src":
+// {"endpoint": "https://...", "access_token": "..."}}.
 type sources struct {
 	claim  string
 	issuer *issuer
 
 	mu        sync.Mutex
-	verifiers map[string]*oidc.IDTokenVerifier // by issuer
+	verifiers map[string]*oidc.IDTokenVerifier // by issuer; at most maxSources
 }
 
-// endpoint is where a claim is.
-type endpoint struct {
+// claimEndpoint is where a claim can be fetched.
+type claimEndpoint struct {
 	URL         string `json:"endpoint"`
 	AccessToken string `json:"access_token"`
 }
 
-// expand puts the claim among the others, if it is elsewhere.
+// expand fetches the claim and adds it to c, if c does not have it and says where it is.
 func (s *sources) expand(ctx context.Context, c claims) error {
 	if c[s.claim] != nil || c["_claim_names"] == nil {
 		return nil
@@ -41,22 +46,22 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 	if err := c.read("_claim_names", &names); err != nil {
 		return fmt.Errorf("oidc: error parsing distributed claim names: %w", err)
 	}
-	var places map[string]endpoint
-	if err := c.read("_claim_sources", &places); err != nil {
+	var endpoints map[string]claimEndpoint
+	if err := c.read("_claim_sources", &endpoints); err != nil {
 		return fmt.Errorf("oidc: could not parse claim sources: %w", err)
 	}
 	name, ok := names[s.claim]
 	if !ok {
 		return nil
 	}
-	place, ok := places[name]
+	from, ok := endpoints[name]
 	if !ok {
 		return fmt.Errorf("id token _claim_names contained a source %s missing in _claims_sources", name)
 	}
-	if place.URL == "" { // the claim is in the token in another form, which is not supported
+	if from.URL == "" { // an aggregated claim, which is inside the token: not supported, as in kube-apiserver
 		return nil
 	}
-	value, err := s.ask(ctx, place)
+	value, err := s.ask(ctx, from)
 	if err != nil {
 		return fmt.Errorf("while getting distributed claim %q: %w", s.claim, err)
 	}
@@ -64,9 +69,9 @@ func (s *sources) expand(ctx context.Context, c claims) error {
 	return nil
 }
 
-// ask gets the claim from where it is.
-func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, error) {
-	token, err := s.fetch(ctx, place)
+// ask fetches the token at from, verifies it, and returns its claim.
+func (s *sources) ask(ctx context.Context, from claimEndpoint) (json.RawMessage, error) {
+	token, err := s.fetch(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -80,24 +85,26 @@ func (s *sources) ask(ctx context.Context, place endpoint) (json.RawMessage, err
 	}
 	value, ok := c[s.claim]
 	if !ok {
-		return nil, errors.New("the token of the source does not hold it")
+		return nil, errors.New("the token does not contain the claim")
 	}
 	return value, nil
 }
 
+// client returns an HTTP client with the issuer's transport.
 func (s *sources) client() *http.Client { return &http.Client{Transport: s.issuer.transport} }
 
-func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL, nil)
+// fetch returns the token at from.
+func (s *sources) fetch(ctx context.Context, from claimEndpoint) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from.URL, nil)
 	if err != nil {
-		return "", errors.New("its source has no URL")
+		return "", errors.New("the claim's source has no valid URL")
 	}
-	if place.AccessToken != "" {
-		r.Header.Set("Authorization", "Bearer "+place.AccessToken)
+	if from.AccessToken != "" {
+		r.Header.Set("Authorization", "Bearer "+from.AccessToken)
 	}
 	resp, err := s.client().Do(r)
 	if e := (*url.Error)(nil); errors.As(err, &e) {
-		return "", e.Err // without the URL, which may be a secret
+		return "", e.Err // without the URL, which may contain a secret
 	}
 	if err != nil {
 		return "", err
@@ -110,7 +117,7 @@ func (s *sources) fetch(ctx context.Context, place endpoint) (string, error) {
 	return string(text), err
 }
 
-// verifier returns what verifies the tokens of an issuer, which is looked for if it is a new one.
+// verifier returns the verifier for the tokens of an issuer. A new issuer is discovered first.
 func (s *sources) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
 	s.mu.Lock()
 	v := s.verifiers[issuer]

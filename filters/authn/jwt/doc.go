@@ -1,17 +1,21 @@
-// Package jwt knows users by the tokens that other parties issue: OpenID Connect providers.
+// Package jwt authenticates tokens of OpenID Connect providers.
 //
-// A Config says which, as the AuthenticationConfiguration file of kube-apiserver does; Read reads one, Validate says what is wrong
-// with it in kube-apiserver's words. New makes Authenticators of it, a set with one for each issuer.
+// Words: an Issuer is a provider with its rules. A claim is a member of a token's payload. A
+// mapping turns claims into a user. An expression is CEL over the claims or over the user.
+// Discovery is fetching an issuer's metadata, which names the URL of its keys.
 //
-// A token is for the authenticator of the issuer that it names. Its signature is verified with keys that the issuer publishes; then
-// claims are mapped to a user, by name or by expressions, and rules about claims and user have their say. Nothing is believed of a
-// token before its signature holds, but which issuer it names.
+// Laws: a token is handled only by the authenticator of the issuer that it names. Nothing else in a
+// token counts before its signature has been verified with the issuer's published keys. Then claims
+// are mapped to a user, by name or by expressions, and rules about claims and user may refuse it.
+// Issuers are discovered in the background, again and again until it succeeds, because an issuer
+// may run in the cluster that is just starting; until then its tokens are errors. Responses of
+// issuers are bounded in size and time, and keys are fetched at most once a second, however many
+// tokens with unknown keys arrive.
 //
-// Issuers are found by discovery, in the background and again and again until it succeeds: one may run in the cluster that is about to
-// start. Until then its tokens are errors. What issuers answer is bounded, and so is how often they are asked: a flood of tokens with
-// keys that nobody has makes one request a second.
+// Package server reads a Config (Read), checks it (Validate, in kube-apiserver's words) and makes
+// Authenticators of it (New). Not here: watching the configuration file (server) and caches of
+// answers (authn.Cached).
 //
-// Not here: watching the file (server), caches (authn).
-//
-// Read: config.go, validate.go, expressions.go, values.go; issuer.go, claims.go, distributed.go, transport.go.
+// Read config.go, validate.go, expressions.go and values.go; then issuer.go, keyring.go, claims.go,
+// distributed.go and transport.go.
 package jwt

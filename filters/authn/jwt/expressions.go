@@ -13,13 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// What expressions are about: the variable that they have.
+// This file compiles and evaluates CEL expressions. validate.go compiles them when a Config is
+// read, and claims.go evaluates them for each token.
+
+// The variable of an expression: the claims of a token, or the user made of them.
 const (
 	aboutClaims = "claims"
 	aboutUser   = "user"
 )
 
-// compiled is what the expressions of an issuer have become. Those that it does not have are nil.
+// compiled holds the compiled expressions of an issuer. Those that the issuer does not have are
+// nil.
 type compiled struct {
 	username, groups, uid *expression
 	extra                 []extra
@@ -31,25 +35,28 @@ func (c *compiled) usesClaims() bool {
 	return c.username != nil || c.groups != nil || c.uid != nil || len(c.extra) > 0 || len(c.claimRules) > 0
 }
 
+// extra is the expression for a key in the user's extra.
 type extra struct {
 	key string
 	*expression
 }
 
+// rule is an expression that must be true, with the message if it is not.
 type rule struct {
 	*expression
 	message string
 }
 
-// expression is one that can be evaluated.
+// expression is a compiled expression.
 type expression struct {
 	text            string
-	about           string
+	about           string // aboutClaims or aboutUser
 	program         *cel.Program
-	email, verified bool // whether it looks at these claims
+	email, verified bool // it uses claims.email, claims.email_verified
 }
 
-// expression compiles an expression, which has to be a condition or may yield anything. It returns nil if that is not to be had.
+// expression compiles an expression; a condition must be of type bool. If it cannot be compiled, it
+// reports the error and returns nil.
 func (x *compiler) expression(about, text string, condition bool, path *field.Path) *expression {
 	env, err := environments()
 	if err != nil {
@@ -65,7 +72,8 @@ func (x *compiler) expression(about, text string, condition bool, path *field.Pa
 		return nil
 	}
 	e := &expression{
-		text: text, about: about, email: checked.Selects(aboutClaims, "email"), verified: checked.Selects(aboutClaims, "email_verified"),
+		text: text, about: about, email: checked.Selects(aboutClaims, "email"),
+		verified: checked.Selects(aboutClaims, "email_verified"),
 	}
 	if e.program, err = checked.Program(); err != nil {
 		x.fail(field.InternalError(path, err))
@@ -74,13 +82,16 @@ func (x *compiler) expression(about, text string, condition bool, path *field.Pa
 	return e
 }
 
-// environments are made when the first expression is.
+// environments returns the CEL environments by variable. They are made on first use, because most
+// servers have no expressions.
 var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 	claims, err := cel.Base().Extend(celgo.Variable(aboutClaims, celgo.MapType(celgo.StringType, celgo.AnyType)))
 	if err != nil {
 		return nil, err
 	}
-	user, err := cel.Base().Extend(celgo.CustomTypeProvider(userTypes{cel.Base().Types()}), celgo.Variable(aboutUser, celgo.ObjectType(userType)))
+	user, err := cel.Base().Extend(
+		celgo.CustomTypeProvider(userTypes{cel.Base().Types()}), celgo.Variable(aboutUser, celgo.ObjectType(userType)),
+	)
 	return map[string]*cel.Env{aboutClaims: claims, aboutUser: user}, err
 })
 
@@ -89,13 +100,13 @@ const (
 	claimsType = "kubernetes.claims"
 )
 
-// userFields are what expressions know of a user.
+// userFields are the fields of the variable user.
 var userFields = map[string]*types.Type{
 	"username": types.StringType, "uid": types.StringType, "groups": types.NewListType(types.StringType),
 	"extra": types.NewMapType(types.StringType, types.NewListType(types.StringType)),
 }
 
-// userTypes knows the type of users beside all others.
+// userTypes adds the type of the variable user to other types.
 type userTypes struct{ types.Provider }
 
 // FindStructType implements types.Provider.
@@ -106,7 +117,8 @@ func (p userTypes) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames implements types.Provider. Nobody can make users.
+// FindStructFieldNames implements types.Provider. It finds nothing, so expressions cannot construct
+// users.
 func (p userTypes) FindStructFieldNames(string) ([]string, bool) { return nil, false }
 
 // FindStructFieldType implements types.Provider.
@@ -121,7 +133,7 @@ func (p userTypes) FindStructFieldType(name, ident string) (*types.FieldType, bo
 	return &types.FieldType{Type: t}, true
 }
 
-// activation is the one variable of an expression.
+// activation binds the one variable of an expression.
 type activation struct {
 	name  string
 	value ref.Val
@@ -138,7 +150,7 @@ func (a *activation) ResolveName(name string) (any, bool) {
 // Parent implements celgo.Activation.
 func (a *activation) Parent() celgo.Activation { return nil }
 
-// eval evaluates the expression for what it is about.
+// eval evaluates the expression with value as its variable.
 func (e *expression) eval(ctx context.Context, value ref.Val, budget *cel.Budget) (ref.Val, error) {
 	v, err := e.program.Run(ctx, &activation{e.about, value}, budget)
 	if err != nil {
@@ -147,7 +159,8 @@ func (e *expression) eval(ctx context.Context, value ref.Val, budget *cel.Budget
 	return v, nil
 }
 
-// holds evaluates rules, which all have to be true.
+// holds returns an error unless all rules are true. All rules are evaluated first, as in
+// kube-apiserver, so an evaluation error is reported rather than a false rule.
 func holds(ctx context.Context, rules []rule, value ref.Val, budget *cel.Budget) error {
 	results := make([]ref.Val, len(rules))
 	for i := range rules {

@@ -20,26 +20,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Algorithms are those that a token may be signed with.
+// This file authenticates tokens: New makes an issuer for each entry of the Config and discovers it
+// in the background, AuthenticateToken picks the issuer of a token.
+
+// Algorithms are the signature algorithms that a token may have. All are asymmetric.
 var Algorithms = []string{
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
 }
 
-// Options are what New needs to know beside a Config.
+// Options are the parameters of New beside the Config.
 type Options struct {
-	// Algorithms that tokens may be signed with; nil allows all.
+	// Algorithms are the signature algorithms that are accepted; nil: all of the variable
+	// Algorithms.
 	Algorithms []string
-	// Disallowed are issuers whose tokens somebody else judges.
+	// Disallowed are issuers whose tokens another authenticator handles, such as that of service
+	// accounts.
 	Disallowed []string
-	// Failed is told what keeps an issuer from being found, for now. It may be nil.
+	// Failed, if set, is called when discovery of an issuer has failed. It will be tried again.
 	Failed func(issuer string, err error)
-	// Judged is told of each token of an issuer how long that took, and what was wrong with it. It may be nil.
+	// Judged, if set, is called for each token of an issuer with the time that authentication took
+	// and its error.
 	Judged func(issuer string, took time.Duration, err error)
-	// Keys is told of each request for the keys of an issuer what it answered. It may be nil.
+	// Keys, if set, is called for each request for an issuer's keys with the response.
 	Keys func(issuer string, keys []byte, err error)
 }
 
-// Authenticators know users by the tokens of issuers. They are a request.TokenAuthenticator.
+// Authenticators authenticate tokens of the issuers in a Config. It is a
+// request.TokenAuthenticator.
 type Authenticators struct {
 	issuers map[string]*issuer
 	options Options
@@ -47,8 +54,8 @@ type Authenticators struct {
 	finding sync.WaitGroup
 }
 
-// New makes Authenticators of a Config, and begins to look for its issuers. The caller must Close them. The error is what is wrong with
-// the Config.
+// New makes Authenticators of a Config and begins to discover its issuers. The caller must Close
+// them. The error says what is wrong with the Config.
 func New(c *Config, o Options) (*Authenticators, error) {
 	all, errs := compile(c, o.Disallowed)
 	if err := errs.ToAggregate(); err != nil {
@@ -78,13 +85,15 @@ func New(c *Config, o Options) (*Authenticators, error) {
 	return a, nil
 }
 
-// Close ends everything that is under way to issuers. Authenticators are not asked any more then.
+// Close ends all requests to issuers and waits for the discovery goroutines. AuthenticateToken must
+// not be called afterwards.
 func (a *Authenticators) Close() {
 	a.stop()
 	a.finding.Wait()
 }
 
-// Found waits until all issuers have been found. The error names those that have not been when ctx ends.
+// Found waits until all issuers have been discovered. If ctx ends first, the error names the
+// others.
 func (a *Authenticators) Found(ctx context.Context) error {
 	var errs []error
 	for url, it := range a.issuers {
@@ -97,9 +106,11 @@ func (a *Authenticators) Found(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// AuthenticateToken returns the user of a token of an issuer that it knows. It does not look at the audiences asked for: those that
-// tokens must be for are the issuer's.
-func (a *Authenticators) AuthenticateToken(ctx context.Context, token string, _ []string) (*request.User, []string, error) {
+// AuthenticateToken implements request.TokenAuthenticator. It ignores the audiences asked for: the
+// Config says which audiences tokens must have.
+func (a *Authenticators) AuthenticateToken(
+	ctx context.Context, token string, _ []string,
+) (*request.User, []string, error) {
 	it := a.issuers[claimedIssuer(token)]
 	if it == nil {
 		return nil, nil, nil
@@ -112,13 +123,14 @@ func (a *Authenticators) AuthenticateToken(ctx context.Context, token string, _ 
 	return user, nil, err
 }
 
-// Knows reports whether an issuer is among those whose tokens are judged here.
+// Knows reports whether the tokens of an issuer are handled here.
 func (a *Authenticators) Knows(issuer string) bool { return a.issuers[issuer] != nil }
 
-// Issuers are those whose tokens are judged here.
+// Issuers returns the issuers whose tokens are handled here, in no order.
 func (a *Authenticators) Issuers() []string { return slices.Collect(maps.Keys(a.issuers)) }
 
-// claimedIssuer returns which issuer a token names, "" if it is no token. It is not to be believed.
+// claimedIssuer returns the issuer that a token names, "" if it is no JWT. The signature has not
+// been verified.
 func claimedIssuer(token string) string {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 || strings.HasPrefix(strings.TrimSpace(token), "{") {
@@ -134,23 +146,24 @@ func claimedIssuer(token string) string {
 	if err := json.Unmarshal(payload, &claims); err != nil {
 		return ""
 	}
-	if claims.Issuer == "accounts.google.com" { // as Google called itself once
+	if claims.Issuer == "accounts.google.com" { // the name in older tokens of Google
 		return "https://accounts.google.com"
 	}
 	return claims.Issuer
 }
 
-// issuer judges the tokens of one issuer.
+// issuer authenticates the tokens of one issuer.
 type issuer struct {
 	mapping
 	transport *transport
 	keys      *keyring // over transport
 	config    *oidc.Config
-	verifier  atomic.Pointer[oidc.IDTokenVerifier] // nil until the issuer has been found
-	found     chan struct{}                        // closed then
-	sources   *sources                             // nil if no claim is asked for elsewhere
+	verifier  atomic.Pointer[oidc.IDTokenVerifier] // nil until the issuer has been discovered
+	found     chan struct{}                        // closed when verifier is set
+	sources   *sources                             // of the groups claim; nil if groups do not come from a claim
 }
 
+// newIssuer makes the issuer of one entry of the Config. Its connections end with life.
 func newIssuer(life context.Context, i *Issuer, c *compiled, o *Options) (*issuer, error) {
 	if t := i.Issuer.EgressSelectorType; t != "" {
 		return nil, fmt.Errorf("oidc: egress lookup required with egress selector type %q", t)
@@ -161,7 +174,7 @@ func newIssuer(life context.Context, i *Issuer, c *compiled, o *Options) (*issue
 	}
 	it := &issuer{
 		mapping: mapping{i, c}, transport: way, keys: &keyring{transport: way}, found: make(chan struct{}),
-		// Audiences are checked here: there may be several.
+		// verify checks the audiences, because a token may be for any of several.
 		config: &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: o.Algorithms},
 	}
 	if o.Keys != nil {
@@ -173,10 +186,10 @@ func newIssuer(life context.Context, i *Issuer, c *compiled, o *Options) (*issue
 	return it, nil
 }
 
-// How often an issuer that cannot be found is looked for.
+// findEvery is the time between attempts to discover an issuer.
 const findEvery = 10 * time.Second
 
-// find looks for the issuer until it has found it, or life ends.
+// find discovers the issuer, and tries again until it succeeds or life ends.
 func (i *issuer) find(life context.Context, failed func(string, error)) {
 	for {
 		err := i.discover(life)
@@ -194,6 +207,7 @@ func (i *issuer) find(life context.Context, failed func(string, error)) {
 	}
 }
 
+// discover fetches the issuer's metadata once.
 func (i *issuer) discover(life context.Context) error {
 	provider, err := i.keys.discover(life, i.Issuer.Issuer.URL)
 	if err != nil {
@@ -204,7 +218,11 @@ func (i *issuer) discover(life context.Context) error {
 	return nil
 }
 
-// user returns the user whom a token of this issuer stands for.
+// user returns the user of a token of this issuer.
+//
+//   - verify the signature, the expiration and the audience,
+//   - fetch a distributed groups claim, if the token refers to one,
+//   - map the claims to a user.
 func (i *issuer) user(ctx context.Context, token string) (*request.User, error) {
 	verifier := i.verifier.Load()
 	if verifier == nil {
@@ -227,11 +245,12 @@ func (i *issuer) user(ctx context.Context, token string) (*request.User, error) 
 	return user, nil
 }
 
-// verify returns the claims of a token that is signed, good now, and for one of the issuer's audiences.
+// verify returns the claims of a token that has a valid signature, has not expired, and is for one
+// of the issuer's audiences.
 func (i *issuer) verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (claims, error) {
 	t, err := verifier.Verify(ctx, token)
 	if err != nil {
-		return nil, errors.New(meta.Excerpt(err.Error())) // which may hold what the issuer answered
+		return nil, errors.New(meta.Excerpt(err.Error())) // cut, because it may contain the issuer's response
 	}
 	if !slices.ContainsFunc(t.Audience, func(a string) bool { return slices.Contains(i.Issuer.Issuer.Audiences, a) }) {
 		return nil, fmt.Errorf("oidc: expected audience in %q", i.Issuer.Issuer.Audiences)

@@ -77,7 +77,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Keys are asked for again when a token has one that nobody knows, but not at each such token.
+// TestRotation: keys are fetched again for a token with an unknown key, but not for each such
+// token.
 func TestRotation(t *testing.T) {
 	p := newProvider(t)
 	a := open(t, trusting(p), Options{})
@@ -109,7 +110,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// An issuer that is away is looked for until it is there, and nobody waits for it meanwhile.
+// TestAway: an unreachable issuer is discovered later, and nobody waits for it meanwhile.
 func TestAway(t *testing.T) {
 	p := newProvider(t)
 	p.away.Store(true)
@@ -137,7 +138,7 @@ func TestAway(t *testing.T) {
 	a.Close()
 }
 
-// A search goes on until it succeeds.
+// TestSearch: discovery is tried again until it succeeds.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +176,7 @@ func TestDiscoveryURL(t *testing.T) {
 	}
 }
 
-// Groups that somebody else knows are asked for there.
+// TestDistributedClaims: groups that another server knows are fetched there.
 func TestDistributedClaims(t *testing.T) {
 	p, other := newProvider(t), newProvider(t)
 	// One authority signs for both.
@@ -198,12 +199,12 @@ func TestDistributedClaims(t *testing.T) {
 	}{
 		"not let in":        {other.groups, map[string]any{"endpoint": other.URL + "/groups", "access_token": "secret"}, "401"},
 		"for others":        {other.token(map[string]any{"groups": "far", "aud": "them"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "audience"},
-		"without":           {other.token(nil), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "does not hold"},
+		"without":           {other.token(nil), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "does not contain the claim"},
 		"no token":          {"no", map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "verifier"},
 		"of nobody":         {p.sign("ES256", "first", map[string]any{"iss": other.URL + "/no"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "verifier"},
 		"forged":            {p.token(map[string]any{"iss": other.URL, "groups": "far"}), map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}, "failed to verify"},
 		"nowhere":           {"", map[string]any{"endpoint": "https://127.0.0.1:0/secret"}, "getting distributed claim"},
-		"a place that is a": {"", map[string]any{"endpoint": "::"}, "no URL"},
+		"a place that is a": {"", map[string]any{"endpoint": "::"}, "no valid URL"},
 	} {
 		other.groups = tt.groups
 		user, err := ask(tt.source)
@@ -236,7 +237,7 @@ func TestBounded(t *testing.T) {
 	b := &bounded{endless{}, func() {}, 10}
 	p := make([]byte, 100)
 	n, err := b.Read(p)
-	if _, again := b.Read(p); n > 11 || !errors.Is(err, errLarge) || !errors.Is(again, errLarge) {
+	if _, again := b.Read(p); n > 11 || !errors.Is(err, errTooLarge) || !errors.Is(again, errTooLarge) {
 		t.Errorf("got %d bytes, %v, then %v", n, err, again)
 	}
 }
@@ -246,7 +247,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
 
-// TestTold: whoever runs the server may learn what becomes of tokens and keys.
+// TestTold: the hooks are told about tokens and keys.
 func TestTold(t *testing.T) {
 	p := newProvider(t)
 	var mu sync.Mutex

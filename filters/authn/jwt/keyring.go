@@ -15,21 +15,26 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// keysEvery is the time between requests for the keys of an issuer: whoever sends a token with an unknown key makes one.
+// keysEvery is the shortest time between two requests for an issuer's keys. Without it, every token
+// with an unknown key would cause one.
 const keysEvery = time.Second
 
-// keyring is the way to one issuer and its keys. go-oidc asks for these again whenever a token names one that it does not know; a keyring
-// bounds how often, and tells of what comes.
+// keyring is the http.RoundTripper to one issuer and its keys. go-oidc fetches the keys whenever a
+// token names an unknown one; the keyring spaces these requests out and reports their responses.
+//
+// at is unknown until discovery, so the first request for metadata passes unhindered. RoundTrip
+// gives each later request for keys its own time, keysEvery after the one before, and the request
+// waits for that time.
 type keyring struct {
 	*transport
 	fetched func(keys []byte, err error) // may be nil
 
 	mu   sync.Mutex
-	at   string    // where the keys are; "" until that is known
-	next time.Time // when they may be asked for
+	at   string    // URL of the keys; "" until discovered
+	next time.Time // earliest time of the next request for keys
 }
 
-// discover finds an issuer, whose keys come by way of k from then on.
+// discover fetches the issuer's metadata and remembers the URL of its keys.
 func (k *keyring) discover(ctx context.Context, issuer string) (*oidc.Provider, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, &http.Client{Transport: k}), issuer)
 	if err != nil {
@@ -50,7 +55,8 @@ func (k *keyring) discover(ctx context.Context, issuer string) (*oidc.Provider, 
 	return provider, nil
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. A request for the keys waits for its turn; other requests
+// pass.
 func (k *keyring) RoundTrip(r *http.Request) (*http.Response, error) {
 	k.mu.Lock()
 	if r.URL.String() != k.at {
@@ -71,10 +77,10 @@ func (k *keyring) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp == nil {
 		return nil, err
 	}
-	return resp, nil // go-oidc finds out by itself what is wrong with it
+	return resp, nil // go-oidc checks the response itself
 }
 
-// pause waits until the keys may be asked for.
+// pause waits, unless the request or the Authenticators end first.
 func (k *keyring) pause(ctx context.Context, wait time.Duration) error {
 	if wait == 0 {
 		return nil
@@ -91,7 +97,8 @@ func (k *keyring) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// fetch returns the answer, which can still be read, and the keys in it, if those they are.
+// fetch returns the response, whose body can still be read, and the keys in it. The error says why
+// the response contains none.
 func (k *keyring) fetch(r *http.Request) (*http.Response, []byte, error) {
 	resp, err := k.transport.RoundTrip(r)
 	if err != nil {

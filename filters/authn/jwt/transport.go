@@ -12,26 +12,27 @@ import (
 	"time"
 )
 
-// Bounds on what an issuer may take.
+// Bounds on connections to an issuer.
 const (
-	callTime   = 30 * time.Second // for one request, answer included
-	maxAnswer  = 4 << 20          // bytes
-	idleTime   = 90 * time.Second
-	maxIdle    = 4
-	dialTime   = 10 * time.Second
+	callTime   = 30 * time.Second // for one request, including its response
+	maxAnswer  = 4 << 20          // bytes of a response's body
+	idleTime   = 90 * time.Second // after which an idle connection is closed
+	maxIdle    = 4                // idle connections
+	dialTime   = 10 * time.Second // for connecting, and for the TLS handshake
 	discoverAt = "/.well-known/openid-configuration"
 )
 
-var errLarge = errors.New("the issuer's answer is too large")
+var errTooLarge = errors.New("the issuer's response is too large")
 
-// transport is the way to an issuer. Everything on it ends with life, whatever go-oidc thinks of contexts.
+// transport connects to an issuer. Every request ends with life at the latest, whatever context
+// go-oidc gives it.
 type transport struct {
 	life context.Context
 	*http.Transport
-	from, to *url.URL // where discovery goes instead, if it does
+	from, to *url.URL // a GET of from is sent to to (DiscoveryURL); nil: none is
 }
 
-// newTransport returns the way to the issuer, which must be valid.
+// newTransport returns the transport to an issuer, which must be valid.
 func newTransport(life context.Context, s *Source) (*transport, error) {
 	t := &transport{life: life, Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -62,7 +63,8 @@ func newTransport(life context.Context, s *Source) (*transport, error) {
 	return t, nil
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. The request ends with life, with its own context, or
+// after callTime.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(t.life, callTime)
 	context.AfterFunc(r.Context(), cancel)
@@ -79,24 +81,26 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bounded is the body of an answer, which may have so many bytes.
+// bounded is the body of a response with a bound on its length.
 type bounded struct {
 	io.ReadCloser
 	cancel context.CancelFunc
-	left   int
+	left   int // bytes that may still be read; negative after the bound was exceeded
 }
 
+// Read implements io.Reader. It fails if the body is longer than the bound.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, errLarge
+		return 0, errTooLarge
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {
-		return n, errLarge
+		return n, errTooLarge
 	}
 	return n, err
 }
 
+// Close implements io.Closer. It also ends the request's context.
 func (b *bounded) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()

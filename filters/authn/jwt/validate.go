@@ -14,15 +14,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file checks a Config, in kube-apiserver's words, and compiles its expressions on the way.
+// Validate and New call compile.
+
+// maxIssuers is kube-apiserver's bound on the number of issuers.
 const maxIssuers = 64
 
-// Validate returns what is wrong with c. Disallowed issuers are those whose tokens somebody else judges.
+// Validate returns what is wrong with c. disallowed are issuers whose tokens another authenticator
+// handles.
 func Validate(c *Config, disallowed []string) field.ErrorList {
 	_, errs := compile(c, disallowed)
 	return errs
 }
 
-// compile is Validate, and returns for each issuer what its expressions have become.
+// compile is Validate that also returns the compiled expressions of each issuer.
 func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorList) {
 	root := field.NewPath("jwt")
 	if len(c.JWT) > maxIssuers {
@@ -49,26 +54,32 @@ func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorL
 		discoveryURLs[source.DiscoveryURL] = true
 	}
 	if a := c.Anonymous; a != nil && !a.Enabled && len(a.Conditions) > 0 {
-		type shown struct{ Path string } // as kube-apiserver shows them
+		type shown struct{ Path string } // the error prints it as kube-apiserver does
 		conditions := make([]shown, len(a.Conditions))
 		for i, c := range a.Conditions {
 			conditions[i] = shown(c)
 		}
-		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), conditions, "enabled should be set to true when conditions are defined"))
+		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), conditions,
+			"enabled should be set to true when conditions are defined"))
 	}
 	return all, errs
 }
 
-// compiler checks one issuer and compiles its expressions.
+// compiler checks one issuer and compiles its expressions. Its methods append to errs.
+//
+// It does not stop at the first error, so that an operator sees all mistakes of a file at once.
 type compiler struct {
 	out  *compiled
 	errs field.ErrorList
-	// What the expressions look at: an e-mail address is no name of a user unless somebody asks whether it has been verified.
+	// email and verified report which claims the expressions use. An expression that makes the
+	// e-mail address the user name requires another one to look at email_verified.
 	email, verified bool
 }
 
+// fail adds an error.
 func (x *compiler) fail(err *field.Error) { x.errs = append(x.errs, err) }
 
+// issuer checks an issuer.
 func (x *compiler) issuer(i *Issuer, disallowed []string, path *field.Path) {
 	x.source(&i.Issuer, disallowed, path.Child("issuer"))
 	x.claimRules(i.ClaimValidationRules, path.Child("claimValidationRules"))
@@ -76,6 +87,7 @@ func (x *compiler) issuer(i *Issuer, disallowed []string, path *field.Path) {
 	x.userRules(i.UserValidationRules, path.Child("userValidationRules"))
 }
 
+// source checks where an issuer is and which audiences it has.
 func (x *compiler) source(s *Source, disallowed []string, path *field.Path) {
 	if s.URL == "" {
 		x.fail(field.Required(path.Child("url"), ""))
@@ -98,10 +110,12 @@ func (x *compiler) source(s *Source, disallowed []string, path *field.Path) {
 	switch s.EgressSelectorType {
 	case "", "controlplane", "cluster":
 	default:
-		x.fail(field.Invalid(path.Child("egressSelectorType"), s.EgressSelectorType, "egress selector must be either controlplane or cluster"))
+		x.fail(field.Invalid(path.Child("egressSelectorType"), s.EgressSelectorType,
+			"egress selector must be either controlplane or cluster"))
 	}
 }
 
+// url checks the URL of an issuer.
 func (x *compiler) url(text string, disallowed []string, path *field.Path) {
 	if slices.Contains(disallowed, text) {
 		x.fail(field.Invalid(path, text, fmt.Sprintf("URL must not overlap with disallowed issuers: %s", disallowed)))
@@ -126,6 +140,7 @@ func (x *compiler) url(text string, disallowed []string, path *field.Path) {
 	}
 }
 
+// audiences checks the audiences and the policy by which they match.
 func (x *compiler) audiences(s *Source, path *field.Path) {
 	at, policy := path.Child("audiences"), path.Child("audienceMatchPolicy")
 	if len(s.Audiences) == 0 {
@@ -143,13 +158,17 @@ func (x *compiler) audiences(s *Source, path *field.Path) {
 	switch {
 	case s.AudienceMatchPolicy == matchAny:
 	case len(s.Audiences) > 1:
-		x.fail(field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be MatchAny for multiple audiences"))
+		x.fail(
+			field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be MatchAny for multiple audiences"),
+		)
 	case s.AudienceMatchPolicy != "":
-		x.fail(field.Invalid(policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be empty or MatchAny for single audience"))
+		x.fail(field.Invalid(
+			policy, s.AudienceMatchPolicy, "audienceMatchPolicy must be empty or MatchAny for single audience",
+		))
 	}
 }
 
-// authorities returns the certificates in PEM text.
+// authorities returns a pool of the certificates in PEM text.
 func authorities(text string) (*x509.CertPool, error) {
 	all, err := pki.ParseCertificates([]byte(text))
 	if err != nil {
@@ -165,6 +184,7 @@ func authorities(text string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// claimRules checks and compiles the rules about claims.
 func (x *compiler) claimRules(rules []ClaimRule, path *field.Path) {
 	claims, expressions := map[string]bool{}, map[string]bool{}
 	for i := range rules {
@@ -184,7 +204,9 @@ func (x *compiler) claimRules(rules []ClaimRule, path *field.Path) {
 			claims[r.Claim] = true
 		default:
 			if r.RequiredValue != "" {
-				x.fail(field.Invalid(at.Child("requiredValue"), r.RequiredValue, "may not be specified when expression is set"))
+				x.fail(field.Invalid(
+					at.Child("requiredValue"), r.RequiredValue, "may not be specified when expression is set",
+				))
 			}
 			if expressions[r.Expression] {
 				x.fail(field.Duplicate(at.Child("expression"), r.Expression))
@@ -199,6 +221,7 @@ func (x *compiler) claimRules(rules []ClaimRule, path *field.Path) {
 	}
 }
 
+// mappings checks and compiles the mappings.
 func (x *compiler) mappings(m *Mappings, path *field.Path) {
 	before := len(x.errs)
 	x.out.username = x.prefixed(&m.Username, true, path.Child("username"))
@@ -215,11 +238,13 @@ func (x *compiler) mappings(m *Mappings, path *field.Path) {
 	x.extra(m.Extra, path.Child("extra"))
 	if x.email && !x.verified {
 		x.fail(field.Invalid(path.Child("username", "expression"), m.Username.Expression,
-			"claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or "+
-				"claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
+			"claims.email_verified must be used in claimMappings.username.expression or "+
+				"claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when "+
+				"claims.email is used in claimMappings.username.expression"))
 	}
 }
 
+// prefixed checks a mapping of the user name or the groups, and compiles its expression.
 func (x *compiler) prefixed(m *PrefixedMapping, required bool, path *field.Path) *expression {
 	switch {
 	case m.Expression != "" && m.Claim != "":
@@ -232,11 +257,13 @@ func (x *compiler) prefixed(m *PrefixedMapping, required bool, path *field.Path)
 		}
 		return x.expression(aboutClaims, m.Expression, false, path.Child("expression"))
 	case m.Claim != "" && m.Prefix == nil:
-		x.fail(field.Required(path.Child("prefix"), "prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
+		x.fail(field.Required(path.Child("prefix"),
+			"prefix is required when claim is set. It can be set to an empty string to disable prefixing"))
 	}
 	return nil
 }
 
+// extra checks and compiles the mappings of extra.
 func (x *compiler) extra(mappings []ExtraMapping, path *field.Path) {
 	seen := map[string]bool{}
 	for i := range mappings {
@@ -258,11 +285,13 @@ func (x *compiler) extra(mappings []ExtraMapping, path *field.Path) {
 	}
 }
 
+// pathPattern is the pattern of the path in a key of extra.
 const pathPattern = `[A-Za-z0-9/\-._~%!$&'()*+,;=:]+`
 
 var pathRule = regexp.MustCompile("^" + pathPattern + "$")
 
-// extraKey wants a path behind a domain that is not Kubernetes' own.
+// extraKey requires a key of extra to be a path with a domain before it, and not a domain of
+// Kubernetes.
 func (x *compiler) extraKey(key string, path *field.Path) {
 	domain, rest, found := strings.Cut(key, "/")
 	switch {
@@ -286,8 +315,10 @@ func (x *compiler) extraKey(key string, path *field.Path) {
 	}
 }
 
+// isWithin reports whether domain is of or a subdomain of it.
 func isWithin(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
+// userRules checks and compiles the rules about the user.
 func (x *compiler) userRules(rules []ExpressionRule, path *field.Path) {
 	seen := map[string]bool{}
 	for i := range rules {

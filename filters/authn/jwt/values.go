@@ -15,26 +15,32 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 )
 
-// record is what an expression is about: claims, or a user. A field is looked into when it is first used. Names of fields may be
-// escaped, as those that are no identifiers have to be.
+// This file shows claims and users to CEL: record is the value of the variables claims and user.
+// Its methods implement cel-go's interfaces.
+
+// record is the value that an expression is about: the claims of a token, or a user. A field is
+// decoded when it is first used. Field names that are not CEL identifiers are escaped in
+// expressions ("__dot__").
 //
-// As in kube-apiserver, a loop over a record goes over its values, where one over a map goes over keys.
+// As in kube-apiserver, a loop over a record yields its values; a loop over a map yields its keys.
 type record struct {
 	kind   *types.Type
-	fields map[string]func() any
-	values map[string]ref.Val
+	fields map[string]func() any // decode a field
+	values map[string]ref.Val    // the fields decoded so far
 }
 
+// newRecord returns a record of a CEL type.
 func newRecord(kind string, fields map[string]func() any) *record {
 	return &record{
-		types.NewObjectType(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType), fields, make(map[string]ref.Val, len(fields)),
+		types.NewObjectType(kind, traits.IndexerType|traits.FieldTesterType|traits.IterableType),
+		fields, make(map[string]ref.Val, len(fields)),
 	}
 }
 
-// claims is a token's content, as its issuer says it.
+// claims is the payload of a token, undecoded.
 type claims map[string]json.RawMessage
 
-// record shows claims to expressions.
+// record returns the claims as expressions see them.
 func (c claims) record() *record {
 	fields := make(map[string]func() any, len(c))
 	for name, text := range c {
@@ -49,7 +55,7 @@ func (c claims) record() *record {
 	return newRecord(claimsType, fields)
 }
 
-// userRecord shows a user to expressions.
+// userRecord returns a user as expressions see it.
 func userRecord(u *request.User) *record {
 	return newRecord(userType, map[string]func() any{
 		"username": func() any { return u.Name },
@@ -72,6 +78,7 @@ func (r *record) Find(key ref.Val) (ref.Val, bool) {
 	return r.field(name)
 }
 
+// field returns the value of a field, decoding it at the first call.
 func (r *record) field(name string) (ref.Val, bool) {
 	if v, ok := r.values[name]; ok {
 		return v, true
@@ -119,7 +126,7 @@ func (r *record) Iterator() traits.Iterator {
 
 // ConvertToNative implements ref.Val.
 func (r *record) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("the value as a whole cannot be had")
+	return nil, errors.New("the value cannot be converted as a whole")
 }
 
 // ConvertToType implements ref.Val.
@@ -148,28 +155,33 @@ func (r *record) Type() ref.Type { return r.kind }
 // Value implements ref.Val.
 func (r *record) Value() any { return types.NoSuchOverloadErr() }
 
-// recordIterator goes over the values of a record.
+// recordIterator yields the values of a record, in the order of their names.
 type recordIterator struct {
 	of    *record
 	names []string
 }
 
+// HasNext implements traits.Iterator.
 func (i *recordIterator) HasNext() ref.Val { return types.Bool(len(i.names) > 0) }
 
+// Next implements traits.Iterator.
 func (i *recordIterator) Next() ref.Val {
 	v := i.of.Get(types.String(i.names[0]))
 	i.names = i.names[1:]
 	return v
 }
 
+// ConvertToNative implements ref.Val.
 func (i *recordIterator) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errors.New("an iterator is no value")
 }
 
+// ConvertToType implements ref.Val.
 func (i *recordIterator) ConvertToType(want ref.Type) ref.Val {
 	return types.NewErr("disallowed conversion to %q", want.TypeName())
 }
 
+// Equal implements ref.Val.
 func (i *recordIterator) Equal(other ref.Val) ref.Val {
 	o, ok := other.(*recordIterator)
 	if !ok {
@@ -178,12 +190,14 @@ func (i *recordIterator) Equal(other ref.Val) ref.Val {
 	return types.Bool(i == o)
 }
 
+// Type implements ref.Val.
 func (i *recordIterator) Type() ref.Type { return types.IteratorType }
 
+// Value implements ref.Val.
 func (i *recordIterator) Value() any { return nil }
 
-// unescaping has maps in a value understand names that are escaped, wherever an expression comes upon them by their place. What a loop
-// comes upon is as it is, as in kube-apiserver.
+// unescaping wraps the maps inside a value, so that expressions can access their keys by escaped
+// names. Keys and values that a loop yields are not wrapped, as in kube-apiserver.
 func unescaping(v ref.Val) ref.Val {
 	switch v := v.(type) {
 	case traits.Mapper:
@@ -194,6 +208,7 @@ func unescaping(v ref.Val) ref.Val {
 	return v
 }
 
+// unescapingMap is a map that accepts escaped keys.
 type unescapingMap struct{ traits.Mapper }
 
 // Find implements traits.Mapper.
@@ -207,12 +222,14 @@ func (m *unescapingMap) Find(key ref.Val) (ref.Val, bool) {
 	return unescaping(v), found
 }
 
+// unescapingList wraps the elements of a list.
 type unescapingList struct{ traits.Lister }
 
 // Get implements traits.Indexer.
 func (l *unescapingList) Get(index ref.Val) ref.Val { return unescaping(l.Lister.Get(index)) }
 
-// texts returns a value that is a string, a list of strings or null, without strings that are empty.
+// texts returns the strings of a value that is a string, a list of strings or null. Empty strings
+// are left out.
 func texts(v ref.Val) ([]string, error) {
 	errOther := errors.New("expression must return a string or a list of strings")
 	var all []string

@@ -1,9 +1,14 @@
-// Package pki makes keys and certificates, and reads both from PEM. It keeps nothing and knows no
-// files.
+// Package pki makes keys and certificates, and reads both from PEM.
 //
-// All keys that it makes are ECDSA keys on P-256.
+// Words: a Pair is a certificate with its private key; an authority is a Pair that signs others; a
+// template is an x509.Certificate with the fields that the new one shall have.
 //
-// Read: pki.go, then read.go.
+// Laws: it keeps no state and reads no files. All keys that it makes are ECDSA keys on P-256.
+//
+// Packages server, authn and their tests use it. Not here: which certificates a server needs and
+// where they are stored (server), and the verification of clients (authn.X509).
+//
+// Read pki.go, then read.go.
 package pki
 
 import (
@@ -26,17 +31,19 @@ const (
 	typeKey         = "EC PRIVATE KEY"
 )
 
-// clockSkew is how far the clock of a client may be behind when it sees a new certificate.
+// clockSkew is how far before now a new certificate begins to be valid, for clients whose clocks
+// are slow.
 const clockSkew = 5 * time.Minute
 
-// Pair is a certificate with its private key. An authority is a pair, too.
+// Pair is a certificate with its private key. A Pair is not changed once made.
 type Pair struct {
 	Cert            *x509.Certificate
 	Key             crypto.Signer
-	CertPEM, KeyPEM []byte
+	CertPEM, KeyPEM []byte // CertPEM may hold further certificates behind Cert
 }
 
-// NewAuthority makes an authority, whose certificate it signs itself.
+// NewAuthority makes a certificate authority with a self-signed certificate that is valid until the
+// given time.
 func NewAuthority(name string, until time.Time) (*Pair, error) {
 	return create(nil, &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, NotAfter: until,
@@ -44,14 +51,15 @@ func NewAuthority(name string, until time.Time) (*Pair, error) {
 	})
 }
 
-// SelfSigned makes a certificate like template, which is trusted by itself: it signs no other one.
+// SelfSigned makes a self-signed certificate from template. It cannot sign other certificates.
 func SelfSigned(template *x509.Certificate) (*Pair, error) { return create(nil, template) }
 
-// Sign makes a certificate like template, signed by p, with a key of its own. Where the template
-// says nothing, the certificate is for signatures, begins to be valid now and ends with that of p.
+// Sign makes a certificate from template, with a new key, signed by p. Where the template says
+// nothing, the certificate is for digital signatures, is valid from now on (less clockSkew) and
+// ends with p's certificate.
 func (p *Pair) Sign(template *x509.Certificate) (*Pair, error) { return create(p, template) }
 
-// create makes a certificate that by has signed, or that signs itself if by is nil.
+// create makes a certificate signed by by, or self-signed if by is nil.
 func create(by *Pair, template *x509.Certificate) (*Pair, error) {
 	key, err := NewKey()
 	if err != nil {
@@ -87,10 +95,12 @@ func create(by *Pair, template *x509.Certificate) (*Pair, error) {
 	return pair, err
 }
 
-// ForServer is the template of a certificate that a server shows to clients that ask for one of
-// hosts: names and addresses.
+// ForServer returns the template of a server's certificate for the given hosts: DNS names and IP
+// addresses.
 func ForServer(name string, hosts ...string) *x509.Certificate {
-	c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	c := &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			c.IPAddresses = append(c.IPAddresses, ip)
@@ -101,19 +111,21 @@ func ForServer(name string, hosts ...string) *x509.Certificate {
 	return c
 }
 
-// ForClient is the template of a certificate that a user shows, who is a member of some groups.
+// ForClient returns the template of a client's certificate for a user with groups, as authn.X509
+// reads it.
 func ForClient(user string, groups ...string) *x509.Certificate {
 	return &x509.Certificate{
-		Subject: pkix.Name{CommonName: user, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 }
 
-// TLS returns the pair as an end of a TLS connection shows it.
+// TLS returns the pair for a tls.Config.
 func (p *Pair) TLS() tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{p.Cert.Raw}, PrivateKey: p.Key, Leaf: p.Cert}
 }
 
-// NewKey makes a key.
+// NewKey makes a private key.
 func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 // EncodeKey returns a private key as PEM.

@@ -11,7 +11,7 @@ import (
 	"iter"
 )
 
-// blocks are the PEM blocks in a text.
+// blocks yields the PEM blocks in a text.
 func blocks(data []byte) iter.Seq[*pem.Block] {
 	return func(yield func(*pem.Block) bool) {
 		for block, rest := pem.Decode(data); block != nil && yield(block); block, rest = pem.Decode(rest) {
@@ -19,8 +19,8 @@ func blocks(data []byte) iter.Seq[*pem.Block] {
 	}
 }
 
-// ParsePair reads a certificate and its private key. Certificates of authorities behind the first
-// one stay in CertPEM.
+// ParsePair reads a certificate and its private key. certPEM may hold certificates of authorities
+// behind the first; they stay in CertPEM.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -33,8 +33,8 @@ func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	return &Pair{Cert: pair.Leaf, Key: key, CertPEM: certPEM, KeyPEM: keyPEM}, nil
 }
 
-// ParseCertificates returns the certificates in PEM text. As Kubernetes does, it passes over blocks
-// of other types and blocks with headers.
+// ParseCertificates returns the certificates in PEM text. Blocks of other types and blocks with
+// headers are skipped, as in Kubernetes.
 func ParseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block := range blocks(data) {
@@ -60,8 +60,8 @@ func ParseKey(data []byte) (crypto.Signer, error) {
 	return nil, errors.New("data does not contain a valid RSA or ECDSA private key")
 }
 
-// ParsePublicKeys returns the public keys in PEM text: keys, and those of certificates and of
-// private keys. It passes over other blocks, such as the parameters of a curve.
+// ParsePublicKeys returns the public keys in PEM text: from public keys, certificates and private
+// keys. Other blocks are skipped, such as the parameters of a curve.
 func ParsePublicKeys(data []byte) ([]crypto.PublicKey, error) {
 	var keys []crypto.PublicKey
 	for block := range blocks(data) {
@@ -77,6 +77,7 @@ func ParsePublicKeys(data []byte) ([]crypto.PublicKey, error) {
 	return keys, nil
 }
 
+// privateKey returns the RSA or ECDSA key in a PKCS #1, SEC 1 or PKCS #8 encoding, or nil.
 func privateKey(der []byte) crypto.Signer {
 	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
 		return key
@@ -95,6 +96,7 @@ func privateKey(der []byte) crypto.Signer {
 	return nil
 }
 
+// publicKey returns the RSA or ECDSA key in a PKIX encoding or a certificate, or nil.
 func publicKey(der []byte) crypto.PublicKey {
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package pkitest makes keys and certificates for tests. They are good for an hour.
+// Package pkitest makes keys and certificates for tests, valid for an hour. Errors end the test.
+// Only tests import it.
 package pkitest
 
 import (
@@ -14,15 +15,15 @@ import (
 
 const life = time.Hour
 
-// Authority signs certificates.
+// Authority is a certificate authority for a test.
 type Authority struct {
 	*pki.Pair
-	Pool *x509.CertPool // trusts the authority alone
-	File string         // holds its certificate, as PEM
+	Pool *x509.CertPool // contains only the authority
+	File string         // path of its certificate, as PEM
 	t    testing.TB
 }
 
-// NewAuthority returns an authority with a name.
+// NewAuthority makes an authority called name.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	pair, err := pki.NewAuthority(name, time.Now().Add(life))
@@ -32,26 +33,26 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return a
 }
 
-// Sign returns a certificate like template.
+// Sign makes a certificate from template; see pki.Pair.Sign.
 func (a *Authority) Sign(template *x509.Certificate) *pki.Pair {
 	a.t.Helper()
 	pair, err := a.Pair.Sign(template)
 	return must(a.t, pair, err)
 }
 
-// Server returns a certificate that servers show as hosts.
+// Server makes a server's certificate for hosts.
 func (a *Authority) Server(hosts ...string) *pki.Pair {
 	a.t.Helper()
 	return a.Sign(pki.ForServer("server", hosts...))
 }
 
-// Client returns a certificate of a user.
+// Client makes a client's certificate for a user with groups.
 func (a *Authority) Client(user string, groups ...string) *pki.Pair {
 	a.t.Helper()
 	return a.Sign(pki.ForClient(user, groups...))
 }
 
-// SelfSigned returns a self-signed serving certificate for hosts. A client trusts it by having it
+// SelfSigned makes a self-signed server certificate for hosts. A client trusts it by having it
 // among its roots.
 func SelfSigned(t testing.TB, hosts ...string) *pki.Pair {
 	t.Helper()
@@ -61,28 +62,28 @@ func SelfSigned(t testing.TB, hosts ...string) *pki.Pair {
 	return must(t, pair, err)
 }
 
-// Key returns a private key.
+// Key makes a private key.
 func Key(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := pki.NewKey()
 	return must(t, key, err)
 }
 
-// KeyFile returns a file with a private key.
+// KeyFile makes a private key and returns the path of a file with it.
 func KeyFile(t testing.TB) string {
 	t.Helper()
 	text, err := pki.EncodeKey(Key(t))
 	return Write(t, filepath.Join(t.TempDir(), "key"), must(t, text, err))
 }
 
-// Files returns a file with the certificate of a pair, and one with its key.
+// Files writes the certificate and the key of a pair and returns the paths.
 func Files(t testing.TB, pair *pki.Pair) (cert, key string) {
 	t.Helper()
 	dir := t.TempDir()
 	return Write(t, filepath.Join(dir, "crt"), pair.CertPEM), Write(t, filepath.Join(dir, "key"), pair.KeyPEM)
 }
 
-// Write writes a file that its owner may read, and returns its name.
+// Write writes a file that only its owner may read and returns its path.
 func Write(t testing.TB, file string, data []byte) string {
 	t.Helper()
 	if err := os.WriteFile(file, data, 0o600); err != nil {
@@ -91,6 +92,7 @@ func Write(t testing.TB, file string, data []byte) string {
 	return file
 }
 
+// must returns v, or ends the test if err is not nil.
 func must[T any](t testing.TB, v T, err error) T {
 	t.Helper()
 	if err != nil {

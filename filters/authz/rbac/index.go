@@ -11,47 +11,54 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// index is all roles and bindings. It is immutable: with makes the next one, which shares with it what has not changed.
+// This file is the index of roles and bindings: how it is searched (allows) and how the next one is
+// made after a change (with).
+
+// index holds all roles and bindings. It is immutable. with makes the next index, which shares all
+// unchanged scopes.
 type index struct {
-	mark   any
+	mark   any               // the Source's mark of this state
 	scopes map[string]*scope // by namespace; "" is the cluster
 }
 
-// scope is what a namespace has.
+// scope holds the roles and bindings of one namespace, or of the cluster.
 type scope struct {
 	roles    map[string]*role
 	bindings map[string]*binding
-	users    map[string][]*grant // by the user's name, in the order of the bindings; service accounts are users
-	groups   map[string][]*grant
+	users    map[string][]*grant // by user name, service accounts included; sorted by grant.order
+	groups   map[string][]*grant // by group; sorted by grant.order
 }
 
+// role is the rules of a Role or ClusterRole, as they were written and compiled.
 type role struct {
 	rules    []rbacv1.PolicyRule
 	compiled []rule
 }
 
+// binding is a RoleBinding or ClusterRoleBinding.
 type binding struct {
-	name    string
-	roles   string // the scope that the role is in
-	role    string
-	missing string // what there is to say if there is no such role
-	odd     bool   // there cannot be one
-	grants  []*grant
+	name       string
+	roles      string // the scope of its role: a namespace, or "" for a ClusterRole
+	role       string
+	missing    string // the message if the role does not exist
+	impossible bool   // no such role can exist: the kind is wrong, or a Role in no namespace
+	grants     []*grant
 }
 
-// serviceAccounts is what the names of service accounts as users begin with.
+// serviceAccounts begins the user names of service accounts.
 const serviceAccounts = "system:serviceaccount:"
 
-// grant is a binding for one of its subjects.
+// grant gives a binding's role to one of its subjects.
 type grant struct {
 	*binding
-	subject int // the place among the binding's subjects
-	group   bool
-	to      string
-	reason  string
+	subject int    // index in the binding's subjects
+	group   bool   // to is a group
+	to      string // user or group name
+	reason  string // of the decision that it allows
 }
 
-// order compares the places of two grants in the order in which those of a scope are asked.
+// order compares two grants by the order in which they are asked: by binding name, then by subject.
+// Kubernetes names the first binding that allows a request, so the order is visible in reasons.
 func (g *grant) order(other *grant) int {
 	if g.binding == other.binding {
 		return cmp.Compare(g.subject, other.subject)
@@ -59,9 +66,9 @@ func (g *grant) order(other *grant) int {
 	return cmp.Compare(g.name, other.name)
 }
 
-// find returns the role of a binding, nil if there is none.
+// find returns the role of a binding, nil if it does not exist.
 func (x *index) find(b *binding) *role {
-	if b.odd {
+	if b.impossible {
 		return nil
 	}
 	if s := x.scopes[b.roles]; s != nil {
@@ -70,7 +77,7 @@ func (x *index) find(b *binding) *role {
 	return nil
 }
 
-// allows returns the first grant of a scope that allows what is asked about, nil if none does.
+// allows returns the first grant of a scope that allows the request, nil if none does.
 func (x *index) allows(namespace string, q *question) *grant {
 	s := x.scopes[namespace]
 	if s == nil {
@@ -83,7 +90,8 @@ func (x *index) allows(namespace string, q *question) *grant {
 	return best
 }
 
-// first returns the first of grants that allows what is asked about, or best if that is before it.
+// first returns the first of grants that allows the request, or best if best comes before it.
+// Grants behind best are not asked.
 func (x *index) first(grants []*grant, q *question, best *grant) *grant {
 	for _, g := range grants {
 		if best != nil && g.order(best) >= 0 {
@@ -103,7 +111,7 @@ func (x *index) first(grants []*grant, q *question, best *grant) *grant {
 	return best
 }
 
-// with returns the index with what has changed. x may be nil.
+// with returns the index after an update. x may be nil.
 func (x *index) with(u *Update) *index {
 	next := &index{mark: u.Mark, scopes: map[string]*scope{}}
 	if x != nil && !u.Whole {
@@ -112,7 +120,7 @@ func (x *index) with(u *Update) *index {
 			next.scopes = maps.Clone(x.scopes)
 		}
 	}
-	own := map[string]*scope{} // those made here, which may be changed
+	own := map[string]*scope{} // scopes copied in this call, which may be changed
 	for i := range u.Changes {
 		ch := &u.Changes[i]
 		s := own[ch.Namespace]
@@ -130,6 +138,7 @@ func (x *index) with(u *Update) *index {
 	return next
 }
 
+// clone returns a copy of s whose maps may be changed; their slices are shared.
 func (s *scope) clone() *scope {
 	if s == nil {
 		return &scope{map[string]*role{}, map[string]*binding{}, map[string][]*grant{}, map[string][]*grant{}}
@@ -137,7 +146,7 @@ func (s *scope) clone() *scope {
 	return &scope{maps.Clone(s.roles), maps.Clone(s.bindings), maps.Clone(s.users), maps.Clone(s.groups)}
 }
 
-// set takes in a change. What earlier scopes share is replaced, not changed.
+// set applies a change. Slices that other indexes share are replaced, never changed.
 func (s *scope) set(ch *Change) {
 	switch ch.Kind {
 	case Role, ClusterRole:
@@ -148,36 +157,38 @@ func (s *scope) set(ch *Change) {
 		}
 	default:
 		if old := s.bindings[ch.Name]; old != nil {
-			s.take(old)
+			s.removeGrants(old)
 			delete(s.bindings, ch.Name)
 		}
 		if b := bindingOf(ch); b != nil {
-			s.give(b)
+			s.addGrants(b)
 			s.bindings[ch.Name] = b
 		}
 	}
 }
 
-// of is the grants to users, or to groups.
-func (s *scope) of(group bool) map[string][]*grant {
+// grantsTo returns the grants to groups or to users.
+func (s *scope) grantsTo(group bool) map[string][]*grant {
 	if group {
 		return s.groups
 	}
 	return s.users
 }
 
-func (s *scope) give(b *binding) {
+// addGrants adds the grants of a binding.
+func (s *scope) addGrants(b *binding) {
 	for _, g := range b.grants {
-		grants := s.of(g.group)
+		grants := s.grantsTo(g.group)
 		list := grants[g.to]
 		at, _ := slices.BinarySearchFunc(list, g, (*grant).order)
 		grants[g.to] = slices.Insert(slices.Clip(list), at, g)
 	}
 }
 
-func (s *scope) take(b *binding) {
+// removeGrants removes the grants of a binding.
+func (s *scope) removeGrants(b *binding) {
 	for _, g := range b.grants {
-		grants := s.of(g.group)
+		grants := s.grantsTo(g.group)
 		rest := slices.DeleteFunc(slices.Clone(grants[g.to]), func(other *grant) bool { return other.binding == b })
 		if grants[g.to] = rest; len(rest) == 0 {
 			delete(grants, g.to)
@@ -185,6 +196,7 @@ func (s *scope) take(b *binding) {
 	}
 }
 
+// rulesOf returns the rules of a role; ok is false if obj is none.
 func rulesOf(obj meta.Object) ([]rbacv1.PolicyRule, bool) {
 	switch obj := obj.(type) {
 	case *rbacv1.Role:
@@ -195,7 +207,7 @@ func rulesOf(obj meta.Object) ([]rbacv1.PolicyRule, bool) {
 	return nil, false
 }
 
-// bindingOf makes the binding of a change, nil if it is gone.
+// bindingOf returns the binding in a change, nil if it was deleted.
 func bindingOf(ch *Change) *binding {
 	b := &binding{name: ch.Name}
 	var ref rbacv1.RoleRef
@@ -211,35 +223,37 @@ func bindingOf(ch *Change) *binding {
 	default:
 		return nil
 	}
-	b.refer(&ref, ch.Namespace)
+	b.setRole(&ref, ch.Namespace)
 	about = "RBAC: allowed by " + about + " of " + ref.Kind + " " + strconv.Quote(ref.Name) + " to "
 	for i := range subjects {
-		b.grant(i, &subjects[i], ch.Namespace, about)
+		b.addGrant(i, &subjects[i], ch.Namespace, about)
 	}
 	return b
 }
 
-// refer notes which role it is.
-func (b *binding) refer(ref *rbacv1.RoleRef, namespace string) {
+// setRole sets the role that the binding refers to.
+func (b *binding) setRole(ref *rbacv1.RoleRef, namespace string) {
 	b.role = ref.Name
 	switch ref.Kind {
 	case "Role":
-		b.roles, b.odd = namespace, namespace == ""
-		b.missing = missing("role", ref.Name)
+		b.roles, b.impossible = namespace, namespace == ""
+		b.missing = notFoundText("role", ref.Name)
 	case "ClusterRole":
-		b.missing = missing("clusterrole", ref.Name)
+		b.missing = notFoundText("clusterrole", ref.Name)
 	default:
-		b.odd, b.missing = true, fmt.Sprintf("unsupported role reference kind: %q", ref.Kind)
+		b.impossible, b.missing = true, fmt.Sprintf("unsupported role reference kind: %q", ref.Kind)
 	}
 }
 
-func missing(resource, name string) string {
+// notFoundText returns the message about a role that does not exist.
+func notFoundText(resource, name string) string {
 	return meta.NewNotFound(meta.GroupResource{Group: rbacv1.GroupVersion.Group, Resource: resource}, name).Error()
 }
 
-// grant adds a subject, unless it is there already or stands for nobody.
-func (b *binding) grant(place int, s *rbacv1.Subject, namespace, about string) {
-	g := &grant{binding: b, subject: place, to: s.Name, group: s.Kind == rbacv1.GroupKind}
+// addGrant adds a grant for a subject, unless an earlier subject is the same user or group, or the
+// subject's kind is unknown.
+func (b *binding) addGrant(index int, s *rbacv1.Subject, namespace, about string) {
+	g := &grant{binding: b, subject: index, to: s.Name, group: s.Kind == rbacv1.GroupKind}
 	who := s.Name
 	switch s.Kind {
 	case rbacv1.UserKind, rbacv1.GroupKind:

@@ -17,7 +17,7 @@ type key struct {
 	namespace, name string
 }
 
-// objects are a Source in memory: a change is a number, and counts when it is read.
+// objects is a Source in memory. Its mark is the number of changes read.
 type objects struct {
 	all     map[key]meta.Object
 	changes []key

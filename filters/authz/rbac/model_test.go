@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The model looks at every binding for every question, and says what is in the words of the definition.
+// The model looks at every binding for every question, in the words of RBAC's definition.
 
 func modelAllows(s *objects, q *request.Attributes) bool {
 	for k, obj := range s.all {
@@ -81,7 +81,7 @@ func modelRule(r *rbacv1.PolicyRule, q *request.Attributes) bool {
 	return either(r.APIGroups, "*", q.Group) && either(r.Resources, what...) && (len(r.ResourceNames) == 0 || either(r.ResourceNames, q.Name))
 }
 
-// dice makes policies and questions of few words, so that they often meet.
+// dice makes policies and questions from a small vocabulary, so that they often match.
 type dice struct{ *rand.Rand }
 
 func (d dice) one(words ...string) string { return words[d.IntN(len(words))] }
@@ -127,7 +127,7 @@ func (d dice) subjects() (subjects []rbacv1.Subject) {
 	return subjects
 }
 
-// change puts a random object into s, or takes it out.
+// change adds, replaces or removes a random object of s.
 func (d dice) change(s *objects) {
 	name, namespace := d.one("a", "b", "c"), d.one("one", "two")
 	var obj meta.Object
@@ -157,7 +157,7 @@ func (d dice) question() request.Attributes {
 	return q
 }
 
-// TestModel holds decisions against the model while policies change.
+// TestModel compares decisions with the model while policies change.
 func TestModel(t *testing.T) {
 	allowed := 0
 	for seed := range uint64(40) {
@@ -215,7 +215,7 @@ func many() *objects {
 	return s
 }
 
-// usual are decisions as most are: some are allowed early, others late, or not at all.
+// usual returns typical questions: some are allowed early, some late, some not at all.
 func usual() map[string]request.Attributes {
 	who := func(i int) *request.User {
 		return &request.User{Name: fmt.Sprint("user-", i), Groups: list("system:authenticated", fmt.Sprint("group-", i+1), "dev")}
@@ -264,7 +264,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// TestDecisionsAllocateNothing: neither those that allow nor those that do not.
+// TestDecisionsAllocateNothing: no decision allocates, whether it allows or not.
 func TestDecisionsAllocateNothing(t *testing.T) {
 	a := New(many())
 	for name, q := range usual() {

@@ -1,15 +1,22 @@
-// Package rbac decides by roles: a request is allowed if a rule allows it, of a role that a binding gives to the user or to one of
-// the groups. Nobody is denied anything: what no rule allows, somebody else may.
+// Package rbac authorizes by roles (role-based access control). A request is allowed if a binding
+// gives the user, or one of the user's groups, a role with a rule that allows it. Nothing is
+// denied: if no rule allows a request, the decision is left to other authorizers.
 //
-// The Authorizer keeps an index of all roles and bindings by subject. The index is immutable; a decision looks whether it still holds,
-// which is a few loads, and if not takes in what has changed before it decides (Source). A decision does not allocate, takes no lock,
-// and looks at the bindings of the user and the groups alone, those of the cluster and those of the namespace.
+// Words: a Source provides roles and bindings, and an Update is what changed in it. The index is
+// all of them, arranged for decisions. A scope is a namespace, or the cluster (""). A grant is a
+// binding for one of its subjects.
 //
-// Reasons are worded as Kubernetes words them, and made once for each binding. Of several bindings that allow a request the first by
-// name is named, as they are asked in that order.
+// Laws: the index is immutable, and each decision uses one index. Before a decision, the Authorizer
+// checks that its index is current (Source.Holds, a few loads) and updates it if not, so a decision
+// never uses roles that have been changed. A decision does not allocate, takes no lock, and looks
+// only at the bindings of the user and the user's groups, in the cluster and in the request's
+// namespace. Reasons are in Kubernetes' words and are made once for each binding. If several
+// bindings allow a request, the reason names the first one by name.
 //
-// Not here: where roles come from (server), what may be in them and who may write them (registry/rbac).
-// Read: rbac.go, rule.go, index.go, resolve.go.
+// Package server makes the Source. Not here: where roles come from (server), which rules are valid
+// and who may write them (registry/rbac).
+//
+// Read rbac.go, rule.go, index.go and resolve.go.
 package rbac
 
 import (
@@ -21,27 +28,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Source has the roles and bindings. All methods may be called at once.
+// Source provides the roles and bindings. All methods may be called concurrently.
 type Source interface {
-	// Holds reports whether nothing has changed since Read returned mark. It is asked before each decision, and is cheap.
+	// Holds reports whether nothing has changed since Read returned mark. It is called before each
+	// decision and must be cheap.
 	Holds(mark any) bool
-	// Read returns what has changed since it returned mark, nil for everything.
+	// Read returns the changes since the Read that returned mark; with a nil mark, everything.
 	Read(ctx context.Context, mark any) (Update, error)
 }
 
-// Update is what has changed in a Source, in an order such that of each object the last state counts.
+// Update is what has changed in a Source. If an object occurs twice, its last state counts.
 type Update struct {
 	Changes []Change
-	// Whole says that the changes are all there is, and what was known before is gone.
+	// Whole says that Changes are the complete state, which replaces all earlier roles and
+	// bindings.
 	Whole bool
-	// Mark is where the next Read goes on.
+	// Mark is the mark for the next Read.
 	Mark any
 }
 
-// Kind is what a Change is about.
+// Kind is the kind of object that a Change is about.
 type Kind uint8
 
-// The kinds.
+// The values of Kind.
 const (
 	Role Kind = iota
 	ClusterRole
@@ -53,22 +62,23 @@ const (
 type Change struct {
 	Kind            Kind
 	Namespace, Name string
-	// Object is a *rbacv1.Role, or what Kind says. nil: there is none, or none that can be read, which grants nothing. It is not changed
-	// any more.
+	// Object is the new state, of the type that Kind says. It is nil if the object was deleted or
+	// cannot be read; it then grants nothing. Nobody changes it.
 	Object meta.Object
 }
 
-// Authorizer decides by the roles of a Source. It reads nothing before it is first asked.
+// Authorizer decides by the roles of a Source. It reads the Source at its first decision.
 type Authorizer struct {
 	source Source
-	now    atomic.Pointer[index]
-	turn   chan struct{} // held by the one that takes changes in
+	now    atomic.Pointer[index] // nil before the first Read
+	turn   chan struct{}         // a lock that a context can give up on: full while somebody updates the index
 }
 
-// New returns an Authorizer. It implements request.Authorizer and request.RuleResolver.
+// New returns an Authorizer for a Source. It implements request.Authorizer and
+// request.RuleResolver.
 func New(s Source) *Authorizer { return &Authorizer{source: s, turn: make(chan struct{}, 1)} }
 
-// index returns the index of all that the source has.
+// index returns an index that is current.
 func (a *Authorizer) index(ctx context.Context) (*index, error) {
 	if x := a.now.Load(); x != nil && a.source.Holds(x.mark) {
 		return x, nil
@@ -76,7 +86,8 @@ func (a *Authorizer) index(ctx context.Context) (*index, error) {
 	return a.catchUp(ctx)
 }
 
-// catchUp takes in what has changed, and returns the index that has it.
+// catchUp updates the index and returns it. One goroutine at a time does it; the others wait and
+// use its result.
 func (a *Authorizer) catchUp(ctx context.Context) (*index, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -87,7 +98,7 @@ func (a *Authorizer) catchUp(ctx context.Context) (*index, error) {
 	x := a.now.Load()
 	var mark any
 	if x != nil {
-		if mark = x.mark; a.source.Holds(mark) { // somebody else was faster
+		if mark = x.mark; a.source.Holds(mark) { // another goroutine has updated it meanwhile
 			return x, nil
 		}
 	}
@@ -100,7 +111,8 @@ func (a *Authorizer) catchUp(ctx context.Context) (*index, error) {
 	return x, nil
 }
 
-// Authorize implements request.Authorizer.
+// Authorize implements request.Authorizer. If nothing allows the request, the reason names the
+// roles that bindings refer to and that do not exist.
 func (a *Authorizer) Authorize(ctx context.Context, attrs *request.Attributes) (request.Decision, string, error) {
 	if attrs.User == nil {
 		return request.NoOpinion, "", nil
@@ -124,7 +136,8 @@ func (a *Authorizer) Authorize(ctx context.Context, attrs *request.Attributes) (
 	return request.NoOpinion, "RBAC: " + aggregate(x.missing(attrs.User, attrs.Namespace)), nil
 }
 
-// aggregate is how Kubernetes tells several errors: each once.
+// aggregate joins error texts as Kubernetes' aggregates do: each text once, in brackets if there
+// are several.
 func aggregate(texts []string) string {
 	seen, list := map[string]bool{}, []string(nil)
 	for _, text := range texts {

@@ -70,7 +70,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestSubjects: to whom a binding gives its role, where, and what is said of it.
+// TestSubjects: which users get a binding's role, where, and with which reason.
 func TestSubjects(t *testing.T) {
 	all := ruleOf(list("get"), list(""), list("pods"))
 	a := New(newObjects(
@@ -119,7 +119,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestChanges: what changes counts from the next decision on, whatever it is.
+// TestChanges: any change takes effect at the next decision.
 func TestChanges(t *testing.T) {
 	s := newObjects()
 	a := New(s)
@@ -162,7 +162,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestTurn: who waits for another to read goes when its request does.
+// TestTurn: a request that waits for another one to read gives up when its context ends.
 func TestTurn(t *testing.T) {
 	a := New(newObjects())
 	a.turn <- struct{}{}

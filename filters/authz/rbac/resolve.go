@@ -9,8 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// RulesFor implements request.RuleResolver. The rules are in the order in which they are asked. The error says which roles are missing.
-func (a *Authorizer) RulesFor(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, bool, error) {
+// RulesFor implements request.RuleResolver. The rules are in the order in which decisions look at
+// them. The error names the roles that do not exist.
+func (a *Authorizer) RulesFor(
+	ctx context.Context, user *request.User, namespace string,
+) ([]rbacv1.PolicyRule, bool, error) {
 	x, err := a.index(ctx)
 	if err != nil {
 		return nil, false, err
@@ -30,7 +33,7 @@ func (a *Authorizer) RulesFor(ctx context.Context, user *request.User, namespace
 	return rules, false, err
 }
 
-// missing is what there is to say of the bindings of a user whose roles are not there.
+// missing returns the messages about roles that the user's bindings refer to and that do not exist.
 func (x *index) missing(user *request.User, namespace string) []string {
 	var texts []string
 	for b := range x.bindingsOf(user, namespace) {
@@ -41,7 +44,8 @@ func (x *index) missing(user *request.User, namespace string) []string {
 	return texts
 }
 
-// bindingsOf yields the bindings that count for a user in a namespace, each once: those of the cluster, then those of the namespace.
+// bindingsOf yields the user's bindings, each once: those of the cluster, then those of the
+// namespace.
 func (x *index) bindingsOf(user *request.User, namespace string) func(yield func(*binding) bool) {
 	return func(yield func(*binding) bool) {
 		for _, scope := range []string{"", namespace} {
@@ -57,6 +61,7 @@ func (x *index) bindingsOf(user *request.User, namespace string) func(yield func
 	}
 }
 
+// bindingsOf returns the user's bindings in one scope, sorted, each once.
 func (s *scope) bindingsOf(user *request.User) []*binding {
 	if s == nil {
 		return nil
