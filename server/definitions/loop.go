@@ -17,7 +17,6 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // The loop follows the definitions. For each new state of a definition it decides what the
@@ -156,8 +155,8 @@ func (l *loop) rejudge(ctx context.Context, group string) {
 	}
 	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
 	for _, known := range waiting {
-		obj, err := l.store.Objects().Get(ctx, l.store.Objects().Prefix()+known.Name, cache.Want{Match: cache.Any})
-		if err != nil || obj.Rev != known.rev {
+		obj, err := l.store.Read(ctx, "", known.Name, request.Cached)
+		if err != nil || storage.Revision(obj.Revision()) != known.rev {
 			continue // a newer state is on its way
 		}
 		def, err := l.decode(ctx, obj)
