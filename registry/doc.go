@@ -27,6 +27,7 @@
 //
 // Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go,
 // identity.go, own.go, versions.go, update.go, delete.go, door.go; list.go and selector.go;
-// action.go, errors.go; discard.go and handmade.go, for what was stored past the API; then
+// action.go, errors.go; read.go, view.go, memo.go and listmemo.go, for reads in process; follow.go
+// and place.go, for who wants every change; discard.go and handmade.go, for what was stored past the API; then
 // admission/ and core/.
 package registry

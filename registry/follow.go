@@ -86,14 +86,14 @@ func (st *stream) change(e *cache.Event) (ch follow.Change[request.Encoded]) {
 	return ch
 }
 
-// explained is the error of a stream, in the words of follow.Source. A place that the cache has
-// forgotten, while it was used, the store may still know.
+// explained is the error of a stream, in the words of follow.Source; others are those of the cache.
+// A place that the cache has forgotten, while it was used, the store may still know.
 func (st *stream) explained(err error) error {
 	switch {
 	case errors.Is(err, storage.Closed):
 		return follow.ErrEnded
 	case !errors.Is(err, storage.Compacted):
-		return st.s.apiError(err, "")
+		return err
 	case st.told && st.inStep:
 		return io.EOF
 	}

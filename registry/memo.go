@@ -2,18 +2,16 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Memo keeps what somebody wants to know of one object, which need not exist, for the revision of it that was seen last: asking again
-// costs a look at the cache, and no decoding. It asks no store, unless there is no such object here: then it may have been made
-// elsewhere. What this server itself has written or deleted counts at once, what others have when it arrives here. All methods may
-// be called at once.
+// Memo is View.Read of one object, ReadYourWrites, that keeps what was made of the object. It is a
+// type of its own because it has a state: while the object keeps its revision, Get costs one look at
+// the cache, and decodes nothing. The object need not exist. All methods may be called at once.
 type Memo[T meta.Object, V any] struct {
 	view      View[T]
 	key, name string
@@ -26,8 +24,8 @@ type memoized[V any] struct {
 	value *V
 }
 
-// NewMemo makes a Memo of an object. What of returns is shared, and must not refer to obj. The error says that the name can be that of no
-// object.
+// NewMemo makes a Memo of an object. What of returns is shared, and must not refer to obj. It is an
+// error if no object can have the name.
 func NewMemo[T meta.Object, V any](view View[T], namespace, name string, of func(obj T) *V) (*Memo[T, V], error) {
 	key, err := view.store.key(namespace, name)
 	if err != nil {
@@ -36,13 +34,9 @@ func NewMemo[T meta.Object, V any](view View[T], namespace, name string, of func
 	return &Memo[T, V]{view: view, key: key, name: name, of: of}, nil
 }
 
-// Get returns what is to be known of the object as it is now.
+// Get returns what of makes of the object as it is now.
 func (m *Memo[T, V]) Get(ctx context.Context) (*V, error) {
-	objects := m.view.store.objects
-	obj, err := objects.Get(ctx, m.key, cache.Want{Match: cache.Own})
-	if errors.Is(err, storage.NotFound) {
-		obj, err = objects.Get(ctx, m.key, cache.Want{})
-	}
+	obj, err := m.view.store.readKey(ctx, m.key, request.ReadYourWrites)
 	if err != nil {
 		m.last.Store(nil)
 		return nil, m.view.store.apiError(err, m.name)

@@ -177,15 +177,15 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := view.Get(k.ctx, "ns", "w01")
+	w, err := view.Read(k.ctx, "ns", "w01", request.Consistent)
 	if err != nil || w.Name != "w01" {
 		t.Errorf("Get: %s, %v", text(w), err)
 	}
 	w.Spec.Color = "mine" // the caller owns it
-	if again, err := view.Get(k.ctx, "ns", "w01"); err != nil || again.Spec.Color == "mine" {
+	if again, err := view.Read(k.ctx, "ns", "w01", request.Consistent); err != nil || again.Spec.Color == "mine" {
 		t.Errorf("a change of what Get returned shows: %s, %v", text(again), err)
 	}
-	if _, err := view.Get(k.ctx, "ns", "none"); !meta.IsNotFound(err) {
+	if _, err := view.Read(k.ctx, "ns", "none", request.Consistent); !meta.IsNotFound(err) {
 		t.Errorf("Get of nothing: %v", err)
 	}
 	for ns, want := range map[string]int{"": 4, "ns": 2, "none": 0} {
@@ -235,7 +235,7 @@ func TestViewWrites(t *testing.T) {
 	if err := view.Delete(k.ctx, "ns", "a", false, &meta.DeleteOptions{}); err != nil {
 		t.Errorf("Delete: %v", err)
 	}
-	if _, err := view.Get(k.ctx, "ns", "a"); !meta.IsNotFound(err) {
+	if _, err := view.Read(k.ctx, "ns", "a", request.Consistent); !meta.IsNotFound(err) {
 		t.Errorf("Get of what was deleted: %v", err)
 	}
 }
@@ -246,8 +246,8 @@ func TestSelectable(t *testing.T) {
 	labelled := named("a", colored("red"))
 	labelled.Labels = map[string]string{"shape": "round"}
 	k.create(labelled)
-	for _, rv := range []string{"", "0"} {
-		got, err := k.Selectable(k.ctx, "ns", "a", rv)
+	for _, fresh := range []request.Freshness{request.Consistent, request.Cached} {
+		got, err := k.Selectable(k.ctx, "ns", "a", fresh)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestSelectable(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { got.Labels().Get("shape") }); n > 0 {
 			t.Errorf("a look at a label allocates %v times", n)
 		}
-		if _, err := k.Selectable(k.ctx, "ns", "b", rv); !meta.IsNotFound(err) {
+		if _, err := k.Selectable(k.ctx, "ns", "b", fresh); !meta.IsNotFound(err) {
 			t.Errorf("of nothing: %v", err)
 		}
 	}

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage/cache"
 )
@@ -11,10 +12,9 @@ import (
 // names. It is read without decoding the object.
 type Selectable struct{ obj *cache.Object }
 
-// Selectable returns what selectors see of an object. resourceVersion is as in a GET. Errors are
-// those of Get.
-func (s *Store) Selectable(ctx context.Context, namespace, name, resourceVersion string) (Selectable, error) {
-	obj, err := s.get(ctx, namespace, name, resourceVersion)
+// Selectable returns what selectors see of an object. Errors are those of Read.
+func (s *Store) Selectable(ctx context.Context, namespace, name string, fresh request.Freshness) (Selectable, error) {
+	obj, err := s.read(ctx, namespace, name, fresh)
 	return Selectable{obj}, err
 }
 

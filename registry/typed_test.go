@@ -266,18 +266,18 @@ func TestView(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g, err := v.Get(t.Context(), "a", "two")
+	g, err := v.Read(t.Context(), "a", "two", request.Consistent)
 	if err != nil || g.Name != "two" || g.Size != 3 || g.ResourceVersion == "" {
-		t.Errorf("Get: got %+v, %v", g, err)
+		t.Errorf("Consistent: got %+v, %v", g, err)
 	}
-	if _, err := v.Get(t.Context(), "b", "two"); !meta.IsNotFound(err) {
-		t.Errorf("Get of none: got %v, want not found", err)
+	if _, err := v.Read(t.Context(), "b", "two", request.Consistent); !meta.IsNotFound(err) {
+		t.Errorf("Consistent of none: got %v, want not found", err)
 	}
-	if g, err := v.Known(t.Context(), "a", "two"); err != nil || g.Size != 3 {
-		t.Errorf("Known: got %+v, %v", g, err)
+	if g, err := v.Read(t.Context(), "a", "two", request.ReadYourWrites); err != nil || g.Size != 3 {
+		t.Errorf("ReadYourWrites: got %+v, %v", g, err)
 	}
-	if _, err := v.Known(t.Context(), "b", "two"); !meta.IsNotFound(err) {
-		t.Errorf("Known of none: got %v, want not found", err)
+	if _, err := v.Read(t.Context(), "b", "two", request.ReadYourWrites); !meta.IsNotFound(err) {
+		t.Errorf("ReadYourWrites of none: got %v, want not found", err)
 	}
 	for namespace, want := range map[string]string{"": "a/one a/two b/one", "a": "a/one a/two", "c": ""} {
 		list, err := v.List(t.Context(), namespace)
@@ -304,8 +304,8 @@ func (s *silent) Revision(ctx context.Context) (storage.Revision, error) {
 	return s.Store.Revision(ctx)
 }
 
-// TestViewKnown reads what is known here while the store does not answer.
-func TestViewKnown(t *testing.T) {
+// TestReadYourWrites reads what the cache has while the store does not answer.
+func TestReadYourWrites(t *testing.T) {
 	store := &silent{Store: memory.New(memory.Config{})}
 	s, err := New(newConfigOver(t, store), Typed(ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget", Namespaced: true,
@@ -324,13 +324,13 @@ func TestViewKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.now.Store(true)
-	if _, err := v.Known(t.Context(), "a", "one"); err != nil {
+	if _, err := v.Read(t.Context(), "a", "one", request.ReadYourWrites); err != nil {
 		t.Error(err)
 	}
-	if _, err := v.Get(t.Context(), "a", "one"); err == nil {
-		t.Error("Get: got no error")
+	if _, err := v.Read(t.Context(), "a", "one", request.Consistent); err == nil {
+		t.Error("Consistent: got no error")
 	}
-	if _, err := v.Known(t.Context(), "a", "two"); err == nil || meta.IsNotFound(err) {
-		t.Errorf("Known of what may be new: got %v", err)
+	if _, err := v.Read(t.Context(), "a", "two", request.ReadYourWrites); err == nil || meta.IsNotFound(err) {
+		t.Errorf("ReadYourWrites of what may be new: got %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -13,10 +12,11 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// View reads and writes the objects of a Store as values of their own type T, in process: for admission plugins, handlers, and
-// what a write does beside its own object. Reads see every write that ended before they began. The caller owns what it
-// gets. Writes are the server's own: admission, which has been asked about what led to them, is not asked again.
-// Errors are a *meta.StatusError.
+// View reads and writes the objects of a Store as values of their own type T, in process: for
+// admission plugins, handlers, and what a write does beside its own object. Lists are
+// request.Consistent; Read (read.go) is as fresh as its caller says. The caller owns what it gets.
+// Writes are the server's own: admission, which has been asked about what led to them, is not asked
+// again. Errors are a *meta.StatusError.
 type View[T meta.Object] struct{ store *Store }
 
 // ViewOf makes a View. It is an error if there is no store, or if T is not the hub type of its kind.
@@ -29,15 +29,6 @@ func ViewOf[T meta.Object](s *Store) (View[T], error) {
 		return View[T]{}, fmt.Errorf("registry: a view of %s as %T, but the hub type is %T", s.res.GroupResource, *new(T), obj)
 	}
 	return View[T]{s}, nil
-}
-
-// Get returns one object. namespace is "" for kinds without.
-func (v View[T]) Get(ctx context.Context, namespace, name string) (T, error) {
-	enc, err := v.store.Get(ctx, namespace, name, "")
-	if err != nil {
-		return *new(T), err
-	}
-	return v.decode(ctx, enc)
 }
 
 // List returns the objects of a namespace, or all with namespace "", by namespace and name.
@@ -79,38 +70,6 @@ func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.Lab
 // meta.IsUnreadable knows, is yielded in its place.
 func (v View[T]) Each(ctx context.Context, namespace string) iter.Seq2[T, error] {
 	return v.All(meta.WithUnread(ctx), namespace)
-}
-
-// Seen reports whether there is an object of a name by what this server knows of without asking: the newest states may be
-// missing.
-func (v View[T]) Seen(ctx context.Context, namespace, name string) (bool, error) {
-	key, err := v.store.key(namespace, name)
-	if err != nil {
-		return false, err
-	}
-	_, err = v.store.objects.Get(ctx, key, cache.Want{Match: cache.Any})
-	if errors.Is(err, storage.NotFound) { // nothing to tell a client of, which would cost more than the look
-		return false, nil
-	}
-	return err == nil, v.store.apiError(err, name)
-}
-
-// Known is Get by what this server knows of without asking, its own writes included, as long as it knows of the object at all: what
-// others have written may be missing.
-func (v View[T]) Known(ctx context.Context, namespace, name string) (T, error) {
-	var none T
-	key, err := v.store.key(namespace, name)
-	if err != nil {
-		return none, err
-	}
-	obj, err := v.store.objects.Get(ctx, key, cache.Want{Match: cache.Own})
-	if errors.Is(err, storage.NotFound) {
-		return v.Get(ctx, namespace, name)
-	}
-	if err != nil {
-		return none, v.store.apiError(err, name)
-	}
-	return v.decode(ctx, obj)
 }
 
 // Names returns the names of a namespace's objects, or of all with namespace "", and how many there are.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -122,13 +123,13 @@ type fakeNamespaces struct {
 	err            error
 }
 
-func (f *fakeNamespaces) lookUp(_ context.Context, name string, fresh bool) (admission.Namespace, error) {
+func (f *fakeNamespaces) lookUp(_ context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
 	f.reads++
 	if f.err != nil {
 		return admission.Namespace{}, f.err
 	}
 	from := f.cached
-	if fresh {
+	if fresh == request.Consistent {
 		from = f.stored
 	}
 	phase, ok := from[name]

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -32,7 +33,7 @@ func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 	if at == nil {
 		return nil
 	}
-	namespace, err := d.namespaces.Of(ctx, a, true)
+	namespace, err := d.namespaces.Of(ctx, a, request.Consistent)
 	if err != nil {
 		return err
 	}

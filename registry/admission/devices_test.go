@@ -7,6 +7,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/check/checktest"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -14,9 +15,9 @@ import (
 // labelled are the namespaces with a value of the label for access to devices as an administrator. Others cannot be found.
 type labelled map[string]string
 
-func (l labelled) lookUp(_ context.Context, name string, fresh bool) (admission.Namespace, error) {
+func (l labelled) lookUp(_ context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
 	value, ok := l[name]
-	if !ok || !fresh {
+	if !ok || fresh != request.Consistent {
 		return admission.Namespace{}, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 	}
 	return admission.Namespace{Labels: meta.Set{"resource.kubernetes.io/admin-access": value}}, nil

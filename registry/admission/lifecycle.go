@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -42,12 +43,12 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 		return nil
 	}
 	if a.Operation == Update { // what exists may change until it is gone; whether its namespace exists is all that counts
-		_, err := l.namespaces.Of(ctx, a, false)
+		_, err := l.namespaces.Of(ctx, a, request.Cached)
 		if !meta.IsNotFound(err) {
 			return err
 		}
 	}
-	namespace, err := l.namespaces.Of(ctx, a, true) // a deletion that has begun must be seen
+	namespace, err := l.namespaces.Of(ctx, a, request.Consistent) // a deletion that has begun must be seen
 	if err == nil && a.Operation == Create && namespace.Terminating {
 		return terminating(a)
 	}

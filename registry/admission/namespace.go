@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -12,9 +13,8 @@ type Namespace struct {
 	Terminating bool        // it is being deleted
 }
 
-// LookUp returns a namespace: as it is now if fresh, else as it is known here, which may be old.
-// The error is a *meta.StatusError.
-type LookUp func(ctx context.Context, name string, fresh bool) (Namespace, error)
+// LookUp reads a namespace. The error is a *meta.StatusError.
+type LookUp func(ctx context.Context, name string, fresh request.Freshness) (Namespace, error)
 
 // Namespaces has the namespace of a write at hand for all plugins: it is looked up once for each
 // try.
@@ -23,10 +23,10 @@ type Namespaces struct{ lookUp LookUp }
 // NewNamespaces returns the Namespaces that a function looks up.
 func NewNamespaces(f LookUp) *Namespaces { return &Namespaces{f} }
 
-// Of returns the namespace of a write, a.Namespace, which must not be "". If fresh, it is as new as
-// the write, else it may be old.
-func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh bool) (Namespace, error) {
-	if a.within.known && (a.within.fresh || !fresh) {
+// Of returns the namespace of a write, a.Namespace, which must not be "", at least as fresh as it is
+// asked for.
+func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshness) (Namespace, error) {
+	if a.within.read && a.within.fresh <= fresh {
 		return a.within.Namespace, nil
 	}
 	found, err := n.lookUp(ctx, a.Namespace, fresh)
@@ -40,5 +40,6 @@ func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh bool) (Namespa
 // within is the namespace of a write as it was looked up.
 type within struct {
 	Namespace
-	known, fresh bool
+	read  bool
+	fresh request.Freshness
 }

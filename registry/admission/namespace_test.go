@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -16,9 +17,13 @@ func TestNamespaceLookedUpOnce(t *testing.T) {
 	namespaces := admission.NewNamespaces(f.lookUp)
 	a := &admission.Attributes{Operation: admission.Update, Namespace: "ns"}
 	for i, step := range []struct {
-		fresh, terminating bool
-		reads              int
-	}{{false, false, 1}, {false, false, 1}, {true, true, 2}, {false, true, 2}, {true, true, 2}} {
+		fresh       request.Freshness
+		terminating bool
+		reads       int
+	}{
+		{request.Cached, false, 1}, {request.Cached, false, 1}, {request.Consistent, true, 2}, {request.Cached, true, 2},
+		{request.Consistent, true, 2},
+	} {
 		got, err := namespaces.Of(t.Context(), a, step.fresh)
 		if err != nil || got.Terminating != step.terminating || f.reads != step.reads {
 			t.Errorf("step %d: got %+v, %v after %d reads, want %+v", i, got, err, f.reads, step)
@@ -31,25 +36,25 @@ func TestNamespaceLookedUpOnce(t *testing.T) {
 	if err := (admission.Chain{}).Mutate(t.Context(), a); err != nil { // the next try begins
 		t.Fatal(err)
 	}
-	if got, err := namespaces.Of(t.Context(), a, true); err != nil || got.Terminating || f.reads != 3 {
+	if got, err := namespaces.Of(t.Context(), a, request.Consistent); err != nil || got.Terminating || f.reads != 3 {
 		t.Errorf("in the next try: got %+v, %v after %d reads", got, err, f.reads)
 	}
 	failed := errors.New("away")
 	calls := 0
-	namespaces = admission.NewNamespaces(func(context.Context, string, bool) (admission.Namespace, error) {
+	namespaces = admission.NewNamespaces(func(context.Context, string, request.Freshness) (admission.Namespace, error) {
 		if calls++; calls == 1 {
 			return admission.Namespace{}, failed
 		}
 		return admission.Namespace{Labels: meta.Set(nil)}, nil
 	})
 	a = &admission.Attributes{Namespace: "ns"}
-	if _, err := namespaces.Of(t.Context(), a, true); !errors.Is(err, failed) {
+	if _, err := namespaces.Of(t.Context(), a, request.Consistent); !errors.Is(err, failed) {
 		t.Errorf("got %v, want the error of the look-up", err)
 	}
-	if _, err := namespaces.Of(t.Context(), a, true); err != nil {
+	if _, err := namespaces.Of(t.Context(), a, request.Consistent); err != nil {
 		t.Errorf("an error was kept: %v", err)
 	}
-	if n := testing.AllocsPerRun(100, func() { _, _ = namespaces.Of(t.Context(), a, true) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { _, _ = namespaces.Of(t.Context(), a, request.Consistent) }); n > 0 {
 		t.Errorf("a look at what is at hand allocates %v times", n)
 	}
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 )
@@ -12,11 +13,10 @@ type Priority struct {
 	classes PriorityClasses
 }
 
-// PriorityClasses are the priority classes that there are; what the registry knows of them does.
+// PriorityClasses are the priority classes that there are. A registry.ListMemo implements it.
 type PriorityClasses interface {
-	// List returns all classes, which are not to be changed: as they are known at the moment, or, if consistent, with all that was
-	// written before. The error is a *meta.StatusError.
-	List(ctx context.Context, consistent bool) ([]*schedulingv1.PriorityClass, error)
+	// List returns all classes, which must not be changed. The error is a *meta.StatusError.
+	List(ctx context.Context, fresh request.Freshness) ([]*schedulingv1.PriorityClass, error)
 	// Hidden returns why List does not have a class that there is: it cannot be read.
 	Hidden(ctx context.Context, name string) error
 }
@@ -77,7 +77,7 @@ var noClass = func() *schedulingv1.PriorityClass {
 // classOf returns the class of a name, for "" the one that is the default. The cache will do: it is as new as the namespace that
 // the pod was found to have.
 func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*schedulingv1.PriorityClass, error) {
-	classes, err := p.classes.List(ctx, false)
+	classes, err := p.classes.List(ctx, request.Cached)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (p *Priority) Validate(ctx context.Context, a *Attributes) error {
 	if !ok || a.Subresource != "" || !class.GlobalDefault {
 		return nil
 	}
-	classes, err := p.classes.List(ctx, true)
+	classes, err := p.classes.List(ctx, request.Consistent)
 	if err != nil {
 		return err
 	}

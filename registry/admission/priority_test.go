@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -21,7 +22,9 @@ func (c classes) Hidden(_ context.Context, name string) error {
 	return nil
 }
 
-func (c classes) List(context.Context, bool) ([]*schedulingv1.PriorityClass, error) { return c, nil }
+func (c classes) List(context.Context, request.Freshness) ([]*schedulingv1.PriorityClass, error) {
+	return c, nil
+}
 
 func ptr[T any](v T) *T { return &v }
 

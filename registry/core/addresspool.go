@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/iprange"
@@ -22,7 +23,7 @@ import (
 // the end, because the server has died, leaves an IPAddress without it, which is for the repair of addresses to find.
 type addressPool struct {
 	stores registry.Stores
-	cidrs  *registry.Known[*networkingv1.ServiceCIDR]
+	cidrs  *registry.ListMemo[*networkingv1.ServiceCIDR]
 	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
 
 	headStart func() time.Duration // nil: services are stored at once
@@ -44,7 +45,7 @@ var (
 
 func newAddressPool(c *Config) *addressPool {
 	p := &addressPool{
-		stores: c.Stores, cidrs: registry.KnownOf[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")), headStart: c.HeadStart,
+		stores: c.Stores, cidrs: registry.NewListMemo[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")), headStart: c.HeadStart,
 	}
 	for _, prefix := range c.ServiceRanges {
 		p.first = append(p.first, iprange.New(prefix))
@@ -112,7 +113,7 @@ func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *core
 		if !ok {
 			return netip.Addr{}, errFull
 		}
-		if taken, err := addresses.Seen(ctx, "", ip.String()); err != nil {
+		if taken, err := addresses.Exists(ctx, "", ip.String(), request.Cached); err != nil {
 			return netip.Addr{}, err
 		} else if taken {
 			continue
@@ -192,7 +193,7 @@ func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Servi
 	if err != nil {
 		return nil, err
 	}
-	a, err := addresses.Get(ctx, "", ip.String())
+	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
 	if err != nil || a.Spec.ParentRef == nil || *a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
 		return nil, ignoreNotFound(err)
 	}
@@ -226,7 +227,7 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 			return nil, nil
 		}
 	}
-	cidrs, err := p.cidrs.List(ctx, true)
+	cidrs, err := p.cidrs.List(ctx, request.Consistent)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
 	"github.com/coracle-project/coracle/scheme/iprange"
@@ -105,7 +106,7 @@ func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) 
 	if err != nil || !ok {
 		return err
 	}
-	there, err := services.Seen(ctx, owner.namespace, owner.name)
+	there, err := services.Exists(ctx, owner.namespace, owner.name, request.Cached)
 	if meta.IsUnreadable(err) {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.
 	if err != nil {
 		return nil, err
 	}
-	svc, err := services.Get(ctx, name.namespace, name.name)
+	svc, err := services.Read(ctx, name.namespace, name.name, request.Consistent)
 	if err != nil {
 		return nil, ignoreNoName(ignoreNotFound(err))
 	}
@@ -174,7 +175,7 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 	if err != nil {
 		return err
 	}
-	a, err := addresses.Get(ctx, "", ip.String())
+	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
 	if meta.IsUnreadable(err) { // it is there, and nobody else gets the address
 		return nil
 	}
@@ -253,7 +254,7 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 	if err != nil {
 		return false, err
 	}
-	a, err := addresses.Get(ctx, "", ip.String())
+	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
 	if err != nil || a.Labels[networkingv1.LabelManagedBy] != AddressManager {
 		return false, ignoreNotFound(err)
 	}

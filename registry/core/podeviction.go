@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
@@ -118,7 +119,7 @@ const maxOvertaken = 20
 // passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a budget to protect.
 func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
-		pod, err := e.pods.Get(ctx, e.namespace, e.name)
+		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
 		if err != nil || !passes(pod) {
 			return pod, false, err
 		}
@@ -219,7 +220,7 @@ func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.
 // somebody has counted anew since, or charged for another pod: then the disruption controller lets the pod go from the status after
 // some time, as it does if the server ends here, or if nobody knows what has become of the deletion.
 func (e *eviction) giveBack(ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) {
-	now, err := e.pods.Get(ctx, e.namespace, e.name)
+	now, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
 	if err != nil || now.UID != pod.UID || now.DeletionTimestamp != nil {
 		return
 	}

@@ -2,12 +2,12 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/field"
@@ -198,14 +198,5 @@ func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*Obje
 
 // find reads an object of the core group. A resource that the server does not have has no objects.
 func find[T meta.Object](ctx context.Context, stores registry.Stores, resource, namespace, name string) (T, error) {
-	gr := meta.GroupResource{Resource: resource}
-	store := stores.Store(gr)
-	if store == nil {
-		return *new(T), meta.NewNotFound(gr, name)
-	}
-	view, err := registry.ViewOf[T](store)
-	if err != nil {
-		return *new(T), meta.NewInternalError(errors.New("the resource is declared for another type"))
-	}
-	return view.Get(ctx, namespace, name)
+	return registry.Read[T](ctx, stores, meta.GroupResource{Resource: resource}, namespace, name, request.Consistent)
 }

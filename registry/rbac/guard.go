@@ -74,15 +74,7 @@ func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupRe
 
 // rulesOf returns what is in a role.
 func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace, name string) ([]rbacv1.PolicyRule, error) {
-	store := g.Stores.Store(roles)
-	if store == nil {
-		return nil, meta.NewNotFound(roles, name)
-	}
-	enc, err := store.Get(ctx, namespace, name, "")
-	if err != nil {
-		return nil, err
-	}
-	obj, err := store.Decode(ctx, enc)
+	obj, err := registry.Read[meta.Object](ctx, g.Stores, roles, namespace, name, request.Consistent)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@
 // The pull form of the same, for who looks only when it is asked something, is Since of a
 // registry.Store. It keeps a place in the history and no name.
 //
-// Not here: what is kept and indexed of many objects (controller.Informer), logs.
+// Not here: what is kept and indexed of many objects (controller.Informer), reads of one object
+// (registry/read.go), changes of all resources at once (backing.Taps), logs.
 // Read: follow.go, source.go; then followtest.
 package follow

@@ -145,7 +145,9 @@ func (f *follower[V]) take(changes []Change[V]) {
 			delete(f.old, ch.Name)
 			continue
 		}
-		f.known[ch.Name] = true
+		if !f.known[ch.Name] {
+			f.known[ch.Name] = true
+		}
 		if f.Old && ch.Unread == nil {
 			f.old[ch.Name] = ch.New
 		}

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Name names an object of a resource. The namespace is "" for an object outside of namespaces.
@@ -83,21 +84,20 @@ func (m *mapped[A, B]) Open(ctx context.Context, after string) (Stream[B], error
 type mappedStream[A, B any] struct {
 	Stream[A]
 	f   func(A) B
-	buf []Change[B] // used again by each Next
+	buf []Change[B] // used again by each Next; zero behind its length
 }
 
 // Next implements Stream.
 func (s *mappedStream[A, B]) Next() (Batch[B], error) {
 	b, err := s.Stream.Next()
 	clear(s.buf)
-	s.buf = s.buf[:0]
+	s.buf = slices.Grow(s.buf[:0], len(b.Changes))[:len(b.Changes)]
 	for i := range b.Changes {
-		from := &b.Changes[i]
-		to := Change[B]{Name: from.Name, Gone: from.Gone, Unread: from.Unread}
+		from, to := &b.Changes[i], &s.buf[i]
+		to.Name, to.Gone, to.Unread = from.Name, from.Gone, from.Unread
 		if !from.Gone && from.Unread == nil {
 			to.New = s.f(from.New)
 		}
-		s.buf = append(s.buf, to)
 	}
 	return Batch[B]{s.buf, b.InStep, b.ResourceVersion}, err
 }

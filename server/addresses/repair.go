@@ -2,8 +2,6 @@ package addresses
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/netip"
 	"slices"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
@@ -113,11 +112,9 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	return &repair{
 		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
 		follow: func(ctx context.Context) {
-			for ctx.Err() == nil {
-				if err := followAddresses(ctx, stores.Store(ipAddresses), r); err != nil && ctx.Err() == nil {
-					log.Warn("watch failed", zap.Error(err))
-				}
-				_ = storage.Sleep(ctx, time.Second)
+			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
+			if store := stores.Store(ipAddresses); store != nil {
+				followAddresses(ctx, store, r, failed)
 			}
 		},
 	}
@@ -125,37 +122,32 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 
 // followAddresses tells the repair of IPAddresses that change or go. It ignores new ones: their
 // services are about to come.
-func followAddresses(ctx context.Context, store *registry.Store, r *core.AddressRepair) error {
-	if store == nil { // closed
+func followAddresses(ctx context.Context, store *registry.Store, r *core.AddressRepair, failed func(error)) {
+	for b := range follow.Changes(ctx, store.Source(), follow.Options{Old: true, Failed: failed}) {
+		for i := range b.Changes {
+			if err := changed(ctx, store, r, &b.Changes[i]); err != nil && ctx.Err() == nil {
+				failed(err)
+			}
+		}
+	}
+}
+
+// changed tells the repair of the last state of an IPAddress, unless it is new, cannot be read, or
+// has been told of before.
+func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair, ch *follow.Change[request.Encoded]) error {
+	last := ch.New
+	if ch.Gone {
+		last = ch.Old
+	}
+	if ch.Unread != nil || ch.Old == nil || last == nil || !ch.Gone && last.Revision() == ch.Old.Revision() {
 		return nil
 	}
-	cursor, err := store.Watch(meta.WithUnread(ctx), &request.ListRequest{SendInitialEvents: new(bool)})
+	obj, err := store.Decode(ctx, last)
+	if meta.IsUnreadable(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	defer cursor.Close()
-	for {
-		changes, err := cursor.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, ch := range changes {
-			if ch.Type != request.Modified && ch.Type != request.Deleted || registry.Unreadable(ch.Object) != nil {
-				continue
-			}
-			obj, err := store.Decode(ctx, ch.Object)
-			if meta.IsUnreadable(err) {
-				continue
-			}
-			if err == nil {
-				err = r.Changed(ctx, obj.(*networkingv1.IPAddress))
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
+	return r.Changed(ctx, obj.(*networkingv1.IPAddress))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -54,7 +55,7 @@ func serviceOf(ctx context.Context, s registry.Stores, to callout.Service) (*cor
 	if err != nil {
 		return nil, 0, err
 	}
-	svc, err := all.Known(ctx, to.Namespace, to.Name)
+	svc, err := all.Read(ctx, to.Namespace, to.Name, request.ReadYourWrites)
 	if meta.IsNotFound(err) {
 		return nil, 0, meta.NewNotFound(meta.GroupResource{Resource: "service"}, to.Name)
 	}

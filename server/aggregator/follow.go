@@ -2,20 +2,17 @@ package aggregator
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/generic"
-	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // This file follows the APIServices and publishes the table of remotes. The server calls Start and
@@ -65,84 +62,40 @@ func (a *Aggregator) run(ctx context.Context) {
 			r.close()
 		}
 	}()
-	for {
-		err := a.follow(ctx)
-		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
-			return
-		}
-		if !errors.Is(err, storage.Compacted) {
-			a.log.Log(backing.Severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(generic.Again):
-		}
-	}
-}
-
-// follow takes in all APIServices, and then each that changes, until that fails.
-func (a *Aggregator) follow(ctx context.Context) error {
-	objects := a.host.Store(apiServices).Objects()
-	w, err := objects.Watch(ctx, cache.WatchOptions{
-		Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true,
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	metrics := a.availability.metrics
-	metrics.unavailable.Reset()
-	present := map[string]bool{} // nil after the initial state
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return err
-		}
+	source := a.host.Store(apiServices).Source()
+	for b := range follow.Changes(ctx, source, follow.Options{Failed: a.failed, MaxPause: generic.Again}) {
 		changed := false
-		for i := range events {
-			e := &events[i]
-			switch {
-			case e.InitialEnd:
-				for name := range a.known {
-					if !present[name] {
-						changed = a.forget(name) || changed
-					}
-				}
-				present = nil
-			case e.Type == cache.Bookmark:
-			case e.Type == cache.Deleted:
-				name := a.nameOf(e.Object)
-				changed = a.forget(name) || changed
-				metrics.forget(name)
-			default:
-				if present != nil {
-					present[a.nameOf(e.Object)] = true
-				}
-				changed = a.observe(ctx, e.Object) || changed
-			}
+		for i := range b.Changes {
+			changed = a.take(ctx, &b.Changes[i]) || changed
 		}
 		if changed {
 			a.publish(ctx)
 		}
-		if present == nil && len(events) > 0 {
-			a.seen.Reach(events[len(events)-1].Rev)
+		if b.InStep {
+			a.seen.Reach(b.ResourceVersion)
 		}
 	}
 }
 
-func (a *Aggregator) nameOf(obj *cache.Object) string {
-	return strings.TrimPrefix(obj.Key, a.host.Store(apiServices).Objects().Prefix())
+// failed logs why APIServices cannot be followed at the moment.
+func (a *Aggregator) failed(err error) {
+	if !meta.IsResourceExpired(err) {
+		a.log.Log(backing.Severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
+	}
 }
 
-// observe takes in a new state of an APIService, and reports whether the table changes. If the
-// state cannot be read, the one before stays in force.
-func (a *Aggregator) observe(ctx context.Context, obj *cache.Object) bool {
-	name := a.nameOf(obj)
-	err := obj.Err()
+// take takes in what has become of an APIService, and reports whether the table changes. If its
+// state cannot be read, the state before stays in force.
+func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
+	name := ch.Name.Name
+	if ch.Gone {
+		a.availability.metrics.forget(name)
+		return a.forget(name)
+	}
+	err := ch.Unread
 	var decoded meta.Object
 	if err == nil {
-		decoded, err = a.host.Store(apiServices).Decode(ctx, obj)
+		decoded, err = a.host.Store(apiServices).Decode(ctx, ch.New)
 	}
 	if err != nil {
 		a.log.Warn("an API service cannot be read", zap.String("name", name), zap.Error(err))

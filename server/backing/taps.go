@@ -9,7 +9,8 @@ import (
 )
 
 // Taps show what all backends store, each what lives in it, and all changes of that: those of one
-// backend in order.
+// backend in order. Unlike a follow.Source, they are of no single resource, and whoever reads them
+// keeps no name of what it was shown: see server/holdings.
 type Taps struct {
 	keys    Keys
 	of      Backends

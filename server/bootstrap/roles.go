@@ -97,7 +97,7 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 // and the next try looks at what is there then.
 func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	wm := want.GetObjectMeta()
-	have, err := e.view.Get(ctx, wm.Namespace, wm.Name)
+	have, err := e.view.Read(ctx, wm.Namespace, wm.Name, request.Consistent)
 	if meta.IsNotFound(err) {
 		return e.create(ctx, want)
 	}

@@ -1,7 +1,6 @@
 package definitions
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -62,17 +61,6 @@ func (d *declared) forget(name string) {
 func (d *declared) tell() {
 	close(d.changed)
 	d.changed = make(chan struct{})
-}
-
-// retain forgets the definitions that are not among those present.
-func (d *declared) retain(present map[string]bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := len(d.byName)
-	maps.DeleteFunc(d.byName, func(name string, _ declaredVersions) bool { return !present[name] })
-	if len(d.byName) < n {
-		d.tell()
-	}
 }
 
 // all returns the versions.

@@ -42,6 +42,6 @@ func TestDeclared(t *testing.T) {
 	def.Spec.Versions[1].Served = true
 	expect("one version more", true, func() { d.learn(def) }, "v1", "v2")
 	expect("one that nobody knows is gone", false, func() { d.forget("others.example.com") }, "v1", "v2")
-	expect("those that are there", false, func() { d.retain(map[string]bool{def.Name: true}) }, "v1", "v2")
-	expect("none is there", true, func() { d.retain(nil) })
+	expect("it is gone", true, func() { d.forget(def.Name) })
+	expect("it is gone again", false, func() { d.forget(def.Name) })
 }

@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -13,10 +14,10 @@ import (
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // A definition that is being deleted first loses its instances, then the finalizer that held it.
@@ -164,21 +165,16 @@ func (e *emptying) lookForNone(ctx context.Context) error {
 
 // waitForNone returns when there are no instances. All of them are being deleted.
 func waitForNone(ctx context.Context, instances *registry.Store) error {
-	objects := instances.Objects()
-	w, err := objects.Watch(ctx, cache.WatchOptions{Prefix: objects.Prefix()})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	for {
-		if objects.Count() == 0 {
-			if list, err := instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
-				return err
-			}
-			return fmt.Errorf("there is an instance that came late")
+	following, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	for b := range follow.Changes(following, instances.Source(), follow.Options{Failed: fail}) {
+		if !b.InStep || instances.Objects().Count() > 0 {
+			continue
 		}
-		if _, err := w.Next(ctx); err != nil {
+		if list, err := instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
 			return err
 		}
+		return fmt.Errorf("there is an instance that came late")
 	}
+	return cmp.Or(context.Cause(following), follow.ErrEnded)
 }

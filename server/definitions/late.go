@@ -3,6 +3,7 @@ package definitions
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // Of several servers on one store, one may be asked for a resource whose definition another server
@@ -64,10 +64,8 @@ func (e *chainEnd) defined(ctx context.Context, info *request.Info) bool {
 	if store == nil {
 		return false
 	}
-	objects := store.Objects()
-	key := objects.Prefix() + info.Resource + "." + info.Group
-	obj, err := objects.Get(ctx, key, cache.Want{Rev: rev, Match: cache.NotOlderThan})
-	return err == nil && e.seen.Wait(ctx, obj.Rev) == nil
+	def, err := store.Get(ctx, "", info.Resource+"."+info.Group, strconv.FormatUint(uint64(rev), 10))
+	return err == nil && e.seen.Wait(ctx, storage.Revision(def.Revision())) == nil
 }
 
 // pacedQuestion asks the store for its current revision: once for all who want to know it at the

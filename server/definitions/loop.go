@@ -3,22 +3,20 @@ package definitions
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/follow"
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // The loop follows the definitions. For each new state of a definition it decides what the
@@ -42,94 +40,59 @@ func newLoop(d *Definitions, store *registry.Store) *loop {
 // run follows the definitions until ctx ends, and then closes the connections to their webhooks.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
-	for {
-		err := l.follow(ctx)
-		if ctx.Err() != nil || errors.Is(err, storage.Closed) {
-			return
+	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.Again}) {
+		for i := range b.Changes {
+			l.take(ctx, &b.Changes[i])
 		}
-		if !errors.Is(err, storage.Compacted) {
-			l.log.Log(backing.Severity(err),
-				"custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(generic.Again):
+		if b.InStep {
+			l.seen.Reach(b.ResourceVersion)
 		}
 	}
 }
 
-// follow observes all definitions that are stored, and then each state of each definition that
-// changes, until a read fails or ctx ends.
-func (l *loop) follow(ctx context.Context) error {
-	objects := l.store.Objects()
-	w, err := objects.Watch(ctx, cache.WatchOptions{
-		Prefix: objects.Prefix(), Initial: true, InitialEnd: true, Corrupt: true,
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	present := map[string]bool{} // nil after the initial state
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			e := &events[i]
-			switch {
-			case e.InitialEnd:
-				l.sweep(ctx, present)
-				present = nil
-				l.seen.Reach(e.Rev)
-			case e.Type == cache.Bookmark:
-			case e.Type == cache.Deleted:
-				l.forget(ctx, l.nameOf(e.Object))
-				l.declared.forget(l.nameOf(e.Object))
-			default:
-				if present != nil {
-					present[l.nameOf(e.Object)] = true
-				}
-				l.observe(ctx, e.Object)
-			}
-		}
-		if present == nil && len(events) > 0 {
-			l.seen.Reach(events[len(events)-1].Rev)
-		}
+// failed logs why the definitions cannot be followed at the moment.
+func (l *loop) failed(err error) {
+	if !meta.IsResourceExpired(err) {
+		l.log.Log(backing.Severity(err),
+			"custom resource definitions cannot be followed; it will be tried again", zap.Error(err))
 	}
 }
 
-func (l *loop) nameOf(obj *cache.Object) string {
-	return strings.TrimPrefix(obj.Key, l.store.Objects().Prefix())
-}
-
-// sweep forgets the definitions that were deleted while the loop did not follow.
-func (l *loop) sweep(ctx context.Context, present map[string]bool) {
-	for _, name := range slices.AppendSeq(l.unread.names(), maps.Keys(l.known)) {
-		if !present[name] {
-			l.forget(ctx, name)
-		}
+// take takes in what has become of a definition.
+func (l *loop) take(ctx context.Context, ch *follow.Change[request.Encoded]) {
+	name := ch.Name.Name
+	switch {
+	case ch.Gone:
+		l.forget(ctx, name)
+		l.declared.forget(name)
+	case ch.Unread != nil:
+		l.unreadable(name, ch.Unread)
+	default:
+		l.observe(ctx, name, ch.New)
 	}
-	l.declared.retain(present)
 }
 
-// observe decides about a new state of a definition. If the state cannot be read, the definition
-// keeps the names that it has, and requests for its resource are refused (unread.go).
-func (l *loop) observe(ctx context.Context, obj *cache.Object) {
-	name := l.nameOf(obj)
-	known := l.known[name]
-	if known != nil && obj.Rev <= known.rev {
+// unreadable notes that the present state of a definition cannot be read. The definition keeps the
+// names that it has, and requests for its resource are refused (unread.go).
+func (l *loop) unreadable(name string, err error) {
+	l.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
+	l.unread.add(name, err)
+}
+
+// observe decides about a new state of a definition.
+func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
+	known, rev := l.known[name], storage.Revision(obj.Revision())
+	if known != nil && rev <= known.rev { // told of again
+		l.unread.remove(name)
 		return
 	}
-	if known != nil && known.wrote(obj.Rev) {
-		known.source.obj.Store(obj)
+	if known != nil && known.wrote(rev) {
+		known.source.set(obj)
 		return
 	}
 	def, err := l.decode(ctx, obj)
 	if err != nil {
-		l.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
-		l.unread.add(name, err)
+		l.unreadable(name, err)
 		return
 	}
 	l.declared.learn(def)
@@ -138,14 +101,14 @@ func (l *loop) observe(ctx context.Context, obj *cache.Object) {
 		l.forget(ctx, name)
 		known = nil
 	}
-	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: obj.Rev}
+	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: rev}
 	if known != nil {
 		next.served, next.fault, next.overlaps = known.served, known.fault, known.overlaps
 		next.emptying, next.release = known.emptying, known.release
 	}
 	if known != nil && known.Generation == def.Generation {
 		next.source = known.source
-		next.source.obj.Store(obj)
+		next.source.set(obj)
 	} else {
 		next.source = newSource(l.store, obj)
 	}
@@ -192,8 +155,8 @@ func (l *loop) rejudge(ctx context.Context, group string) {
 	}
 	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
 	for _, known := range waiting {
-		obj, err := l.store.Objects().Get(ctx, l.store.Objects().Prefix()+known.Name, cache.Want{Match: cache.Any})
-		if err != nil || obj.Rev != known.rev {
+		obj, err := l.store.Read(ctx, "", known.Name, request.Cached)
+		if err != nil || storage.Revision(obj.Revision()) != known.rev {
 			continue // a newer state is on its way
 		}
 		def, err := l.decode(ctx, obj)
@@ -219,10 +182,7 @@ func (l *loop) forget(ctx context.Context, name string) {
 }
 
 // decode reads a definition without its schemas.
-func (l *loop) decode(ctx context.Context, obj *cache.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
-	if err := obj.Err(); err != nil {
-		return nil, err
-	}
+func (l *loop) decode(ctx context.Context, obj request.Encoded) (*apiextensionsv1.CustomResourceDefinition, error) {
 	outline, err := l.store.Decode(ctx, obj)
 	if err != nil {
 		return nil, err

@@ -9,11 +9,11 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
-	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // This file serves the resource that a definition defines, replaces it when the definition changes,
@@ -37,18 +37,21 @@ type definition struct {
 // the cache. It is the latest state of the generation that is served.
 type source struct {
 	store *registry.Store
-	obj   atomic.Pointer[cache.Object]
+	obj   atomic.Pointer[request.Encoded]
 }
 
-func newSource(store *registry.Store, obj *cache.Object) *source {
+func newSource(store *registry.Store, obj request.Encoded) *source {
 	s := &source{store: store}
-	s.obj.Store(obj)
+	s.set(obj)
 	return s
 }
 
+// set takes a later state of the definition.
+func (s *source) set(obj request.Encoded) { s.obj.Store(&obj) }
+
 // schema returns the schema of a version as JSON, nil for none.
 func (s *source) schema(version string) []byte {
-	obj, err := s.store.Decode(context.Background(), s.obj.Load())
+	obj, err := s.store.Decode(context.Background(), *s.obj.Load())
 	if err != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package generic
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"github.com/coracle-project/coracle/storage"
@@ -19,11 +20,13 @@ type Progress struct {
 // NewProgress returns the progress of a loop that has not looked at anything yet.
 func NewProgress() *Progress { return &Progress{changed: make(chan struct{})} }
 
-// Reach says that the loop has looked at everything up to a revision.
-func (p *Progress) Reach(rev storage.Revision) {
+// Reach says that the loop has looked at everything up to a resourceVersion, which a follow.Batch of
+// a Store's Source has that is in step.
+func (p *Progress) Reach(resourceVersion string) {
+	rev, _ := strconv.ParseUint(resourceVersion, 10, 64) // such a Source gives decimal revisions
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.begun, p.rev = true, max(p.rev, rev)
+	p.begun, p.rev = true, max(p.rev, storage.Revision(rev))
 	close(p.changed)
 	p.changed = make(chan struct{})
 }

@@ -102,7 +102,7 @@ func (o *Objects) secret(ctx context.Context, namespace, name string) (*corev1.S
 	if err != nil {
 		return nil, err
 	}
-	return view.Get(ctx, namespace, name)
+	return view.Read(ctx, namespace, name, request.Consistent)
 }
 
 // stateOf is what tokens go by of any object. It keeps no memory of the object's.

@@ -6,24 +6,21 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has what plugins know of objects. All of it reads the caches of this process.
+// This file has what plugins read of objects: each is one read of registry/read.go.
 
 // reader reads what several plugins need.
 type reader struct{ stores registry.Stores }
 
 // namespace is for admission.Namespaces. On a server without namespaces every name is one, without
 // labels.
-func (s reader) namespace(ctx context.Context, name string, fresh bool) (admission.Namespace, error) {
-	resourceVersion := "0"
-	if fresh {
-		resourceVersion = ""
-	}
-	found, ok, err := s.selectable(ctx, namespaces, name, resourceVersion)
+func (s reader) namespace(ctx context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
+	found, ok, err := s.selectable(ctx, namespaces, name, fresh)
 	if !ok || err != nil {
 		return admission.Namespace{Labels: meta.Set(nil)}, err
 	}
@@ -32,7 +29,7 @@ func (s reader) namespace(ctx context.Context, name string, fresh bool) (admissi
 
 // nodeLabels implements admission.NodeLabels. On a server without nodes none has labels.
 func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error) {
-	found, ok, err := s.selectable(ctx, nodes, node, "")
+	found, ok, err := s.selectable(ctx, nodes, node, request.Consistent)
 	if !ok || err != nil {
 		return meta.Set(nil), err
 	}
@@ -42,13 +39,13 @@ func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error
 // selectable is what selectors see of an object outside of namespaces. ok reports whether there is
 // such a resource.
 func (s reader) selectable(
-	ctx context.Context, of meta.GroupResource, name, version string,
+	ctx context.Context, of meta.GroupResource, name string, fresh request.Freshness,
 ) (found registry.Selectable, ok bool, err error) {
 	store := s.stores.Store(of)
 	if store == nil {
 		return found, false, nil
 	}
-	found, err = store.Selectable(ctx, "", name, version)
+	found, err = store.Selectable(ctx, "", name, fresh)
 	return found, true, err
 }
 
@@ -75,22 +72,14 @@ func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDri
 	return lookUp[*storagev1.CSIDriver](ctx, s.stores, csiDrivers, "", name)
 }
 
-// lookUp gets an object. On a server without its resource there is none. The error of a missing
-// object names the resource in the singular, because informers do, which kube-apiserver asks.
+// lookUp reads an object. The error of a missing object names the resource in the singular, because
+// informers do, which kube-apiserver asks.
 func lookUp[T meta.Object](
 	ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string,
 ) (T, error) {
-	one := meta.GroupResource{Group: gr.Group, Resource: strings.TrimSuffix(gr.Resource, "s")}
-	store := stores.Store(gr)
-	if store == nil {
-		return *new(T), meta.NewNotFound(one, name)
-	}
-	view, err := registry.ViewOf[T](store)
-	if err != nil {
-		return *new(T), meta.NewInternalError(err)
-	}
-	obj, err := view.Get(ctx, namespace, name)
+	obj, err := registry.Read[T](ctx, stores, gr, namespace, name, request.Consistent)
 	if meta.IsNotFound(err) {
+		one := meta.GroupResource{Group: gr.Group, Resource: strings.TrimSuffix(gr.Resource, "s")}
 		return *new(T), meta.NewNotFound(one, name)
 	}
 	return obj, err

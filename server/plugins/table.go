@@ -83,7 +83,7 @@ var table = []row{
 	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
-			return admission.NewPriority(registry.KnownOf[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
+			return admission.NewPriority(registry.NewListMemo[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
 		}},
 	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.DefaultTolerationSeconds{
