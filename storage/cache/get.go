@@ -41,7 +41,8 @@ func (w Want) least() storage.Revision {
 
 // errBehind says that the cache did not reach a revision of the store within MaxWait, or that the
 // store did not reach a revision that the cache has seen.
-var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("cache and store are too far apart")}
+var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable,
+	Err: errors.New("cache and store are too far apart")}
 
 // at returns a state that satisfies want, and its revision. For Exact the state may be newer than
 // want. It waits up to MaxWait for the cache to see the revision. Errors: Future, errBehind.

@@ -83,7 +83,9 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 }
 
 // listOne answers a list of opts.Only from the store.
-func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts ListOptions, least storage.Revision) (List, error) {
+func (r *Resource) listOne(
+	ctx context.Context, req storage.RangeRequest, opts ListOptions, least storage.Revision,
+) (List, error) {
 	res, err := r.c.readOne(ctx, req, opts.Only, least)
 	if err != nil {
 		return List{}, err
@@ -120,7 +122,9 @@ func (r *Resource) seen(ctx context.Context, entries []storage.Entry, opts *List
 }
 
 // readOne is readSince of the entry of key alone. The result has at most that entry.
-func (c *Cache) readOne(ctx context.Context, req storage.RangeRequest, key string, least storage.Revision) (storage.RangeResult, error) {
+func (c *Cache) readOne(
+	ctx context.Context, req storage.RangeRequest, key string, least storage.Revision,
+) (storage.RangeResult, error) {
 	// A range begins after a key, so this one begins after a key that sorts just before the wanted
 	// key.
 	n := len(key) - 1
@@ -151,7 +155,9 @@ func (r *Resource) stored(entry *storage.Entry) *Object {
 
 // readSince is readRange that never returns a state before revision least: if the store answers
 // with an older one, it reads again at least.
-func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least storage.Revision) (storage.RangeResult, error) {
+func (c *Cache) readSince(
+	ctx context.Context, req storage.RangeRequest, least storage.Revision,
+) (storage.RangeResult, error) {
 	res, err := c.readRange(ctx, req)
 	if err == nil && res.Rev < least {
 		req.Rev = least

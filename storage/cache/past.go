@@ -99,7 +99,9 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 
 // take moves the events of a batch into st, up to until or until st has limit bytes, and keeps the
 // rest of the batch for the next stretch.
-func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, until storage.Revision, limit int64) error {
+func (src *source) take(
+	st *stretch, maker *changeMaker, batch storage.Batch, until storage.Revision, limit int64,
+) error {
 	src.rest = storage.Batch{}
 	for i := range batch.Events {
 		ev := &batch.Events[i]
@@ -180,7 +182,9 @@ func (m *changeMaker) object(e storage.Entry, bytes *int64) *Object {
 func (w *Watcher) collectPast(ctx context.Context) error {
 	if s := w.epoch.state.Load(); w.past >= s.floor {
 		w.pos.Store(s.seqAfter(w.past))
-		w.opts.After = w.past // the window may still get changes that have been sent: the stream may be behind the store's history
+		// The window may still get changes that have been sent, because the stream may be behind the
+		// store's history. After leaves them out.
+		w.opts.After = w.past
 		w.past = 0
 		return nil
 	}

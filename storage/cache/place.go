@@ -48,7 +48,9 @@ func (r *Resource) Reloads(p Place) bool {
 // see Object.Err.
 //
 // It waits until this server has seen revision least and every write that it has answered.
-func (r *Resource) Since(ctx context.Context, p Place, least storage.Revision) (changes []Changed, whole bool, next Place, err error) {
+func (r *Resource) Since(
+	ctx context.Context, p Place, least storage.Revision,
+) (changes []Changed, whole bool, next Place, err error) {
 	s, rev, err := r.at(ctx, Want{Match: NotOlderThan, Rev: max(least, storage.Revision(r.answered.Load()))})
 	if err != nil {
 		return nil, false, p, err

@@ -106,7 +106,9 @@ type clock struct {
 	rev     atomic.Uint64
 	waiting atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
 	late    func()       // asks the store for progress; called every progressAfter while a waiter waits
-	pool    sync.Pool    // of *waiter; one per clock, because timers and channels belong to the synctest bubble of a test
+	// pool holds *waiter. It is one per clock, because timers and channels belong to the synctest
+	// bubble of a test.
+	pool sync.Pool
 
 	mu struct {
 		sync.Mutex
@@ -165,7 +167,8 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	w.rev = rev
 	c.mu.Lock()
 	c.waiting.Add(1)
-	if c.now() >= rev || c.mu.closed { // checked after waiting was raised: either advance sees the waiter or we see its revision
+	// This is checked after waiting was raised: either advance sees the waiter or we see its revision.
+	if c.now() >= rev || c.mu.closed {
 		c.waiting.Add(-1)
 		c.mu.Unlock()
 		return c.now() >= rev, nil

@@ -86,8 +86,10 @@ type Watcher struct {
 
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
 	initial atomic.Pointer[initial] // the state still to be sent; dropSnapshots removes it if sending takes too long
-	cell    atomic.Pointer[cell]    // of group; no change between pos and cell.from concerns the watcher; nil if unknown; written by Next
-	done    atomic.Bool             // Close was called
+	// cell is one of group's cells: no change between pos and cell.from concerns the watcher. It is
+	// nil if unknown, and written by Next.
+	cell atomic.Pointer[cell]
+	done atomic.Bool // Close was called
 
 	// Owned by Next.
 

@@ -50,7 +50,9 @@ func (r *Resource) Create(ctx context.Context, key string, value []byte, lease s
 
 // CreateAs stores a new object whose value is in the given form, whatever DecodeFunc says; 0 leaves
 // the form to DecodeFunc. The errors are those of Create.
-func (r *Resource) CreateAs(ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID) (*Object, error) {
+func (r *Resource) CreateAs(
+	ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID,
+) (*Object, error) {
 	p, err := r.prepare(key, value, form, lease)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,9 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 // returned only if it saw the store's present state. The result is the last state, at the revision
 // of the deletion. Errors: NotFound, Conflict (opts.Rev), InDoubt (the deletion may have been
 // applied, and reading did not tell), or check's.
-func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+func (r *Resource) Delete(
+	ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error,
+) (*Object, error) {
 	o, err := r.remove(ctx, key, opts, check)
 	r.answer(revOf(o))
 	return o, err
@@ -196,7 +200,9 @@ func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, c
 //   - It has changed: the window tells whether the change that ended cur was a deletion. If so,
 //     Delete has succeeded, and a later object of the same name stays. If it was an update, the
 //     next round begins with the new state.
-func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+func (r *Resource) remove(
+	ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error,
+) (*Object, error) {
 	u := &updating{r: r, key: key, cur: r.guess(key)}
 	var doubt error // error of the last deletion, until it is certain that it was not applied
 	for try := 0; ; {
@@ -250,7 +256,8 @@ func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, c
 		}
 		// The object was updated, or it was deleted and another object created, which must not be
 		// deleted.
-		ch, known := r.search(ctx, key, last.Rev, u.cur.Rev, func(ch *change) bool { return revOf(ch.prev) == last.Rev })
+		ch, known := r.search(ctx, key, last.Rev, u.cur.Rev,
+			func(ch *change) bool { return revOf(ch.prev) == last.Rev })
 		if !known || ch == nil {
 			return nil, doubt
 		}
@@ -428,7 +435,9 @@ func (p *prepared) wrote(o *Object) bool { return o.Rev > p.before && o.same(&p.
 
 // search returns the first change of key with after < revision <= upto for which is holds, or nil
 // if there is none. known is false if the window does not reach back to after.
-func (r *Resource) search(ctx context.Context, key string, after, upto storage.Revision, is func(*change) bool) (ch *change, known bool) {
+func (r *Resource) search(
+	ctx context.Context, key string, after, upto storage.Revision, is func(*change) bool,
+) (ch *change, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	s, _, err := r.at(ctx, Want{Match: NotOlderThan, Rev: upto})
