@@ -12,22 +12,27 @@ import (
 	"time"
 )
 
-// problems are what is wrong with a configuration, in kube-apiserver's words.
+// The checks of a configuration file, in kube-apiserver's words: an operator finds the same text in
+// its documentation. Parse (config.go) calls validate.
+
+// problems are the mistakes in a configuration, in kube-apiserver's words.
 type problems []string
 
+// required adds the problem of a missing value.
 func (p *problems) required(path, detail string) {
 	*p = append(*p, fmt.Sprintf("%s: Required value: %s", path, detail))
 }
 
+// invalid adds the problem of a wrong value. value is shown as JSON, or quoted if it is a string.
 func (p *problems) invalid(path string, value any, detail string) {
-	text, _ := json.Marshal(value) // of strings, numbers and lists of strings
+	text, _ := json.Marshal(value) // value is a string, a number, a list of strings or raw JSON
 	if s, ok := value.(string); ok {
 		text = strconv.AppendQuote(nil, s)
 	}
 	*p = append(*p, fmt.Sprintf("%s: Invalid value: %s: %s", path, text, detail))
 }
 
-// err is nil if there is no problem. What was found twice is said once.
+// err returns the problems as one error, each text once, or nil if there are none.
 func (p problems) err() error {
 	var each problems
 	for _, text := range p {
@@ -45,9 +50,9 @@ func (p problems) err() error {
 }
 
 const (
-	// redacted stands for what is not shown.
+	// redacted stands for a secret in a message.
 	redacted = "REDACTED"
-	// noProvider is how kube-apiserver shows an empty provider.
+	// noProvider is the text by which kube-apiserver shows an empty provider.
 	noProvider = `{"AESGCM":null,"AESCBC":null,"Secretbox":null,"Identity":null,"KMS":null}`
 )
 
@@ -56,13 +61,13 @@ var (
 	boxSizes = []int{32}
 )
 
-// validate says what is wrong with a configuration that has its defaults.
+// validate returns the mistakes of a configuration whose defaults are filled in.
 func (c *Config) validate() error {
 	var found problems
 	if len(c.rules) == 0 {
 		found.required("resources", "at least one resources is required")
 	}
-	names := map[string]bool{} // of plugins
+	names := map[string]bool{} // of the plugins so far
 	for i, r := range c.rules {
 		path := fmt.Sprintf("resources[%d].resources", i)
 		if len(r.Resources) == 0 {
@@ -85,7 +90,7 @@ func (c *Config) validate() error {
 	return found.err()
 }
 
-// overlaps finds what can have no effect within one list.
+// overlaps adds a problem if patterns of one list are the same or mask each other.
 func (p *problems) overlaps(path string, resources []string) {
 	var twice, masked bool
 	for i, a := range resources {
@@ -109,7 +114,7 @@ func (p *problems) overlaps(path string, resources []string) {
 	}
 }
 
-// wrongResource says what is wrong with the name of a resource.
+// wrongResource returns what is wrong with the name of a resource, or "".
 func wrongResource(name string) string {
 	p := parsePattern(name)
 	switch {
@@ -129,9 +134,12 @@ func wrongResource(name string) string {
 	return ""
 }
 
+// provider adds the problems of one element of providers. names has the plugins of earlier
+// elements, and gets this one.
 func (p *problems) provider(path string, f *fileProvider, names map[string]bool) {
 	n := 0
-	for _, given := range []bool{f.KMS != nil, f.AESGCM != nil, f.AESCBC != nil, f.Secretbox != nil, f.Identity != nil} {
+	for _, given := range []bool{f.KMS != nil, f.AESGCM != nil, f.AESCBC != nil, f.Secretbox != nil,
+		f.Identity != nil} {
 		if given {
 			n++
 		}
@@ -154,6 +162,7 @@ func (p *problems) provider(path string, f *fileProvider, names map[string]bool)
 	}
 }
 
+// keys adds the problems of the keys of one method, whose secrets must have one of sizes bytes.
 func (p *problems) keys(path string, keys []fileKey, sizes []int) {
 	if len(keys) == 0 {
 		p.required(path, "at least one keys is required")
@@ -177,6 +186,7 @@ func (p *problems) keys(path string, keys []fileKey, sizes []int) {
 	}
 }
 
+// plugin adds the problems of a KMS plugin's description.
 func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 	if k.Name == "" {
 		p.required(path+".name", "name is a mandatory field for a provider")

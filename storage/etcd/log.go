@@ -5,11 +5,11 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// murmur takes what the client library says, a line for each failed attempt at each request, to the debug level. What
-// there is to know of it, link says.
+// murmur logs at the debug level what the client library logs at any level. The library writes a
+// line for each failed attempt at each request; the link reports what an operator needs of it.
 type murmur struct{ zapcore.Core }
 
-// newMurmur returns a logger for the library over log.
+// newMurmur returns a logger for the client library that writes to log.
 func newMurmur(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return murmur{c} }))
 }
