@@ -10,9 +10,12 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Review implements storage.Reviewer: it has Accept judge once more what is under a prefix of keys,
-// for when it knows more about that than when it was found. What it refuses now leaves the store,
-// and what it completes changes; the files stay as they are. What was refused before may come in.
+// Review lets Accept decide again, for example after a kind's schema has changed.
+
+// Review implements storage.Reviewer. It calls Accept again for the keys under a prefix, because
+// Accept knows more about them than when they were found. A value that is refused leaves the store,
+// and one that is completed differently changes. Files that were refused before may be accepted. No
+// file changes.
 func (s *Store) Review(prefix string) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -32,10 +35,10 @@ func (s *Store) Review(prefix string) {
 	}
 }
 
-// reviewLocked is Review of a key that is known.
+// reviewLocked is Review for one key of the store.
 func (s *Store) reviewLocked(key string) {
 	info, err := s.stat(keyPath(key))
-	if err != nil { // an outside change, which will be noticed
+	if err != nil { // an outside change, which takeIn will notice
 		return
 	}
 	e, err := s.mem.Get(context.Background(), key)
