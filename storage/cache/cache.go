@@ -125,9 +125,11 @@ func (c *Cache) acknowledged(rev storage.Revision) {
 	}
 }
 
-// known returns the highest revision that the store has shown here, by the watch or by the answer
-// to a write.
-func (c *Cache) known() storage.Revision { return max(c.seen.now(), storage.Revision(c.acked.Load())) }
+// newestShown returns the highest revision that the store has shown here, by the watch or by the
+// answer to a write.
+func (c *Cache) newestShown() storage.Revision {
+	return max(c.seen.now(), storage.Revision(c.acked.Load()))
+}
 
 // Close ends all watches and waits, and waits for the goroutines. The store stays open. Close may
 // be called more than once.

@@ -106,14 +106,14 @@ type shelf struct {
 
 	mu struct {
 		sync.Mutex
-		queue []place // from front on
+		queue []queuedForm // from front on
 		front int
 		bytes int64 // sum of the sizes in the queue
 	}
 }
 
-// queued is one form in the queue.
-type place struct {
+// queuedForm is one form in the queue.
+type queuedForm struct {
 	object weak.Pointer[Object]
 	id     uint32
 	size   uint32
@@ -153,7 +153,7 @@ func (s *shelf) keep(o *Object, f *form) *form {
 		return f
 	}
 	o.addForm(f)
-	s.mu.queue = append(s.mu.queue, place{object: object, id: f.id, size: uint32(size)})
+	s.mu.queue = append(s.mu.queue, queuedForm{object: object, id: f.id, size: uint32(size)})
 	s.mu.bytes += size
 	return f
 }
@@ -192,7 +192,7 @@ func (s *shelf) sweepLocked(size, limit int64) bool {
 func (s *shelf) compactLocked() {
 	rest := s.mu.queue[s.mu.front:]
 	if cap(s.mu.queue) > 4*len(rest)+16 {
-		rest = append(make([]place, 0, 2*len(rest)), rest...)
+		rest = append(make([]queuedForm, 0, 2*len(rest)), rest...)
 	} else {
 		rest = append(s.mu.queue[:0], rest...)
 	}

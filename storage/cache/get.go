@@ -226,7 +226,7 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 // store that keeps the laws of storage never causes that; a store that breaks them costs time and
 // no correctness.
 func (r *Resource) read(ctx context.Context, key string) (storage.Entry, error) {
-	known, least := r.c.known(), r.least(key)
+	known, least := r.c.newestShown(), r.least(key)
 	entry, err := r.c.store.Get(ctx, key)
 	var gone *storage.Error
 	absent := errors.As(err, &gone) && gone.Kind == storage.NotFound

@@ -21,7 +21,7 @@ const loadChunk = 1000
 // Otherwise the cache cannot answer, and the store answers however long it takes.
 func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
 	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
-	least := max(opts.Want.least(), r.c.known())
+	least := max(opts.Want.least(), r.c.newestShown())
 	if opts.Want.Match == Exact {
 		req.Rev, least = opts.Want.Rev, opts.Want.Rev
 	}

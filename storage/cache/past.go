@@ -182,8 +182,8 @@ func (m *changeMaker) object(e storage.Entry, bytes *int64) *Object {
 func (w *Watcher) collectPast(ctx context.Context) error {
 	if s := w.epoch.state.Load(); w.past >= s.floor {
 		w.pos.Store(s.seqAfter(w.past))
-		// The window may still get changes that have been sent, because the stream may be behind the
-		// store's history. After leaves them out.
+		// The window may still get changes that have been sent, because the stream may be behind
+		// the store's history. After leaves them out.
 		w.opts.After = w.past
 		w.past = 0
 		return nil

@@ -167,7 +167,8 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	w.rev = rev
 	c.mu.Lock()
 	c.waiting.Add(1)
-	// This is checked after waiting was raised: either advance sees the waiter or we see its revision.
+	// This is checked after waiting was raised: either advance sees the waiter or we see its
+	// revision.
 	if c.now() >= rev || c.mu.closed {
 		c.waiting.Add(-1)
 		c.mu.Unlock()

@@ -343,7 +343,7 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 		return nil, closed("put", p.key)
 	}
 	if p.before == 0 {
-		p.before = c.known()
+		p.before = c.newestShown()
 	}
 	var w *write
 	if p.r.epoch.Load() != nil {

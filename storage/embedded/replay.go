@@ -26,11 +26,13 @@ import (
 
 var (
 	// These errors say what an operator can do.
-	errOthers  = errors.New("the data is that of a cluster with other members: remove them with etcdctl, and stop etcd")
-	errAuth    = errors.New("authentication is enabled in the data: start etcd on it, disable that with etcdctl, and stop etcd")
+	errOthers = errors.New("the data is that of a cluster with other members: remove them with etcdctl, and stop etcd")
+	errAuth   = errors.New("authentication is enabled in the data: start etcd on it, disable that with etcdctl," +
+		" and stop etcd")
 	errAlarm   = errors.New("an alarm is raised in the data: start etcd on it, disarm that with etcdctl, and stop etcd")
 	errNewer   = errors.New("the data is that of a newer version of etcd")
-	errUnknown = errors.New("is of a kind that is not known here: start etcd on the data, and stop it, so that it applies its log")
+	errUnknown = errors.New("is of a kind that is not known here: start etcd on the data, and stop it, so that " +
+		"it applies its log")
 )
 
 // own returns an error if the database is not that of a member without peers, users and alarms.

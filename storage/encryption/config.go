@@ -105,7 +105,8 @@ func Parse(data []byte) (*Config, error) {
 		return nil, fmt.Errorf("error while parsing file: %w", withoutValues(err))
 	}
 	if f.Kind != "EncryptionConfiguration" || f.APIVersion != "apiserver.config.k8s.io/v1" {
-		return nil, fmt.Errorf("error while parsing file: got %q of %q, want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
+		return nil, fmt.Errorf("error while parsing file: got %q of %q, "+
+			"want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
 	}
 	for _, r := range f.Resources {
 		for _, p := range r.Providers {
@@ -170,7 +171,8 @@ func (c *Config) buildable() error {
 		for _, p := range r.Providers {
 			if p.KMS != nil && p.KMS.APIVersion == kmsV1 {
 				//lint:ignore ST1005 these are kube-apiserver's words
-				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
+				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. " +
+					"Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 			}
 		}
 		for _, name := range r.Resources {

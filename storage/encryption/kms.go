@@ -310,7 +310,8 @@ func (p *plugin) look(ctx context.Context) error {
 	case p.version == "":
 		p.version = state.Version
 	case p.version != state.Version:
-		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after the initial status response version %s, got %s", p.version, state.Version))
+		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after "+
+			"the initial status response version %s, got %s", p.version, state.Version))
 	}
 	if code, err := validateKeyID(state.KeyID); err != nil {
 		p.hooks.KeyNamed(p.name, state.KeyID, code)

@@ -159,7 +159,8 @@ func (w *wrapped) validate() error {
 	case len(w.Data) == 0:
 		return errors.New("failed to validate encrypted DEK source: encrypted DEK source is empty")
 	case len(w.Data) > maxSource:
-		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d", len(w.Data), maxSource)
+		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, "+
+			"which exceeds the max size of %d", len(w.Data), maxSource)
 	}
 	if _, err := validateKeyID(w.KeyID); err != nil {
 		return fmt.Errorf("failed to validate key id: %w", err)
@@ -168,11 +169,13 @@ func (w *wrapped) validate() error {
 	for key, value := range w.Annotations {
 		size += len(key) + len(value)
 		if !qualified(key) {
-			return fmt.Errorf("failed to validate annotations: annotations: Invalid value: %q: should be a domain with at least two segments separated by dots", key)
+			return fmt.Errorf("failed to validate annotations: annotations: Invalid value: %q: "+
+				"should be a domain with at least two segments separated by dots", key)
 		}
 	}
 	if size > maxAnnotations {
-		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, which exceeds the max size of %d", size, maxAnnotations)
+		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, "+
+			"which exceeds the max size of %d", size, maxAnnotations)
 	}
 	return nil
 }

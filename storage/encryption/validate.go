@@ -110,7 +110,8 @@ func (p *problems) overlaps(path string, resources []string) {
 		p.invalid(path, resources, "the same resource cannot be specified multiple times")
 	}
 	if masked {
-		p.invalid(path, resources, "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked")
+		p.invalid(path, resources, "using overlapping resources such as 'secrets' and '*.' in the same resource "+
+			"list is not allowed as they will be masked")
 	}
 }
 
@@ -125,7 +126,8 @@ func wrongResource(name string) string {
 	case name == "apiserveripinfo", name == "serviceipallocations", name == "servicenodeportallocations":
 		return "resources which do not have REST API/s cannot be encrypted"
 	case p.group == "events.k8s.io":
-		return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead in the config file"
+		return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead " +
+			"in the config file"
 	case p.group == "extensions":
 		return "'extensions' group has been removed and cannot be used for encryption"
 	case p.group == "*" && p.resource != "*":
@@ -145,9 +147,11 @@ func (p *problems) provider(path string, f *fileProvider, names map[string]bool)
 		}
 	}
 	if n == 0 {
-		p.invalid(path, json.RawMessage(noProvider), "provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity")
+		p.invalid(path, json.RawMessage(noProvider), "provider does not contain any of the expected providers: "+
+			"KMS, AESGCM, AESCBC, Secretbox, Identity")
 	} else if n > 1 {
-		p.invalid(path, redacted, "more than one provider specified in a single element, should split into different list elements")
+		p.invalid(path, redacted, "more than one provider specified in a single element, should split into "+
+			"different list elements")
 	}
 	switch {
 	case f.KMS != nil:
@@ -181,7 +185,8 @@ func (p *problems) keys(path string, keys []fileKey, sizes []int) {
 		case err != nil:
 			p.invalid(path+".secret", redacted, "secrets must be base64 encoded")
 		case !slices.Contains(sizes, len(secret)):
-			p.invalid(path+".secret", redacted, fmt.Sprintf("secret is not of the expected length, got %d, expected one of %v", len(secret), sizes))
+			p.invalid(path+".secret", redacted, fmt.Sprintf("secret is not of the expected length, got %d, "+
+				"expected one of %v", len(secret), sizes))
 		}
 	}
 }
@@ -205,7 +210,8 @@ func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 	} else if err != nil {
 		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("invalid endpoint for kms provider, error: %v", err))
 	} else if u.Scheme != "unix" {
-		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("unsupported scheme %q for KMS provider, only unix is supported", u.Scheme))
+		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("unsupported scheme %q for KMS provider, only unix "+
+			"is supported", u.Scheme))
 	}
 	if k.APIVersion != kmsV1 && k.CacheSize != nil {
 		p.invalid(path+".cachesize", *k.CacheSize, "cachesize is not supported in v2")
@@ -214,6 +220,7 @@ func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 		p.invalid(path+".cachesize", *k.CacheSize, "cachesize should be a positive value, or negative to disable")
 	}
 	if k.APIVersion != kmsV1 && k.APIVersion != kmsV2 {
-		p.invalid(path+".apiVersion", k.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported")
+		p.invalid(path+".apiVersion", k.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only "+
+			"v1 and v2 are supported")
 	}
 }

@@ -112,7 +112,7 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 		TLS:         tlsConfig,
 		Username:    cfg.Username,
 		Password:    cfg.Password,
-		Logger:      newMurmur(cfg.Logger),
+		Logger:      newDebugLogger(cfg.Logger),
 		// The second try is for a token that has expired. remote decides which other calls are
 		// repeated.
 		MaxUnaryRetries: 2,

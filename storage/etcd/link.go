@@ -55,7 +55,7 @@ type link struct {
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	open map[*heard]struct{} // TCP connections that dial has opened; guarded by mu
+	open map[*watchedConn]struct{} // TCP connections that dial has opened; guarded by mu
 }
 
 // linkState is the state of a link until it changes. It is immutable.
@@ -67,7 +67,7 @@ type linkState struct {
 
 // newLink returns a link that is not started: there is no connection, and etcd is not away yet.
 func newLink(endpoints []string, log *zap.Logger) *link {
-	l := &link{endpoints: endpoints, log: log, patience: patience, beat: beat, open: map[*heard]struct{}{}}
+	l := &link{endpoints: endpoints, log: log, patience: patience, beat: beat, open: map[*watchedConn]struct{}{}}
 	l.state.Store(&linkState{changed: make(chan struct{})})
 	return l
 }
@@ -76,7 +76,7 @@ func newLink(endpoints []string, log *zap.Logger) *link {
 func (l *link) start(ctx context.Context, conn *grpc.ClientConn) {
 	l.grpc = conn
 	l.running.Go(func() { l.follow(ctx) })
-	l.running.Go(func() { l.listen(ctx) })
+	l.running.Go(func() { l.closeSilent(ctx) })
 }
 
 // ready returns nil if there is a connection. It waits while the connection has been lost for less
@@ -158,23 +158,23 @@ func (l *link) until(ctx context.Context, up bool) bool {
 func (l *link) reason(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, l.beat/10)
 	defer cancel()
-	err := l.poke(ctx) // fails at once, with the error of the last attempt to connect
+	err := l.checkHealth(ctx) // fails at once, with the error of the last attempt to connect
 	if code := status.Code(err); code == codes.OK || code == codes.DeadlineExceeded {
 		return "no answer"
 	}
 	return err.Error()
 }
 
-// poke sends a health check, which any living server answers, if only with an error.
-func (l *link) poke(ctx context.Context) error {
+// checkHealth sends a health check, which any living server answers, if only with an error.
+func (l *link) checkHealth(ctx context.Context) error {
 	_, err := healthpb.NewHealthClient(l.grpc).Check(ctx, &healthpb.HealthCheckRequest{})
 	return err
 }
 
-// listen finds silent connections at each beat, and sends as many health checks as there are
+// closeSilent finds silent connections at each beat, and sends as many health checks as there are
 // endpoints. gRPC sends requests over the connections in turn, so that over a few beats the checks
 // reach all of them.
-func (l *link) listen(ctx context.Context) {
+func (l *link) closeSilent(ctx context.Context) {
 	tick := time.NewTicker(l.beat)
 	defer tick.Stop()
 	for {
@@ -190,7 +190,7 @@ func (l *link) listen(ctx context.Context) {
 			l.running.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, silentAfter*l.beat)
 				defer cancel()
-				_ = l.poke(ctx) // any answer ends the silence
+				_ = l.checkHealth(ctx) // any answer ends the silence
 			})
 		}
 	}
@@ -200,10 +200,10 @@ func (l *link) listen(ctx context.Context) {
 // and closes those that have been silent for silentAfter beats. It returns the longest silence of
 // the others, in beats.
 func (l *link) count() (longest int) {
-	var silent []*heard
+	var silent []*watchedConn
 	l.mu.Lock()
 	for c := range l.open {
-		if c.silence++; c.something.Swap(false) {
+		if c.silence++; c.arrived.Swap(false) {
 			c.silence = 0
 		}
 		if c.silence >= silentAfter {
@@ -230,32 +230,32 @@ func (l *link) dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &heard{Conn: conn, link: l}
+	c := &watchedConn{Conn: conn, link: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[c] = struct{}{}
 	return c, nil
 }
 
-// heard is a connection that notes whether anything arrives on it.
-type heard struct {
+// watchedConn is a connection that notes whether anything arrives on it.
+type watchedConn struct {
 	net.Conn
-	link      *link
-	something atomic.Bool // bytes have arrived since the last beat
-	silence   int         // beats without bytes; guarded by link.mu
+	link    *link
+	arrived atomic.Bool // bytes have arrived since the last beat
+	silence int         // beats without bytes; guarded by link.mu
 }
 
 // Read implements net.Conn.
-func (c *heard) Read(b []byte) (int, error) {
+func (c *watchedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.something.Store(true)
+		c.arrived.Store(true)
 	}
 	return n, err
 }
 
 // Close implements net.Conn.
-func (c *heard) Close() error {
+func (c *watchedConn) Close() error {
 	c.link.mu.Lock()
 	delete(c.link.open, c)
 	c.link.mu.Unlock()

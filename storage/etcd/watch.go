@@ -273,7 +273,8 @@ func (c *cursor) receive(ctx context.Context, s *stream) error {
 // ask sends a request for progress when Progress was called, and again until one is answered. It
 // ends with the stream.
 func (c *cursor) ask(s *stream, answered <-chan struct{}) {
-	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}
+	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{
+		ProgressRequest: &pb.WatchProgressRequest{}}}
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	for {

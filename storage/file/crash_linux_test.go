@@ -142,7 +142,7 @@ func TestCrashPoints(t *testing.T) {
 				}
 				s = openAt(t, dir)
 				e, err := s.Get(t.Context(), key)
-				k := s.commit.known[key]
+				k := s.commit.records[key]
 				left := time.Until(k.ends).Round(time.Hour)
 				switch got := strings.ReplaceAll(string(e.Value), " ", ""); {
 				case got == newValue && left == time.Hour && k.lease != 0 && e.Rev > rev:

@@ -109,8 +109,8 @@ type Store struct {
 	commit struct {
 		sync.Mutex
 		journal *journal
-		known   map[string]known // by key: the file as it was last read or written
-		births  map[string]Birth // by key
+		records map[string]fileRecord // by key: the file as it was last read or written
+		births  map[string]Birth      // by key
 		leases  map[storage.LeaseID]*lease
 		lastID  storage.LeaseID
 		closed  bool
@@ -123,8 +123,8 @@ type Store struct {
 	unlock  func() error
 }
 
-// known is what was last read from or written to a file.
-type known struct {
+// fileRecord is what was last read from or written to a file.
+type fileRecord struct {
 	content uint64          // checksum of the file, by which an unchanged file is recognised without decoding
 	hash    uint64          // digest of the value
 	lease   storage.LeaseID // 0 for none
@@ -182,7 +182,7 @@ func (s *Store) open() error {
 		return fmt.Errorf("%s is in use by another process: %w", s.cfg.Dir, err)
 	}
 	s.unlock = unlock
-	s.commit.known = map[string]known{}
+	s.commit.records = map[string]fileRecord{}
 	s.commit.leases = map[storage.LeaseID]*lease{}
 	s.refused.mu.files = map[string]refusal{}
 	s.commit.Lock() // for the timers of leases, which may end at once
@@ -239,10 +239,10 @@ func (s *Store) loadLocked() error {
 		}
 		entries = append(entries, storage.Entry{Key: key, Value: value, Rev: n.rev})
 		k.ends = n.ends
-		s.commit.known[key] = k
+		s.commit.records[key] = k
 	}
 	for key := range notes.keys {
-		if _, ok := s.commit.known[key]; ok {
+		if _, ok := s.commit.records[key]; ok {
 			continue
 		}
 		// the file is refused, or its folder cannot be read
@@ -260,9 +260,9 @@ func (s *Store) loadLocked() error {
 	return j.rewriteIfLong(s.notes)
 }
 
-// loadFileLocked returns the value of a key's file and its known without the lease. ok is false if
+// loadFileLocked returns the value of a key's file and its record without the lease. ok is false if
 // the file is refused.
-func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, k known, ok bool) {
+func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, k fileRecord, ok bool) {
 	content, modified, err := readFile(s.root, keyPath(key)) // scan has just seen that the path has no link
 	if err == nil {
 		k.content = checksum(content)
@@ -272,7 +272,7 @@ func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, 
 		k.hash = digest(value)
 		value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
 	}
-	s.refused.tell(keyPath(key), k.content, err)
+	s.refused.report(keyPath(key), k.content, err)
 	return value, k, err == nil
 }
 
@@ -298,7 +298,7 @@ func (s *Store) notes() journalState {
 		return out
 	}
 	for _, e := range res.Entries {
-		k := s.commit.known[e.Key]
+		k := s.commit.records[e.Key]
 		out.keys[e.Key] = note{rev: e.Rev, op: opPut, key: e.Key, hash: k.hash, ends: k.ends}
 	}
 	return out

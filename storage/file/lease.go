@@ -53,7 +53,7 @@ func (s *Store) expire(id storage.LeaseID) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.keys)) {
-		if s.syncKeyLocked(key) != nil || s.commit.known[key].lease != id {
+		if s.syncKeyLocked(key) != nil || s.commit.records[key].lease != id {
 			continue
 		}
 		if _, err := s.removeLocked(key); err != nil {
@@ -67,18 +67,18 @@ func (s *Store) expire(id storage.LeaseID) {
 	l.timer.Reset(expireAgain)
 }
 
-// attachLocked sets the known of a key and moves the key to the lease of k.
-func (s *Store) attachLocked(key string, k known) {
+// attachLocked sets the record of a key and moves the key to the lease of k.
+func (s *Store) attachLocked(key string, k fileRecord) {
 	s.detachLocked(key)
 	if l := s.commit.leases[k.lease]; l != nil {
 		l.keys[key] = struct{}{}
 	}
-	s.commit.known[key] = k
+	s.commit.records[key] = k
 }
 
 // detachLocked removes a key from its lease, if it has one.
 func (s *Store) detachLocked(key string) {
-	if l := s.commit.leases[s.commit.known[key].lease]; l != nil {
+	if l := s.commit.leases[s.commit.records[key].lease]; l != nil {
 		delete(l.keys, key)
 	}
 }
@@ -86,7 +86,7 @@ func (s *Store) detachLocked(key string) {
 // restoreLeasesLocked makes one lease for each end of a lease that the journal has.
 func (s *Store) restoreLeasesLocked() {
 	ids := map[int64]storage.LeaseID{}
-	for key, k := range s.commit.known {
+	for key, k := range s.commit.records {
 		if k.ends.IsZero() {
 			continue
 		}

@@ -90,7 +90,7 @@ func (s *Store) syncPath(name string) {
 	} else {
 		// The keys in a folder that is gone or replaced may be gone, too.
 		under := name + string(filepath.Separator)
-		for key := range s.commit.known {
+		for key := range s.commit.records {
 			if name == "." || strings.HasPrefix(keyPath(key), under) {
 				keys = append(keys, key)
 			}
@@ -167,7 +167,7 @@ func (s *Store) removeOld(name string, d fs.DirEntry) {
 	}
 }
 
-// syncKeyLocked compares the file of a key with its known content, and commits a difference of
+// syncKeyLocked compares the file of a key with the content last seen, and commits a difference of
 // meaning. It reports a refused file, and leaves its key as it is.
 func (s *Store) syncKeyLocked(key string) error {
 	err := s.commit.journal.mend(s.notes)
@@ -176,7 +176,7 @@ func (s *Store) syncKeyLocked(key string) error {
 		return err
 	}
 	content, modified, err := s.read(keyPath(key))
-	_, had := s.commit.known[key]
+	_, had := s.commit.records[key]
 	sum := uint64(0)
 	switch {
 	case err == nil:
@@ -187,13 +187,13 @@ func (s *Store) syncKeyLocked(key string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
 	}
-	s.refused.tell(keyPath(key), sum, err)
+	s.refused.report(keyPath(key), sum, err)
 	return err
 }
 
 // compareLocked is syncKeyLocked for a file that has been read.
 func (s *Store) compareLocked(key string, content []byte, modified time.Time) error {
-	k, had := s.commit.known[key]
+	k, had := s.commit.records[key]
 	sum := checksum(content)
 	if had && k.content == sum {
 		return nil
@@ -205,7 +205,7 @@ func (s *Store) compareLocked(key string, content []byte, modified time.Time) er
 	hash := digest(value)
 	if had && k.hash == hash {
 		k.content = sum
-		s.commit.known[key] = k
+		s.commit.records[key] = k
 		return nil
 	}
 	found := Found{Key: key, Value: value, Modified: modified}
@@ -221,6 +221,6 @@ func (s *Store) compareLocked(key string, content []byte, modified time.Time) er
 	if _, err := s.mem.Put(context.Background(), key, value, storage.Pre{}, 0); err != nil {
 		return err
 	}
-	s.attachLocked(key, known{content: sum, hash: hash})
+	s.attachLocked(key, fileRecord{content: sum, hash: hash})
 	return nil
 }

@@ -28,9 +28,9 @@ type refusal struct {
 	cause   string
 }
 
-// tell notes that a file is refused, or with a nil error that it is in order or gone, and reports a
-// change of that.
-func (r *refusals) tell(name string, content uint64, err error) {
+// report notes that a file is refused, or with a nil error that it is in order or gone, and reports
+// a change of that.
+func (r *refusals) report(name string, content uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, had := r.mu.files[name]
@@ -69,13 +69,13 @@ func (s *Store) Refused() int { return len(s.refused.under(".")) }
 func (s *Store) forgive(name string) {
 	for _, file := range s.refused.under(name) {
 		if _, err := s.stat(file); errors.Is(err, fs.ErrNotExist) {
-			s.refused.tell(file, 0, nil)
+			s.refused.report(file, 0, nil)
 		}
 	}
 }
 
 // failed notes that a name cannot be read or written.
-func (s *Store) failed(name string, err error) { s.refused.tell(name, 0, err) }
+func (s *Store) failed(name string, err error) { s.refused.report(name, 0, err) }
 
 // acceptLocked calls Accept for the content of a file, and notes the Birth with which Accept has
 // completed it. rev is the store's revision.

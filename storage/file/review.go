@@ -23,7 +23,7 @@ func (s *Store) Review(prefix string) {
 		return
 	}
 	refused := s.refused.under(".")
-	for _, key := range slices.Sorted(maps.Keys(s.commit.known)) {
+	for _, key := range slices.Sorted(maps.Keys(s.commit.records)) {
 		if strings.HasPrefix(key, prefix) {
 			s.reviewLocked(key)
 		}
@@ -45,11 +45,11 @@ func (s *Store) reviewLocked(key string) {
 	if err != nil {
 		return
 	}
-	k := s.commit.known[key]
+	k := s.commit.records[key]
 	value, err := s.acceptLocked(Found{Key: key, Value: e.Value, Modified: info.ModTime()}, s.mem.Current())
 	switch {
 	case err != nil:
-		s.refused.tell(keyPath(key), k.content, err)
+		s.refused.report(keyPath(key), k.content, err)
 		_, err = s.forgetLocked(key, nil)
 	case !bytes.Equal(value, e.Value):
 		err = s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opPut, key: key, hash: k.hash, ends: k.ends})

@@ -58,7 +58,7 @@ func (s *Store) Put(
 	if merr != nil {
 		return storage.Entry{}, merr
 	}
-	s.attachLocked(key, known{content: checksum(content), hash: hash, lease: id, ends: n.ends})
+	s.attachLocked(key, fileRecord{content: checksum(content), hash: hash, lease: id, ends: n.ends})
 	if err != nil {
 		return storage.Entry{}, fail("put", key, storage.InDoubt, 0, err)
 	}
@@ -99,7 +99,7 @@ func (s *Store) removeLocked(key string) (storage.Revision, error) {
 func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) {
 	err := errors.Join(doubt, s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opDelete, key: key}))
 	s.detachLocked(key)
-	delete(s.commit.known, key)
+	delete(s.commit.records, key)
 	delete(s.commit.births, key)
 	rev, merr := s.mem.Delete(context.Background(), key, storage.Pre{})
 	if err != nil {

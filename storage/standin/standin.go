@@ -86,7 +86,8 @@ func refuseCall(w http.ResponseWriter) {
 	const unimplemented = 12
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Grpc-Status", strconv.Itoa(unimplemented))
-	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one before one API server of Coracle, which is started after it and keeps the data itself")
+	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one "+
+		"before one API server of Coracle, which is started after it and keeps the data itself")
 }
 
 // findTimeout bounds one question of Find. An etcd answers at once, with 404.
@@ -95,19 +96,19 @@ const findTimeout = time.Second
 // askAgain is the pause after a refused connection.
 const askAgain = 10 * time.Millisecond
 
-// moment is the time after which Find reports that it waits. Two processes that are started
+// noticeAfter is the time after which Find reports that it waits. Two processes that are started
 // together are both up within it.
-const moment = 500 * time.Millisecond
+const noticeAfter = 500 * time.Millisecond
 
 // Find asks whether a stand-in answers at urls, the client URLs of an etcd. It returns the store
 // for which the stand-in stands, or nil if none answers. There is only a stand-in if urls is one
 // loopback URL. While the connection is refused, Find waits, until ctx ends, because both processes
 // may have been started at once. It calls away once if that takes longer than half a second.
 func Find(ctx context.Context, urls []string, away func()) *Place {
-	if len(urls) != 1 || !near(urls[0]) {
+	if len(urls) != 1 || !mayStandIn(urls[0]) {
 		return nil
 	}
-	told := time.AfterFunc(moment, away)
+	told := time.AfterFunc(noticeAfter, away)
 	defer told.Stop()
 	for {
 		asking, cancel := context.WithTimeout(ctx, findTimeout)
@@ -127,8 +128,8 @@ func Find(ctx context.Context, urls []string, away func()) *Place {
 	}
 }
 
-// near reports whether a stand-in may answer at a URL: on a loopback address and without TLS.
-func near(server string) bool {
+// mayStandIn reports whether a stand-in may answer at a URL: on a loopback address and without TLS.
+func mayStandIn(server string) bool {
 	u, err := url.Parse(server)
 	return err == nil && u.Scheme == "http" && Loopback(u.Hostname())
 }

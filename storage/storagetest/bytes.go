@@ -21,14 +21,17 @@ func testRestartKeepsBytes(t *testing.T, e Engine) {
 	values := []string{
 		// The forms in which the API stores objects: built-in kinds, custom resources, protobuf,
 		// encrypted.
-		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","uid":"1","creationTimestamp":"2024-01-01T00:00:00Z"},` +
+		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","uid":"1",` +
+			`"creationTimestamp":"2024-01-01T00:00:00Z"},` +
 			`"data":{"run.sh":"a \u0026\u0026 b\nif c \u003e 1; then\n","\u003ckey\u003e":"é\u2028😀\b\f\u0000"}}`,
-		`{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{"a":"\u003c"},"name":"x"},"spec":{"run":"a && b\nc < d\n"}}`,
+		`{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{"a":"\u003c"},"name":"x"},` +
+			`"spec":{"run":"a && b\nc < d\n"}}`,
 		`{"apiVersion":"example.org/v1","data":{"z":1,"a":2},"kind":"Widget","metadata":{"name":"x"},"spec":null}`,
 		"k8s\x00\n\x0f\n\x02v1\x12\tConfigMap\xff", "k8s:enc:aesgcm:v1:key:\x00\xfe\xff",
 		// Values that JSON, or YAML, can write in more than one way.
 		`{"n":[1e3,1E3,1e+3,1000,1000.0,-0,-0.0,12345678901234567890123,0.1000,1e400]}`,
-		`{"s":["1","1e3","0x10","true","null","~","yes","no","",".inf","2024-01-01","<<","=","- x","a: b","# c","!t","*a","&a","|"]}`,
+		`{"s":["1","1e3","0x10","true","null","~","yes","no","",".inf","2024-01-01","<<","=","- x","a: b","# c",` +
+			`"!t","*a","&a","|"]}`,
 		`{"e":[{},[],null,[{}],[[]],{"":""}],"t":true,"f":false}`,
 		`{"u":"\u00e9é\u003c<\/\ud83d\ude00\u0041","c":"\u001f\u0085\ufeff"}`, "{\"u\":\"\u2028\u0085\ufeff\x7f\"}",
 		`{"b":" lead","c":"trail ","d":"\ta\n\tb\n\n","e":"a\r\nb","f":"\n\n","g":"x\n"}`,

@@ -49,17 +49,17 @@ type Copy struct {
 	rank     map[backend.BucketID]int // index in buckets
 	used     int64                    // bytes in use in from, at the beginning
 
-	// Guarded by the batch transaction of from. The copy has all keys up to place as they are,
+	// Guarded by the batch transaction of from. The copy has all keys up to position as they are,
 	// except those in changed.
 
-	place   place
-	changed map[place]struct{}
-	err     error
+	position position
+	changed  map[position]struct{}
+	err      error
 }
 
-// place is the position of a key in the order of buckets and keys, or the position before all keys
+// position is the place of a key in the order of buckets and keys, or the position before all keys
 // of a bucket.
-type place struct {
+type position struct {
 	bucket int
 	key    string // "" is before all keys
 }
@@ -79,7 +79,7 @@ func (d *Database) Copy(path string) (*Copy, error) {
 		return nil, err
 	}
 	c := &Copy{db: d, from: d.now.Load(), buckets: buckets, rank: map[backend.BucketID]int{},
-		changed: map[place]struct{}{}}
+		changed: map[position]struct{}{}}
 	c.used = c.from.SizeInUse()
 	for i, b := range buckets {
 		c.rank[b.ID()] = i
@@ -177,8 +177,8 @@ func (c *Copy) change(b backend.Bucket, key []byte) {
 	bucket, ok := c.rank[b.ID()]
 	if !ok {
 		c.err = errBuckets
-	} else if bucket < c.place.bucket || bucket == c.place.bucket && string(key) <= c.place.key {
-		c.changed[place{bucket, string(key)}] = struct{}{}
+	} else if bucket < c.position.bucket || bucket == c.position.bucket && string(key) <= c.position.key {
+		c.changed[position{bucket, string(key)}] = struct{}{}
 	}
 }
 
@@ -240,13 +240,13 @@ func (c *Copy) Chases() bool { return c.to.SizeInUse() > c.used+c.used/4 }
 // warm reads the keys that take will probably read, so that take does not wait for the disk while
 // it holds up writers.
 func (c *Copy) warm() {
-	if !isKey(c.buckets[c.place.bucket]) {
+	if !isKey(c.buckets[c.position.bucket]) {
 		return
 	}
 	tx := c.from.ConcurrentReadTx()
 	tx.RLock()
 	defer tx.RUnlock()
-	keys, values := tx.UnsafeRange(schema.Key, []byte(c.place.key+"\x00"), lastKey, takeKeys)
+	keys, values := tx.UnsafeRange(schema.Key, []byte(c.position.key+"\x00"), lastKey, takeKeys)
 	size := 0
 	for i := range keys {
 		if size += len(bytes.Clone(values[i])); size >= takeBytes {
@@ -275,10 +275,10 @@ func (c *Copy) take(to []entry) (_ []entry, end bool, err error) {
 		delete(c.changed, p)
 	}
 	for start := time.Now(); ; {
-		b := c.buckets[c.place.bucket]
+		b := c.buckets[c.position.bucket]
 		var from []byte
-		if c.place.key != "" {
-			from = []byte(c.place.key + "\x00")
+		if c.position.key != "" {
+			from = []byte(c.position.key + "\x00")
 		}
 		keys, values := tx.UnsafeRange(b, from, lastKey, takeKeys)
 		for i, key := range keys {
@@ -287,15 +287,15 @@ func (c *Copy) take(to []entry) (_ []entry, end bool, err error) {
 			}
 			to = append(to, entry{bucket: b, key: bytes.Clone(key), value: bytes.Clone(values[i])})
 			size += len(key) + len(values[i])
-			c.place.key = string(key)
+			c.position.key = string(key)
 		}
 		if len(keys) == takeKeys {
 			return to, false, nil
 		}
-		if c.place.bucket == len(c.buckets)-1 {
+		if c.position.bucket == len(c.buckets)-1 {
 			return to, true, nil
 		}
-		c.place = place{bucket: c.place.bucket + 1}
+		c.position = position{bucket: c.position.bucket + 1}
 	}
 }
 

@@ -2,7 +2,7 @@
 // in use.
 //
 // Words: the live file is the database at the moment. A Copy is another file, without free pages,
-// that is about to replace it. A place is a position in the order of buckets and keys.
+// that is about to replace it. A position is a place in the order of buckets and keys.
 //
 // A database file never shrinks: its free pages are only used again. A Copy is made in steps,
 // between which reads and writes go on. Each step copies the next keys, and again those earlier
