@@ -84,6 +84,8 @@ func (f *Faulty) do(op, key string, write bool, call func() error) error {
 	if fault == None {
 		return call()
 	}
+	// The write reaches the store, and the caller is told that its outcome is unknown: this is the
+	// case that a retry must survive.
 	if fault == Pretend && write {
 		if err := call(); err != nil {
 			return err

@@ -31,6 +31,7 @@ func testLeaseEnds(t *testing.T, e Engine) {
 			t.Fatalf("Put with lease: %v", err)
 		}
 	}
+	// The two puts come first; the deletions follow when the lease ends. They may share a revision.
 	var ends []storage.Event
 	for len(ends) < 2 {
 		batch, err := w.Next(b.ctx)

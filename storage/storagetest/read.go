@@ -103,6 +103,7 @@ func testRangePages(t *testing.T, e Engine) {
 func testRangeAtRevision(t *testing.T, e Engine) {
 	b := open(t, e)
 	var states []storage.RangeResult
+	// write changes the store and keeps the state that a range shows right afterwards.
 	write := func(f func()) {
 		f()
 		states = append(states, b.list(storage.RangeRequest{Prefix: "/a/"}))

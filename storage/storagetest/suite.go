@@ -125,6 +125,7 @@ func (b *bench) del(key string, pre storage.Pre) storage.Revision {
 	return rev
 }
 
+// rev returns the current revision of the store.
 func (b *bench) rev() storage.Revision {
 	b.Helper()
 	rev, err := b.Revision(b.ctx)
@@ -134,6 +135,7 @@ func (b *bench) rev() storage.Revision {
 	return rev
 }
 
+// list ranges over the store. It returns entries, count and revision as the store does.
 func (b *bench) list(req storage.RangeRequest) storage.RangeResult {
 	b.Helper()
 	res, err := b.Range(b.ctx, req)

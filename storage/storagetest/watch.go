@@ -203,6 +203,7 @@ func testWatchCompacted(t *testing.T, e Engine) {
 	if err := b.Compact(b.ctx, now); err != nil {
 		t.Fatal(err)
 	}
+	// An engine may report the compaction at Watch or at the first Next.
 	c, err := b.Watch(b.ctx, storage.WatchRequest{Prefix: "/a/", After: start})
 	if err == nil {
 		b.Cleanup(c.Close)
@@ -270,6 +271,8 @@ func testWatchEnds(t *testing.T, e Engine) {
 	if got := w.until(rev); len(got) != 1 {
 		t.Fatalf("after the end of a context: got %d events, want 1", len(got))
 	}
+	// ends checks that end ends a blocked Next with Closed, and that Next fails with Closed from
+	// then on.
 	ends := func(what string, end func()) {
 		t.Helper()
 		w := b.watch(storage.WatchRequest{Prefix: "/a/"})
@@ -316,6 +319,8 @@ func testListThenWatch(t *testing.T, e Engine) {
 			}
 		})
 	}
+	// A pair is the state of a range and the watch from its revision. Applying the watch's events
+	// to the state must give the final state.
 	type pair struct {
 		state map[string]storage.Revision
 		w     *watcher

@@ -23,6 +23,7 @@ func testRevisionsGrow(t *testing.T, e Engine) {
 	if last == 0 {
 		t.Fatal("the revision of an empty store is 0, which means none")
 	}
+	// step checks that a write got the next revision, and that Revision reports it.
 	step := func(what string, rev storage.Revision) {
 		t.Helper()
 		if rev != last+1 {
@@ -141,6 +142,8 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 	for range writers {
 		wg.Go(func() {
 			for done := 0; done < each; {
+				// A Conflict means that another writer was quicker: this one reads again. Any other
+				// error is a failure of the store.
 				cur, err := b.Get(b.ctx, "/a/sum")
 				if err != nil {
 					t.Error(err)
@@ -156,6 +159,7 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 					return
 				}
 				mu.Lock()
+				// Two writes at one revision would break the law that every change has its own.
 				if seen[next.Rev] {
 					t.Errorf("two writes at revision %d", next.Rev)
 				}
@@ -220,6 +224,7 @@ func testValues(t *testing.T, e Engine) {
 func testTooLarge(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()
+	// The key makes the request larger than MaxValue in any case.
 	v := []byte(`{"v":"` + strings.Repeat("x", e.MaxValue) + `"}`)
 	_, err := b.Put(b.ctx, "/a/x", v, storage.Pre{}, 0)
 	wantKind(t, "Put of a large value", err, storage.TooLarge)
