@@ -40,8 +40,8 @@ type List struct {
 	Remaining int64
 }
 
-// MaxCorrupt is the most unreadable objects that the error of a list names as complete. A list with
-// more has an error that names one more, so that callers can say that there are others.
+// MaxCorrupt is the number of unreadable objects up to which the error of a list names all of them.
+// If there are more, the error names one more than MaxCorrupt.
 const MaxCorrupt = 100
 
 // List returns the objects that opts selects, all from one revision. Errors: Future and Compacted

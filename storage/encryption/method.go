@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
-// errDecrypt does not say what is wrong with a value, because that would help an attacker who tries
-// changes.
+// errDecrypt is the error of a value that no method can tell more about: changed bytes and another
+// key look the same.
 var errDecrypt = errors.New("the value cannot be decrypted: it was changed, or belongs to another key")
 
 // keyed returns the provider of a key with a name: the name and a colon end the prefix.
