@@ -2,7 +2,7 @@ package storage
 
 import "context"
 
-// Some engines can do more than a Store must. Each such ability is an interface of its own. As
+// Some engines can do more than a Store has to. Each such ability is an interface of its own. As
 // finds it, also behind wrappers.
 
 // Sized is a store that keeps its entries in a database file.
@@ -29,11 +29,11 @@ type Defragmented struct {
 	After  int64 `json:"after"`
 }
 
-// Reviewer is a store whose entries are also written by others, past the store, and which refuses
-// wrong ones.
+// Reviewer is a store whose entries other programs may change without the store, as files, and
+// which refuses wrong entries.
 type Reviewer interface {
-	// Review judges again what was written by others under a prefix of keys, because the rules for it
-	// have changed.
+	// Review checks the entries under a prefix of keys again, because the rules for them have
+	// changed.
 	Review(prefix string)
 	// Refused returns the number of files that are refused at the moment.
 	Refused() int
@@ -50,7 +50,7 @@ type Wrapper interface {
 // As returns the first store that is a T: s, or a store behind s. T is an ability or an engine. A
 // nil s is no T.
 //
-// What is found works on the entries as its own store knows them: behind encryption, these are
+// The store that As finds has the entries as it knows them itself: behind encryption they are
 // encrypted.
 func As[T any](s Store) (found T, ok bool) {
 	for s != nil {

@@ -6,32 +6,35 @@ import (
 	"time"
 )
 
-// CompactKey is where servers that share a store agree on compaction. It is the key that Kubernetes uses for it, with
-// the same kind of value, the compacted revision in decimal digits.
+// CompactKey is the key by which servers that share a store agree on compaction. Kubernetes uses
+// the same key with the same kind of value: the compacted revision in decimal digits.
 const CompactKey = "compact_rev_key"
 
-// Compactor forgets old history at intervals.
+// Compactor compacts old history at intervals.
 //
-// Of several servers over one store, one compacts per interval: before compacting, a server writes CompactKey with
-// the revision it last saw there as precondition. Whoever finds the key changed has been forestalled, and waits for
-// another interval. What is forgotten is older than a whole interval, so clients can resume for at least that long,
-// unless there is a burst of more than Revisions writes.
+// Of several servers over one store, one compacts per interval: before it compacts, a server writes
+// CompactKey, with the revision that it last saw there as the precondition. A server that finds the
+// key changed does nothing in this interval. Only history older than a whole interval is compacted,
+// so clients can resume for at least that long, unless more than Revisions writes come in less
+// time.
 type Compactor struct {
 	Store Store
-	// Interval between compactions, default 5 min.
+	// Interval is the time between compactions, default 5 min.
 	Interval time.Duration
-	// Revisions is the length of history that causes a compaction before its time; half of it is kept. It bounds the
-	// store's size under heavy writing. Default 100 000; negative means no bound.
+	// Revisions is the length of history that causes a compaction before the interval is over; half
+	// of it is kept. It bounds the store's size under heavy writing. Default 100 000; negative
+	// means no bound.
 	Revisions int64
-	// Poll is the time between two looks at the length of the history, default 5 s.
+	// Poll is the time between two checks of the length of the history, default 5 s.
 	Poll time.Duration
-	// Failed is told errors other than the end of ctx, if set; the next interval tries again.
+	// Failed, if set, is called with each error other than the end of ctx. The next interval tries
+	// again.
 	Failed func(error)
 
-	seen     Revision // that of CompactKey when last looked at, 0 if absent; owned by Run
-	oldest   Revision // what was last compacted to, by anybody
-	previous Revision // current at the last interval
-	looked   bool     // seen and previous are from a look, not zero values
+	seen     Revision // revision of CompactKey when it was last read, 0 if absent; owned by Run
+	oldest   Revision // revision to which the store was last compacted, by any server
+	previous Revision // current revision at the last interval
+	looked   bool     // CompactKey has been read, so seen is not just the zero value
 }
 
 // Run compacts until ctx ends. It is called once.
@@ -66,13 +69,15 @@ func (c *Compactor) Run(ctx context.Context) {
 	}
 }
 
+// report passes an error to Failed, unless ctx has ended.
 func (c *Compactor) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && c.Failed != nil {
 		c.Failed(err)
 	}
 }
 
-// interval compacts to where the store was an interval ago, unless another server has done so since.
+// interval compacts to the revision that the store had an interval ago, unless another server has
+// compacted since.
 func (c *Compactor) interval(ctx context.Context) error {
 	now, err := c.Store.Revision(ctx)
 	if err != nil {
@@ -83,7 +88,8 @@ func (c *Compactor) interval(ctx context.Context) error {
 		return err
 	}
 	target := c.previous
-	// An idle store stays as it is: the newest note, which says that all before it is forgotten, is no reason.
+	// An idle store is left alone: the only write since the last compaction is the write of
+	// CompactKey.
 	onlyNote := target == c.seen && c.oldest+1 == c.seen
 	if !mine || target <= c.oldest || onlyNote {
 		c.previous = now
@@ -97,13 +103,13 @@ func (c *Compactor) interval(ctx context.Context) error {
 	return err
 }
 
-// length compacts if the history has grown too long.
+// length compacts if the history has grown longer than Revisions.
 func (c *Compactor) length(ctx context.Context) error {
 	now, err := c.Store.Revision(ctx)
 	if err != nil || int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
 		return err
 	}
-	if _, err := c.look(ctx); err != nil { // another server may have been quicker
+	if _, err := c.look(ctx); err != nil { // another server may have compacted already
 		return err
 	}
 	if int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
@@ -115,7 +121,7 @@ func (c *Compactor) length(ctx context.Context) error {
 	return err
 }
 
-// look reads CompactKey. It reports whether nobody has changed it since the last time.
+// look reads CompactKey and reports whether no server has changed it since the last look.
 func (c *Compactor) look(ctx context.Context) (same bool, err error) {
 	e, err := c.Store.Get(ctx, CompactKey)
 	if err != nil && KindOf(err) != NotFound {
@@ -129,12 +135,14 @@ func (c *Compactor) look(ctx context.Context) (same bool, err error) {
 	return same, nil
 }
 
-// to compacts to rev if no other server does, and returns the revision of the note it left, 0 if there is none.
+// to compacts to rev unless another server has written CompactKey. It returns the revision of its
+// own write of CompactKey, 0 if there was none.
 func (c *Compactor) to(ctx context.Context, rev Revision) (Revision, error) {
-	e, err := c.Store.Put(ctx, CompactKey, strconv.AppendUint(nil, uint64(rev), 10), Pre{Rev: c.seen, Absent: c.seen == 0}, 0)
+	e, err := c.Store.Put(ctx, CompactKey, strconv.AppendUint(nil, uint64(rev), 10),
+		Pre{Rev: c.seen, Absent: c.seen == 0}, 0)
 	switch KindOf(err) {
 	case Conflict, Exists, NotFound:
-		return 0, nil // forestalled
+		return 0, nil // another server compacts
 	}
 	if err != nil {
 		return 0, err

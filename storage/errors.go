@@ -5,23 +5,24 @@ import (
 	"fmt"
 )
 
-// Kind says what a caller can do about an error. The set is closed. A Kind is itself an error, so that
-// errors.Is(err, storage.Conflict) works.
+// Kind says what a caller can do about an error. The set is closed. A Kind is itself an error, so
+// that errors.Is(err, storage.Conflict) works.
 type Kind uint8
 
-// The kinds of error.
+// These are the kinds of errors.
 const (
-	NotFound    Kind = iota + 1 // no such key
-	Exists                      // the key exists and must not
-	Conflict                    // the key is at another revision; Error.Rev is the winner
-	Compacted                   // the revision is no longer in the history; Error.Rev is the oldest that is, 0 if unknown
-	Future                      // the revision has not been reached; Error.Rev is the current one
-	InDoubt                     // the write may have been applied: read before retrying
-	TooLarge                    // the engine refuses a value of this size
-	Unavailable                 // the engine cannot be reached; nothing was written
-	Corrupt                     // what is stored cannot be read: it cannot be decrypted or decoded, or is in an unknown version
-	Closed                      // the store or cursor has been closed
-	NoLease                     // the lease named by a Put has ended; nothing was written
+	NotFound Kind = iota + 1 // no such key
+	Exists                   // the key exists and must not
+	Conflict                 // the key is at another revision; Error.Rev is the winner
+	// the revision is no longer in the history; Error.Rev is the oldest that is, 0 if unknown
+	Compacted
+	Future      // the revision has not been reached; Error.Rev is the current one
+	InDoubt     // the write may have been applied: read before retrying
+	TooLarge    // the engine refuses a value of this size
+	Unavailable // the engine cannot be reached; nothing was written
+	Corrupt     // the stored value cannot be decrypted or decoded
+	Closed      // the store or cursor has been closed
+	NoLease     // the lease named by a Put has ended; nothing was written
 )
 
 var kindNames = [...]string{"", "not found", "already exists", "conflict", "compacted", "not reached yet",
@@ -30,16 +31,16 @@ var kindNames = [...]string{"", "not found", "already exists", "conflict", "comp
 // Error returns the kind in words.
 func (k Kind) Error() string { return kindNames[k] }
 
-// Error is the one error type of the room.
+// Error is the one error type of this package, its engines and wrappers.
 type Error struct {
-	Op   string // method, lower case
+	Op   string // name of the method in lower case
 	Key  string
 	Kind Kind
-	Rev  Revision // the revision Kind speaks of; 0 if none
+	Rev  Revision // the revision to which Kind refers; 0 if none
 	Err  error    // cause, may be nil
 }
 
-// Error returns operation, key, kind and cause.
+// Error returns the operation, the key, the kind, the revision and the cause as one line.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("storage: %s %q: %s", e.Op, e.Key, e.Kind.Error())
 	if e.Rev != 0 {

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	maxLeaseKeys  = 1000 // etcd deletes the keys of a lease in one transaction
-	maxLeasesKept = 16
+	maxLeaseKeys  = 1000 // bounds the transaction in which etcd deletes the keys of a lease
+	maxLeasesKept = 16   // leases that may get more keys
 )
 
-// Leases gives keys a time to live. Keys that shall end at about the same time share a lease, because a lease of its
-// own for each of thousands of Events is what slows etcd down: a key may live longer than asked, by a twentieth of
-// its time, at least 1 s and at most 60 s, never shorter.
+// Leases gives keys a time to live. Keys that end at about the same time share a lease, because a
+// lease for each of thousands of Events slows etcd down. Therefore a key may live longer than
+// asked, by a twentieth of its time, at least 1 s and at most 60 s. It never lives shorter. All
+// methods may be called at once.
 type Leases struct {
 	store Store
 	now   func() time.Time
@@ -28,6 +29,7 @@ type Leases struct {
 	}
 }
 
+// sharedLease is a lease and the number of keys that have been put with it.
 type sharedLease struct {
 	id   LeaseID
 	ends time.Time // at the earliest
@@ -53,7 +55,7 @@ func (l *Leases) Put(ctx context.Context, key string, value []byte, pre Pre, ttl
 		if KindOf(err) != NoLease || try == 2 {
 			return e, err
 		}
-		l.Forget(id) // it ended early: the store was restored, or its clock jumped
+		l.Forget(id) // the lease ended early: the store was restored, or its clock jumped
 	}
 }
 
@@ -64,7 +66,7 @@ func (l *Leases) Get(ctx context.Context, ttl time.Duration) (LeaseID, error) {
 		if id := l.shared(ttl, slack); id != 0 {
 			return id, nil
 		}
-		// All who need one now wait for the same, then take their places on it.
+		// Concurrent callers wait for one grant, and then share the lease.
 		_, err, _ := l.grant.Do(strconv.FormatInt(int64(ttl), 10), func() (any, error) {
 			if l.peek(ttl, slack) {
 				return nil, nil
@@ -82,14 +84,14 @@ func (l *Leases) Get(ctx context.Context, ttl time.Duration) (LeaseID, error) {
 		if cerr := ctx.Err(); cerr != nil {
 			return 0, cerr
 		}
-		if KindOf(err) == 0 { // the context of the one who asked has ended, ours has not
+		if KindOf(err) == 0 { // the context of another caller has ended, and ours has not
 			continue
 		}
 		return 0, err
 	}
 }
 
-// shared takes a place on a lease that fits, or returns 0.
+// shared counts a key on a lease that fits and returns its ID, or 0 if none fits.
 func (l *Leases) shared(ttl, slack time.Duration) LeaseID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,12 +102,15 @@ func (l *Leases) shared(ttl, slack time.Duration) LeaseID {
 	return 0
 }
 
+// peek reports whether a lease fits.
 func (l *Leases) peek(ttl, slack time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.findLocked(ttl, slack) != nil
 }
 
+// findLocked returns a lease that ends ttl from now or up to slack later and may get more keys, or
+// nil.
 func (l *Leases) findLocked(ttl, slack time.Duration) *sharedLease {
 	earliest := l.now().Add(ttl)
 	latest := earliest.Add(slack)
@@ -118,6 +123,7 @@ func (l *Leases) findLocked(ttl, slack time.Duration) *sharedLease {
 	return nil
 }
 
+// add makes a lease available to later keys, in place of the oldest if there are too many.
 func (l *Leases) add(s *sharedLease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +133,8 @@ func (l *Leases) add(s *sharedLease) {
 	l.mu.leases = append(l.mu.leases, s)
 }
 
-// Forget lets nobody else have a lease that Put has refused with NoLease: the store has lost it, or its clock jumped.
+// Forget removes a lease from those that are shared. Call it for a lease that Put has refused with
+// NoLease, because the store has lost it or its clock jumped.
 func (l *Leases) Forget(id LeaseID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

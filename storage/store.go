@@ -1,24 +1,31 @@
 // Package storage keeps encoded objects and their recent history. It knows no types.
 //
-// A revision counts commits over the whole store, from 1; every change has its own. (One exception: keys that go with
-// an ending lease may go at one revision. A batch never ends within a revision.)
+// A revision counts commits over the whole store, from 1. Every change has a revision of its own,
+// with one exception: the keys that are deleted at the end of a lease may share a revision. A batch
+// never ends within a revision.
+//
+// An engine is a Store over some medium, and a wrapper is a Store over another Store. A cursor is a
+// position in the history.
 //
 // Laws, each a subtest of storagetest.Run:
-//   - Revisions only grow; reading raises none. A write whose precondition fails changes nothing.
+//   - Revisions only grow; reading does not raise them. A write whose precondition fails changes
+//     nothing.
 //   - A read at revision r sees exactly the commits up to r, or fails with Compacted.
 //   - Get, Range and Revision without a revision see every write acknowledged before they began.
 //   - A cursor yields every later change once, in order, or ends with Compacted.
-//   - Whatever a cursor has yielded can be read: Get and Range answer at its revision or a later one from then on, and
-//     a write with that revision as its precondition does not fail for its being unknown.
+//   - Whatever a cursor has yielded can be read: later calls of Get and Range answer at its
+//     revision or a later one, and a write may use that revision as its precondition.
 //   - An acknowledged write survives kill -9 and a restart (the memory engine apart).
 //
-// Bytes passed in or out are shared and read-only from then on. All methods may be called at once. A call whose context
-// has ended fails with the context's error; a write that was under way then is InDoubt, with that error as its cause.
-// After Close everything fails with Closed.
-// Not here: JSON, defaulting, validation (registry); who may write (filters).
-// Derived once for all engines: Leases (a time to live for keys), Compactor (periodic compaction), encryption/ (values
-// encrypted at rest), cache/ (retrying updates, and what became of a write in doubt).
-// What only some engines can do is in ability.go; As finds it behind wrappers.
+// Bytes passed in or out are shared and read-only from then on. All methods may be called at once.
+// A call whose context has ended fails with the context's error. A write that was under way at that
+// moment is InDoubt, with that error as its cause. After Close everything fails with Closed.
+//
+// Not here: JSON, defaulting, validation (registry); who may write (filters). Written once for all
+// engines: Leases (a time to live for keys), Compactor (periodic compaction), encryption/ (values
+// encrypted at rest), cache/ (retrying updates, and the outcome of writes in doubt). Abilities of
+// only some engines are in ability.go; As finds them behind wrappers.
+//
 // Read: store.go, errors.go, ability.go, memory/, then cache/.
 package storage
 
@@ -35,10 +42,11 @@ type Entry struct {
 	Key   string
 	Value []byte
 	Rev   Revision
-	// Stale is true if the value is stored in a form that should be replaced (encrypted with an old key): the next
-	// update writes it even if it changes nothing.
+	// Stale is true if the stored form should be replaced, because it is encrypted with an old key,
+	// for example: the next update writes the value even if it changes nothing.
 	Stale bool
-	// Err says why the value cannot be read (it cannot be decrypted); Value is nil then. Of Range only: Get fails.
+	// Err says why the value cannot be decrypted; Value is nil then. Only Range returns such
+	// entries: Get fails instead.
 	Err error
 }
 
@@ -59,7 +67,8 @@ type RangeRequest struct {
 	Limit  int      // at most so many entries; 0 means all
 	// CountOnly leaves Entries empty and fills Count.
 	CountOnly bool
-	// NoCount says that Count is not looked at: with a Limit, counting costs engines a walk over all entries.
+	// NoCount says that the caller does not use Count. With a Limit, to count costs engines a walk
+	// over all entries.
 	NoCount bool
 }
 
@@ -80,8 +89,8 @@ type Event struct {
 	Deleted bool
 	// Created is true if the key did not exist before.
 	Created bool
-	// Prev is the value before the change and PrevRev its revision; filled only if the watch asked for it and the
-	// event is not Created.
+	// Prev is the value before the change and PrevRev its revision; filled only if the watch asked
+	// for it and the event is not Created.
 	Prev    []byte
 	PrevRev Revision
 	Stale   bool  // of Value, as in Entry
@@ -95,52 +104,58 @@ type WatchRequest struct {
 	Prev   bool     // fill Event.Prev
 }
 
-// Batch is what a cursor yields: changes in order, and the revision up to which nothing is missing. The next watch may
-// begin after it. A batch without events is a progress report.
+// Batch is what a cursor yields: changes in order, and the revision up to which nothing is missing.
+// Another watch may begin after that revision. A batch without events is a progress report.
 type Batch struct {
 	Events []Event
 	Rev    Revision
 }
 
-// Cursor is a position in the store's history. It is used by one goroutine at a time, except Close and Progress.
+// Cursor is a position in the store's history. It is used by one goroutine at a time, except Close
+// and Progress.
 type Cursor interface {
-	// Next blocks until there is a change, a progress report or the end of ctx, and returns all changes so far, or
-	// many of them. What it returns every reader sees from then on. After the end of ctx it can be called again. An
-	// engine that loses its connection resumes by itself, behind what it has yielded.
-	// Errors: Compacted (the position is no longer in the history), Closed, or that of ctx.
+	// Next blocks until there is a change, a progress report or the end of ctx, and returns all
+	// changes so far, or many of them. Every later read sees them. After the end of ctx Next can be
+	// called again. An engine that loses its connection resumes by itself, after the last batch
+	// that it has yielded. Errors: Compacted (the position is no longer in the history), Closed, or
+	// that of ctx.
 	Next(ctx context.Context) (Batch, error)
-	// Progress asks the store to report how far it is, so that Next returns soon even without changes. It does
-	// not block. The report may be an answer to an earlier call: ask again if it is not far enough.
+	// Progress asks the store to report its revision, so that Next returns soon even without
+	// changes. It does not block. The report may answer an earlier call: call Progress again if its
+	// revision is not high enough.
 	Progress()
 	// Close releases the cursor and ends a blocked Next with Closed.
 	Close()
 }
 
-// Store is the seam between Coracle and its engines. Derived operations (retrying updates, counting, periodic
-// compaction, encryption) are functions or wrappers over it, written once for all engines.
+// Store is the interface between Coracle and its engines. Retrying updates, periodic compaction,
+// encryption and the like are functions or wrappers over it, written once for all engines.
 type Store interface {
 	// Get returns the current entry of key. Errors: NotFound (Error.Rev is the store's revision).
 	Get(ctx context.Context, key string) (Entry, error)
 	// Range lists entries under a prefix. Errors: Compacted, Future (a revision not reached yet).
 	Range(ctx context.Context, req RangeRequest) (RangeResult, error)
-	// Put writes value at key if pre holds and returns the entry with its new revision.
-	// Errors: Exists (Error.Rev is the key's), NotFound (pre names a revision of a key that is gone), Conflict
-	// (Error.Rev is the winner), TooLarge, NoLease, InDoubt (it may have been applied: read before retrying).
+	// Put writes value at key if pre holds and returns the entry with its new revision. Errors:
+	// Exists (Error.Rev is the key's), NotFound (pre names a revision of a key that is gone),
+	// Conflict (Error.Rev is the winner), TooLarge, NoLease, InDoubt (the write may have been
+	// applied: read before retrying).
 	Put(ctx context.Context, key string, value []byte, pre Pre, lease LeaseID) (Entry, error)
 	// Delete removes key if pre holds. The returned revision is the deletion's.
 	// Errors: NotFound, Conflict, InDoubt.
 	Delete(ctx context.Context, key string, pre Pre) (Revision, error)
-	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for them. ctx bounds
-	// only the call, not the cursor. Errors: Compacted, which may also come from the first Next.
+	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for
+	// them. ctx bounds only the call, not the cursor. Errors: Compacted, which may also come from
+	// the first Next.
 	Watch(ctx context.Context, req WatchRequest) (Cursor, error)
-	// Compact forgets history before rev: reads at a revision below rev fail with Compacted, and so do watches
-	// after a revision below rev (after rev-1 they may). Compacting less than before is no error.
-	// Errors: Future.
+	// Compact drops the history before rev: reads at a revision below rev fail with Compacted, and
+	// so do watches after a revision below rev-1; watches after rev-1 may fail. It is no error to
+	// compact less than before. Errors: Future.
 	Compact(ctx context.Context, rev Revision) error
-	// Lease grants a lease that ends ttl from now (resolution: seconds). Keys are attached to it by Put.
+	// Lease grants a lease that ends ttl from now (resolution: seconds). Keys are attached to it by
+	// Put.
 	Lease(ctx context.Context, ttl time.Duration) (LeaseID, error)
-	// Revision returns the current revision: at least that of every write acknowledged before the call, and of
-	// every answer and event given before.
+	// Revision returns the current revision. It is at least that of every write acknowledged before
+	// the call, and of every answer and event before it.
 	Revision(ctx context.Context) (Revision, error)
 	// Close ends all cursors and releases the engine. Closing again does nothing.
 	Close() error

@@ -223,7 +223,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough to fail on.
+// TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough
+// to fail on.
 func TestCeilings(t *testing.T) {
 	const n = 8000
 	r, _ := filled(t, n)
@@ -266,7 +267,8 @@ func TestCeilings(t *testing.T) {
 			t.Errorf("%s: got %v allocs, %v, want at most %v", tt.name, got, err, tt.max)
 		}
 	}
-	// What a second cache of the same store adds is the cache's; the store's own bytes are there already.
+	// What a second cache of the same store adds is the cache's; the store's own bytes are there
+	// already.
 	c := cache.New(r.Store(), cache.Config{})
 	defer c.Close()
 	second := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})

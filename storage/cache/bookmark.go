@@ -5,30 +5,33 @@ import (
 	"time"
 )
 
-// bookmarks tells when a watcher is to get a bookmark.
+// bookmarks decides when a watcher gets a bookmark: after an interval in which nothing was sent,
+// and once shortly before the request ends (KEP-956). Watcher.Next owns it.
 type bookmarks struct {
 	interval time.Duration
 	begun    time.Time
-	last     time.Time // when Next last returned something
-	before   time.Time // when to send one whatever happens; zero for never
+	last     time.Time // when something was last sent
+	before   time.Time // when the last bookmark is due, whatever was sent before; zero if none is due
 	timer    *time.Timer
 }
 
 func (b *bookmarks) begin(cfg *Config) {
-	// Spread, so that watchers do not wake together.
+	// Each watcher takes up to a quarter off the interval, so that watchers do not wake together.
 	b.interval = cfg.BookmarkInterval - time.Duration(rand.Int64N(int64(cfg.BookmarkInterval)/4+1))
 	b.begun = time.Now()
 	b.last = b.begun
 }
 
-// deadline has one sent two seconds before t, or half way to it if that is nearer.
+// deadline plans the last bookmark: two seconds before t, or half way to t if that is later than
+// now but nearer.
 func (b *bookmarks) deadline(t time.Time) {
 	if lasts := t.Sub(b.begun); lasts > 0 {
 		b.before = t.Add(-min(2*time.Second, lasts/2))
 	}
 }
 
-// sent notes that something has been sent.
+// sent notes that something was sent. wanted is false for a watcher that asked for no bookmarks.
+// Anything that is sent at or after the planned last bookmark replaces that bookmark.
 func (b *bookmarks) sent(wanted bool) {
 	if !wanted {
 		return

@@ -41,8 +41,8 @@ func keysOf(t testing.TB, err error) []string {
 	return keys
 }
 
-// TestListNamesTheBroken: the error of a list names all objects that are in its way, up to a bound, and the page no others.
-// So it is whether the cache answers or, while it is loading, the store.
+// TestListNamesTheBroken: the error of a list names all objects that are in its way, up to a bound,
+// and the page no others. So it is whether the cache answers or, while it is loading, the store.
 func TestListNamesTheBroken(t *testing.T) {
 	for _, from := range []string{"cache", "store"} {
 		t.Run(from, func(t *testing.T) {
@@ -92,7 +92,8 @@ func TestListNamesTheBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenIsTold: the one who asks is told which object it is and in which state, and so is the hook.
+// TestBrokenIsTold: the one who asks is told which object it is and in which state, and so is the
+// hook.
 func TestBrokenIsTold(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -122,8 +123,9 @@ func TestBrokenIsTold(t *testing.T) {
 	}
 }
 
-// TestBrokenGoes: who watches from behind the time when an object could be read may know it from before. It is told when the
-// object goes, by an error, as nobody can say what goes; the changes of others are not held up.
+// TestBrokenGoes: who watches from behind the time when an object could be read may know it from
+// before. It is told when the object goes, by an error, as nobody can say what goes; the changes of
+// others are not held up.
 func TestBrokenGoes(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
@@ -173,7 +175,8 @@ func TestBrokenThen(t *testing.T) {
 	}
 }
 
-// TestBrokenWhy: the error says what the decoder said, without what is said of every unreadable object.
+// TestBrokenWhy: the error says what the decoder said, without what is said of every unreadable
+// object.
 func TestBrokenWhy(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	key := things + "ns/a"
@@ -193,8 +196,8 @@ func TestBrokenWhy(t *testing.T) {
 	}
 }
 
-// TestBrokenIsMended: those who select the object as it is now see it; those who do not may have done so when it could be
-// read before, and begin anew.
+// TestBrokenIsMended: those who select the object as it is now see it; those who do not may have
+// done so when it could be read before, and begin anew.
 func TestBrokenIsMended(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)

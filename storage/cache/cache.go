@@ -1,39 +1,51 @@
-// Package cache holds the present state and the recent changes of the resources of a store, and offers the typed
-// operations on them: get, list, watch, and writes that retry.
+// Package cache holds the present state and the recent changes of the resources of a store, and
+// offers the typed operations on them: get, list, watch, and writes that retry.
 //
-// A resource is a key prefix with a decoder. Its state is one immutable value behind one atomic pointer: an ordered
-// copy-on-write tree of objects, and the window, the changes that led there. Every batch of changes publishes a new
-// state. Readers load the pointer and need no lock; they never hold up the stream, nor it them.
+// A resource is a key prefix with a decoder. Its state is one immutable value behind one atomic
+// pointer: an ordered copy-on-write tree of objects, and the window, the changes that led there.
+// Every batch of changes publishes a new state. Readers load the pointer and need no lock; they
+// never hold up the stream, nor it them.
 //
-// All resources are fed by one watch on the store. "Seen" is the revision up to which it has been applied; it is one
-// number for all resources.
+// All resources are fed by one watch on the store. "Seen" is the revision up to which it has been
+// applied; it is one number for all resources. It advances only after every resource has published
+// the batch.
 //
-// Entries are kept as they are stored, in whatever form and version. What else readers want is made by the first of them
-// and kept beside the entry: ingest converts nothing, so the stream waits for nothing but the store.
+// The cache keeps entries in the form and version in which they are stored. The first reader of
+// another form makes it and leaves it beside the entry. Ingest converts nothing, so the stream
+// waits for nothing but the store.
 //
-// A resource is loaded when it is first used. Until then the store answers what needs little of it: reads of one object,
-// pages, writes.
+// The first use of a resource loads it. During the load the store answers reads of single objects,
+// pages and writes; everything else waits for the load.
+//
+// Words: a state is all objects of a resource at one moment. The window is the recent changes of a
+// state. An epoch is the time from a load until the resource misses changes or is closed. A cell is
+// one wait that a group of watchers shares. A stretch is a part of the store's history from before
+// the window. A snapshot is a past state kept for the next pages of a list. A form is an object in
+// another version or encoding. The shelf counts the forms. A Tap shows all keys of the prefix.
 //
 // Laws, tests in laws_test.go:
-//   - A consistent read sees every write acknowledged before it began; Any sees a state the store has had;
-//     NotOlderThan waits for its revision; Exact sees exactly its revision or fails with Compacted.
-//   - A list and a watch from its revision miss nothing and repeat nothing. All pages of a list show one revision.
-//   - A watch is ordered, complete, without duplicates, and resumable from any event or bookmark. What it has shown is
-//     there for every read and write that follows.
-//   - A deletion shows the last state with the revision of the deletion; so does an object that leaves a selector.
+//   - A consistent read sees every write acknowledged before it began; Any sees a state the store
+//     has had; NotOlderThan waits for its revision; Exact sees exactly its revision or fails with
+//     Compacted.
+//   - A list and a watch from its revision miss nothing and repeat nothing. All pages of a list
+//     show one revision.
+//   - A watch is ordered, complete, without duplicates, and resumable from any event or bookmark.
+//     Every later read and write sees what a watch has shown.
+//   - A deletion event shows the last state with the revision of the deletion. So does the event of
+//     an object that leaves a selector.
 //   - The cache equals the store at its revision (Resource.Verify).
-//   - A Tap shows every entry and every later change under the prefix, of loaded resources and others, or says that it
-//     has lost its place.
+//   - A Tap shows every entry and every later change under the prefix, of loaded resources and
+//     others, or says that it has lost its place.
 //   - A slow watcher holds a position and nothing else. Close ends every watch, wait and goroutine.
 //
-// Goroutines: one that reads the watch, one that trims idle windows, one or two for each load under way, one for each
-// resource whose history is being read. Close waits for all.
-// Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then one of shelf.mu, history.mu and Tap.mu. None is held across I/O,
-// decoding or a callback.
+// Goroutines: one reads the watch, one trims idle windows, one or two run for each load under way,
+// one runs for each resource whose history is being read, and one asks for revisions while readers
+// wait for one. Close waits for all. Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then
+// one of shelf.mu, history.mu and Tap.mu. None is held across I/O, decoding or a callback.
 //
-// Not here: what the bytes mean (the decoder's), API errors, resourceVersion strings (registry).
-// Read: config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go, list.go, cold.go,
-// watch.go, history.go, past.go, write.go, own.go, tap.go, place.go.
+// Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
+// config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,
+// list.go, cold.go, watch.go, history.go, past.go, write.go, own.go, tap.go, place.go.
 package cache
 
 import (
@@ -57,26 +69,27 @@ type Cache struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	seen     clock // how far the watch has been applied to all resources
-	question question
-	unlocked atomic.Bool   // Reread was called
+	seen     clock         // how far the watch has been applied to all resources
+	question question      // asks the store for its revision on behalf of all reads
+	unlocked atomic.Bool   // Reread was called; never reset
 	acked    atomic.Uint64 // the highest revision of an own write
-	inbox    []*Resource   // resources of the batch in hand; owned by run
+	inbox    []*Resource   // resources that the batch in hand concerns; owned by run
 
 	mu struct {
 		sync.Mutex
 		closed    bool
 		started   bool
-		starting  *flight
-		cursor    storage.Cursor
-		head      storage.Revision // of the batch in hand, or the last
-		routes    map[string][]*Resource
-		taps      []*Tap
-		resources map[*Resource]struct{} // in use; those of routes
+		starting  *flight                // the call that opens the watch; nil if none is under way
+		cursor    storage.Cursor         // of the watch; nil before the start
+		head      storage.Revision       // revision of the batch in hand, or of the last batch
+		routes    map[string][]*Resource // by prefix; replaced, never changed
+		taps      []*Tap                 // replaced, never changed
+		resources map[*Resource]struct{} // all resources in routes
 	}
 }
 
-// New returns a cache of store. It reads nothing until a resource is used. Close it before the store.
+// New returns a cache of store. It reads nothing until a resource is used. Close it before the
+// store.
 func New(store storage.Store, cfg Config) *Cache {
 	cfg.fill()
 	c := &Cache{store: store, cfg: cfg}
@@ -97,24 +110,29 @@ func New(store storage.Store, cfg Config) *Cache {
 // Store returns the store behind the cache.
 func (c *Cache) Store() storage.Store { return c.store }
 
-// Reread says that the store can read by now, or at times, what it could not: such objects are read from the store again when a
-// Get or List comes upon them.
+// Reread tells the cache that the store may be able to read entries that it could not read before,
+// because it has another decryption key. From then on a Get or List that meets an unreadable object
+// reads it from the store again.
 func (c *Cache) Reread() { c.unlocked.Store(true) }
 
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }
 
-// acknowledged takes note of the revision of an own write.
+// acknowledged raises acked to rev, the revision that the store gave to a write of this server.
 func (c *Cache) acknowledged(rev storage.Revision) {
 	for old := c.acked.Load(); uint64(rev) > old && !c.acked.CompareAndSwap(old, uint64(rev)); {
 		old = c.acked.Load()
 	}
 }
 
-// known returns the highest revision that the store has shown here, by the watch or by the answer to a write.
-func (c *Cache) known() storage.Revision { return max(c.seen.now(), storage.Revision(c.acked.Load())) }
+// newestShown returns the highest revision that the store has shown here, by the watch or by the
+// answer to a write.
+func (c *Cache) newestShown() storage.Revision {
+	return max(c.seen.now(), storage.Revision(c.acked.Load()))
+}
 
-// Close ends all watches and waits, then the goroutines. The store stays open.
+// Close ends all watches and waits, and waits for the goroutines. The store stays open. Close may
+// be called more than once.
 func (c *Cache) Close() {
 	c.mu.Lock()
 	c.mu.closed = true
@@ -134,14 +152,15 @@ func (c *Cache) Close() {
 	c.seen.close()
 }
 
-// flight is a function under way that several callers wait for.
+// flight is one run of a function that several callers wait for.
 type flight struct {
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// share runs fn, or joins the run that slot names. The run does not end with ctx: others may wait for it as well.
-// slot is guarded by c.mu.
+// share runs fn in a goroutine and waits for it. If a run is under way in slot, share waits for
+// that run instead. The end of ctx ends the wait and not the run, because others may wait for it.
+// c.mu guards slot.
 func (c *Cache) share(ctx context.Context, slot **flight, fn func(context.Context) error) error {
 	c.mu.Lock()
 	if c.mu.closed {
@@ -172,7 +191,8 @@ func (c *Cache) share(ctx context.Context, slot **flight, fn func(context.Contex
 	}
 }
 
-// start opens the watch, once.
+// start opens the watch if it is not open. Concurrent callers share one attempt; a failed attempt
+// is made again by the next caller.
 func (c *Cache) start(ctx context.Context) error {
 	c.mu.Lock()
 	started := c.mu.started
@@ -202,7 +222,9 @@ func (c *Cache) start(ctx context.Context) error {
 	})
 }
 
-// open starts a watch after a revision, or after the current one if that is 0, and returns that revision.
+// open starts a watch on the store after the revision after, or after the store's current revision
+// if after is 0. It returns the cursor and the revision after which it begins. If the cache was
+// closed meanwhile, the cursor is closed, too.
 func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Cursor, storage.Revision, error) {
 	if after == 0 {
 		var err error
@@ -224,7 +246,9 @@ func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Curso
 	return cursor, after, nil
 }
 
-// run applies the watch until the cache is closed. If the watch fails it is made anew from where it was.
+// run applies the watch until the cache is closed. If the watch fails, run opens another one after
+// the last revision that was applied. It is the only caller of Resource.ingest, Tap.offer and
+// clock.advance while the watch is open.
 func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
 	var wait time.Duration // before the next try to open a watch
 	for {
@@ -241,9 +265,13 @@ func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
 	}
 }
 
-// reopen returns a watch after rev, or, if the store has forgotten rev, after the current revision; then all
-// resources are ended first, because they miss changes. It returns nil if the cache has been closed. wait grows with
-// every try, also from one call to the next: a watch that can be opened may still fail each time.
+// reopen returns a watch after rev. If the store has compacted rev, reopen ends all resources and
+// Taps, because they miss changes, and returns a watch after the current revision. It returns a nil
+// cursor if the cache has been closed.
+//
+// wait is the pause before the next try. It doubles with each try, up to a second, and is kept
+// between calls, because a watch that opens may still fail each time. run sets it back to 0 after a
+// batch.
 func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (storage.Cursor, storage.Revision) {
 	after := rev
 	for {
@@ -268,7 +296,8 @@ func (c *Cache) reopen(rev storage.Revision, cause error, wait *time.Duration) (
 	}
 }
 
-// restart forgets all resources and goes on at rev. The next use of each loads it.
+// restart ends all resources and Taps with Compacted and sets the position of the stream to rev.
+// The next use of a resource loads it again.
 func (c *Cache) restart(rev storage.Revision) {
 	c.mu.Lock()
 	c.mu.head = rev
@@ -283,7 +312,12 @@ func (c *Cache) restart(rev storage.Revision) {
 	c.seen.advance(rev)
 }
 
-// ingest hands the events of a batch to their resources and then moves the clock.
+// ingest hands the events of a batch to their resources, then advances seen, then hands the events
+// to the Taps. The order keeps the law of seen: when seen is at a revision, every resource has
+// published that revision.
+//
+// An event belongs to each resource whose prefix is one of the key's parents. For
+// /registry/pods/ns/name ingest looks up the routes of /registry/pods/ and /registry/pods/ns/.
 func (c *Cache) ingest(batch storage.Batch) {
 	c.mu.Lock()
 	c.mu.head = max(c.mu.head, batch.Rev)
@@ -320,8 +354,8 @@ func (c *Cache) ingest(batch storage.Batch) {
 	}
 }
 
-// join adds r to the stream. Every change after the returned revision will be handed to it. It returns false if r is
-// closed.
+// join adds r to the stream and sets its phase to loading. The stream hands r every change after
+// the returned revision. It returns false if r is closed.
 func (c *Cache) join(r *Resource) (storage.Revision, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +374,7 @@ func (c *Cache) join(r *Resource) (storage.Revision, bool) {
 	return c.mu.head, true
 }
 
-// leave takes r off the stream.
+// leave removes r from the stream. It does nothing if r has not joined.
 func (c *Cache) leave(r *Resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -356,7 +390,8 @@ func (c *Cache) leave(r *Resource) {
 	c.mu.routes = routes
 }
 
-// janitor trims the windows of resources that have become quiet, until the cache is closed.
+// janitor calls trim on all resources, four times per WindowAge, until the cache is closed. A busy
+// resource shrinks its own window with each batch; the janitor is for quiet ones.
 func (c *Cache) janitor() {
 	tick := time.NewTicker(max(c.cfg.WindowAge/4, time.Second))
 	defer tick.Stop()
@@ -386,4 +421,5 @@ func (c *Cache) spawn(f func()) bool {
 	return true
 }
 
+// closed returns the error of an operation on a closed cache or resource.
 func closed(op, key string) error { return &storage.Error{Op: op, Key: key, Kind: storage.Closed} }

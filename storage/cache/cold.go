@@ -6,18 +6,23 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// While a resource is being loaded, reads of single objects and of pages are answered by the store: they need little of
-// it, and after a start there are many of them. All else waits for the load.
+// While a resource is being loaded, reads of single objects and of pages are answered by the store:
+// they need little of it, and after a start there are many of them. All else waits for the load.
 
-// cold reports whether a read is to be answered by the store, because the objects are not loaded. Then it has them
-// loaded. A read of a revision that the store has not reached is not: it waits for it as always.
+// cold reports whether the store has to answer a read because the objects are not loaded. If so, it
+// starts the load in the background. It reports false for a revision that the store has not
+// reached: that read waits for the revision as on a loaded resource. The error is the store's, or
+// Closed.
+//
+// It is small so that it can be inlined: reads of a loaded resource pay for one atomic load.
 func (r *Resource) cold(ctx context.Context, want Want) (bool, error) {
-	if r.epoch.Load() == nil { // small, so that reads pay next to nothing for it
+	if r.epoch.Load() == nil {
 		return r.isCold(ctx, want)
 	}
 	return false, nil
 }
 
+// isCold is cold for a resource that is not loaded.
 func (r *Resource) isCold(ctx context.Context, want Want) (bool, error) {
 	if want.Match == NotOlderThan || want.Match == Exact {
 		now, err := r.c.Revision(ctx)
@@ -32,7 +37,8 @@ func (r *Resource) isCold(ctx context.Context, want Want) (bool, error) {
 	return true, nil
 }
 
-// warm begins to load the objects, if nobody does. It returns false if the resource or the cache is closed.
+// warm starts a goroutine that loads the objects, unless one runs already. It returns false if the
+// resource or the cache is closed.
 func (r *Resource) warm() bool {
 	r.mu.Lock()
 	isGone := r.mu.phase == gone
@@ -45,22 +51,24 @@ func (r *Resource) warm() bool {
 	}
 	return r.c.spawn(func() {
 		defer r.warming.Store(false)
-		_, _ = r.ready(r.c.ctx) // Hooks.LoadFailed tells; the next read tries again
+		_, _ = r.ready(r.c.ctx) // load reports errors to Hooks.LoadFailed; the next read tries again
 	})
 }
 
-// maxColdMatch is how many objects a page that selects looks at in the store. Then it waits for the load: reading them
-// all is what that does, for everybody.
+// maxColdMatch is how many entries of the store a page with a filter looks at. Beyond that the page
+// waits for the load, which reads all entries once for all readers.
 const maxColdMatch = 2 * loadChunk
 
-// Bounds of what a load reads at once.
+// These constants bound one Range of a load.
 const (
-	firstChunk = 100 // entries, before their size is known
-	maxChunk   = 5000
-	chunkBytes = 4 << 20
+	firstChunk = 100     // entries of the first Range, before their size is known
+	maxChunk   = 5000    // entries
+	chunkBytes = 4 << 20 // bytes of keys and values, estimated from the Range before
 )
 
-// nextChunk returns how many entries to read after some were read with a limit.
+// nextChunk returns the limit of the next Range, from the limit and the entries of the last one:
+// twice the limit, at most maxChunk, and at most as many entries as fit into chunkBytes if they are
+// as large as the last ones.
 func nextChunk(limit int, entries []storage.Entry) int {
 	bytes := 0
 	for i := range entries {

@@ -33,7 +33,8 @@ func unloaded(t *testing.T, store storage.Store) (r *cache.Resource, c *cache.Ca
 	return r, c, sync.OnceFunc(func() { close(gate) })
 }
 
-// TestColdReads: what needs little of the store is answered by it while the objects are not loaded, as if they were.
+// TestColdReads: what needs little of the store is answered by it while the objects are not loaded,
+// as if they were.
 func TestColdReads(t *testing.T) {
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
@@ -210,8 +211,8 @@ func TestColdPage(t *testing.T) {
 	}
 }
 
-// TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A read that wants a
-// revision is not answered with what was before.
+// TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A
+// read that wants a revision is not answered with what was before.
 func TestColdNotOlder(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	key := things + "ns/a"
@@ -252,8 +253,8 @@ func TestColdNotOlder(t *testing.T) {
 	}
 }
 
-// TestPagesAcrossLoad: a list that begins in the store goes on in the cache at the same revision, and a watch from there
-// misses nothing.
+// TestPagesAcrossLoad: a list that begins in the store goes on in the cache at the same revision,
+// and a watch from there misses nothing.
 func TestPagesAcrossLoad(t *testing.T) {
 	const n, limit = 40, 7
 	blue := func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == "blue" }
@@ -323,7 +324,8 @@ func TestPagesAcrossLoad(t *testing.T) {
 	}
 }
 
-// TestColdMatch: a page that selects little of much is not searched for in the store, but waits for the load.
+// TestColdMatch: a page that selects little of much is not searched for in the store, but waits for
+// the load.
 func TestColdMatch(t *testing.T) {
 	const n = 5000
 	entries := make([]storage.Entry, n)
@@ -442,8 +444,9 @@ func TestLoadChunks(t *testing.T) {
 	}
 }
 
-// BenchmarkColdStart opens an embedded store of 150,000 objects of 1 KiB and reads some of them while all are loaded: one,
-// then a page, then others until the load has ended. It shows the longest of each.
+// BenchmarkColdStart opens an embedded store of 150,000 objects of 1 KiB and reads some of them
+// while all are loaded: one, then a page, then others until the load has ended. It shows the
+// longest of each.
 func BenchmarkColdStart(b *testing.B) {
 	const n, writers = 150_000, 64
 	dir := b.TempDir()

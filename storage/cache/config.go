@@ -10,44 +10,54 @@ import (
 type Config struct {
 	// Prefix is watched for all resources, default "/registry/". It ends in "/".
 	Prefix string
-	// WindowEvents is how many changes a resource remembers at most, default 10,000.
+	// WindowEvents is the most changes that the window of a resource holds, default 10,000.
 	WindowEvents int
-	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB; and as much again those of
-	// the history before it, while watchers read that.
+	// WindowBytes bounds the objects that only the window of a resource holds, default 16 MiB. The
+	// same number bounds, separately, the stretches of history that are kept while watchers resume
+	// from before the window.
 	WindowBytes int64
-	// WindowAge is how long changes are remembered beyond the last 100, default 75 s.
+	// WindowAge is how long the window keeps a change, default 75 s. The last 100 changes are kept
+	// at any age.
 	WindowAge time.Duration
-	// Snapshots is how many past states of a resource are kept for lists that go on, default 16; SnapshotAge is how
-	// long, default 5 min; SnapshotBytes bounds the objects that only they hold, default 16 MiB.
+	// Snapshots is how many past states of a resource are kept for the next pages of lists, default
+	// 16. SnapshotAge is how long one is kept after its last use, default 5 min. SnapshotBytes
+	// bounds the objects that only snapshots hold, default 16 MiB.
 	Snapshots     int
 	SnapshotAge   time.Duration
 	SnapshotBytes int64
-	// FormBytes bounds the other forms that are kept beside the objects of a resource, default 16 MiB. If the objects
-	// themselves are larger than that in total, the forms may be as large as they.
+	// FormBytes bounds the forms (see Object.Form) of a resource's objects, default 16 MiB. If the
+	// objects are larger than that in total, the bound is their size instead.
 	FormBytes int64
-	// BookmarkInterval is how long a watcher hears nothing before it gets a bookmark, default 1 min.
+	// BookmarkInterval is the time without events after which a watcher gets a bookmark, default 1
+	// min. Each watcher takes up to a quarter off.
 	BookmarkInterval time.Duration
-	// MaxWait is how long a read waits for its revision, default 3 s.
+	// MaxWait is how long a read waits until the cache has seen its revision, default 3 s. Then the
+	// store answers it.
 	MaxWait time.Duration
-	// Hooks are told what happens.
+	// Hooks are called when something happens that an operator may want to know.
 	Hooks Hooks
 }
 
-// Hooks are functions called on events, each nil or safe for concurrent use. They must return soon.
+// Hooks are functions that the cache calls on events. Each is nil or safe for concurrent use, and
+// must return soon, because the stream may wait for it.
 type Hooks struct {
-	// Loaded: a resource has been read from the store.
+	// Loaded is called when a resource has been read from the store.
 	Loaded func(resource string, objects int, took time.Duration)
-	// LoadFailed: it could not be; the next use tries again.
+	// LoadFailed is called when a resource could not be read from the store. The next use of it
+	// tries again.
 	LoadFailed func(resource string, err error)
-	// WatchFailed: the watch on the store ended and is made anew. With Compacted all resources are loaded again.
+	// WatchFailed is called when the watch on the store has ended, or could not be opened, before
+	// the next try. After Compacted all resources are loaded again.
 	WatchFailed func(err error)
-	// DecodeFailed: a stored object, which err names, has been found to be unreadable. Reading it fails with the same error
-	// until it is overwritten or deleted. It may be found again.
+	// DecodeFailed is called when a stored object cannot be read; err names the object. Reads of it
+	// fail with the same error until it is overwritten or deleted. The hook may be called more than
+	// once for an object.
 	DecodeFailed func(resource string, err *storage.Error)
-	// Evicted: a watcher fell behind the window.
+	// Evicted is called when a watcher fell behind the window and was ended with Compacted.
 	Evicted func(resource string)
 }
 
+// fill sets each field that is zero or negative to its default.
 func (c *Config) fill() {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {

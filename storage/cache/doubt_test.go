@@ -157,7 +157,8 @@ func TestCreateInDoubt(t *testing.T) {
 	}
 }
 
-// TestDeleteInDoubt: an object created after a deletion in doubt is not deleted in the place of the first.
+// TestDeleteInDoubt: an object created after a deletion in doubt is not deleted in the place of the
+// first.
 func TestDeleteInDoubt(t *testing.T) {
 	key := things + "ns/a"
 	for _, recreated := range []bool{true, false} {
@@ -220,7 +221,8 @@ func TestAlwaysInDoubt(t *testing.T) {
 	}
 }
 
-// TestDeleteLooksInVain: if the store does not say what became of the object, a deletion fails with that, or with its doubt.
+// TestDeleteLooksInVain: if the store does not say what became of the object, a deletion fails with
+// that, or with its doubt.
 func TestDeleteLooksInVain(t *testing.T) {
 	key := things + "ns/a"
 	for _, tt := range []struct{ del, want storage.Kind }{

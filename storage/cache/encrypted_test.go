@@ -21,8 +21,8 @@ func keyNamed(t *testing.T, name string) encryption.Provider {
 	return p
 }
 
-// TestKeyRotation: an update that changes nothing writes the object under the new key, whether the cache has read it
-// since the new key came or before.
+// TestKeyRotation: an update that changes nothing writes the object under the new key, whether the
+// cache has read it since the new key came or before.
 func TestKeyRotation(t *testing.T) {
 	var chain atomic.Pointer[encryption.Chain]
 	chain.Store(&encryption.Chain{keyNamed(t, "1")})

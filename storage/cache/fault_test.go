@@ -178,7 +178,8 @@ func TestWatchCompacted(t *testing.T) {
 	}
 }
 
-// TestRestartRandom breaks the shared watch again and again under load. Clients do as clients do: relist on Compacted.
+// TestRestartRandom breaks the shared watch again and again under load. Clients do as clients do:
+// relist on Compacted.
 func TestRestartRandom(t *testing.T) {
 	u, broken := breakable()
 	r, store, _ := openOn(t, u, cache.Config{})
@@ -334,8 +335,8 @@ func TestLoadJoins(t *testing.T) {
 	u.Store.Close()
 }
 
-// TestLoadOvertaken: a load during which more has changed than it may put aside begins anew, whether it is keys or values that
-// are large.
+// TestLoadOvertaken: a load during which more has changed than it may put aside begins anew,
+// whether it is keys or values that are large.
 func TestLoadOvertaken(t *testing.T) {
 	const changes, large = 70, 1 << 20
 	for _, tt := range []struct{ key, value, loads int }{{10, 10, 1}, {large, 10, 2}, {10, large, 2}} {
@@ -373,7 +374,8 @@ func TestLoadOvertaken(t *testing.T) {
 	}
 }
 
-// TestProgress: the store is asked for its progress as long as somebody waits for a revision, and no longer.
+// TestProgress: the store is asked for its progress as long as somebody waits for a revision, and
+// no longer.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &unruly{Store: memory.New(memory.Config{})}
@@ -407,7 +409,8 @@ func (p progressing) Progress() {
 	p.Cursor.Progress()
 }
 
-// TestWatchFailsAlways: a watch that can be opened and then fails each time is not tried as fast as the processor goes.
+// TestWatchFailsAlways: a watch that can be opened and then fails each time is not tried as fast as
+// the processor goes.
 func TestWatchFailsAlways(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	var fails atomic.Int32
@@ -428,8 +431,8 @@ func TestWatchFailsAlways(t *testing.T) {
 	}
 }
 
-// TestLoadTooSlow: a resource whose history is always gone before it is loaded is unavailable. Its readers have not
-// asked for an old revision.
+// TestLoadTooSlow: a resource whose history is always gone before it is loaded is unavailable. Its
+// readers have not asked for an old revision.
 func TestLoadTooSlow(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	u.rng = func(context.Context, storage.RangeRequest) (storage.RangeResult, error) {
@@ -549,8 +552,9 @@ func TestFallback(t *testing.T) {
 	countStoreReads(t, r, cache.Behind, 4)
 }
 
-// TestFaulty lets the i-th operation of a short session fail, i = 0, 1, 2, ..., until one passes without a fault. What
-// is reported as done is done, what is refused is not, and the cache equals the store in the end.
+// TestFaulty lets the i-th operation of a short session fail, i = 0, 1, 2, ..., until one passes
+// without a fault. What is reported as done is done, what is refused is not, and the cache equals
+// the store in the end.
 func TestFaulty(t *testing.T) {
 	for _, fault := range []storagetest.Fault{storagetest.Refuse, storagetest.Lose, storagetest.Pretend} {
 		for i, faulted := 0, true; faulted; i++ {
@@ -564,8 +568,8 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// session writes and reads; every step is tried until it succeeds, and must have happened once. It returns whether the
-// fault came.
+// session writes and reads; every step is tried until it succeeds, and must have happened once. It
+// returns whether the fault came.
 func session(t *testing.T, store storage.Store, name string, came func() bool) bool {
 	t.Helper()
 	c := cache.New(store, cache.Config{})

@@ -6,18 +6,27 @@ import (
 	"weak"
 )
 
-// form is an object in another form than the stored one: another version, another encoding.
+// A form is an object in another version or encoding than the stored one. This file finds, adds and
+// drops forms, and bounds their memory (shelf). Readers that serve an object call Form, In and
+// Keep.
+//
+// Finding a form is a walk over a short linked list without a lock. Adding and dropping happen
+// under shelf.mu.
+
+// form is one entry of an object's list of forms.
 type form struct {
 	id     uint32
-	used   atomic.Bool // since the shelf looked last
+	used   atomic.Bool // a reader found it since the shelf last came past it
 	data   []byte
-	object *Object              // that data is of; nil if nobody has looked into it
-	next   atomic.Pointer[form] // of the same object
+	object *Object              // the form as an Object, of Keep; nil if only bytes were made, by Form
+	next   atomic.Pointer[form] // the next form of the same object
 }
 
-// Form returns the object in another form, made on first demand by build and kept beside it as long as there is room
-// (Config.FormBytes); what has not been used for long goes first. Callers that come at once may each build it. id is a
-// small number that the caller assigns to a form. Finding a form takes no lock and no memory.
+// Form returns the bytes of the object in the form id. The first caller makes them with build; they
+// are kept beside the object while there is room (Config.FormBytes), and forms that have not been
+// used for long are dropped first. Concurrent first callers may each call build. id is a small
+// number that the caller assigns to a form. To find a form takes no lock and allocates nothing. The
+// bytes are shared: read only.
 func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	if f := o.useForm(id); f != nil {
 		return f.data, nil
@@ -29,7 +38,8 @@ func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	return o.shelf.keep(o, &form{id: id, data: data}).data, nil
 }
 
-// In returns the object in another form as Keep has made it, nil if that is not there (any more).
+// In returns the object in the form id if Keep has made it and it has not been dropped since, else
+// nil.
 func (o *Object) In(id uint32) *Object {
 	if f := o.useForm(id); f != nil {
 		return f.object
@@ -37,8 +47,9 @@ func (o *Object) In(id uint32) *Object {
 	return nil
 }
 
-// Keep makes an object of what o is in another form, d.Form: at the same key and revision, with the labels and fields that it has
-// there, as if it had been stored so. It is kept beside o as the result of Form is, which finds it, too.
+// Keep returns an object that shows d, which is o in the form d.Form, at the key and the revision
+// of o and with the labels and fields of d, as if d had been stored. It is kept beside o like the
+// result of Form, which finds it, too.
 func (o *Object) Keep(d Decoded) *Object {
 	d.shelf = o.shelf
 	made := newObject(o.Key, o.Rev, &d)
@@ -48,15 +59,17 @@ func (o *Object) Keep(d Decoded) *Object {
 	return o.shelf.keep(o, &form{id: d.Form, data: made.data, object: made}).object
 }
 
-// useForm finds a form and notes that it is used.
+// useForm finds a form and marks it as used. It writes the mark only if it is not set, so that the
+// cache line stays shared between processors.
 func (o *Object) useForm(id uint32) *form {
 	f := o.findForm(id)
-	if f != nil && !f.used.Load() { // else the line stays shared between processors
+	if f != nil && !f.used.Load() {
 		f.used.Store(true)
 	}
 	return f
 }
 
+// findForm returns the form id of the object, or nil.
 func (o *Object) findForm(id uint32) *form {
 	f := o.forms.Load()
 	for f != nil && f.id != id {
@@ -71,7 +84,8 @@ func (o *Object) addForm(f *form) {
 	o.forms.Store(f)
 }
 
-// dropForm takes f out of the object's list. A reader that stands on f goes on from there. The caller holds shelf.mu.
+// dropForm removes f from the object's list. A reader that has reached f goes on from f's next. The
+// caller holds shelf.mu.
 func (o *Object) dropForm(f *form) {
 	at := &o.forms
 	for at.Load() != f {
@@ -80,45 +94,49 @@ func (o *Object) dropForm(f *form) {
 	at.Store(f.next.Load())
 }
 
-// shelf counts the forms of the objects of a resource and drops those that have not been used, by the clock algorithm:
-// forms stand in a queue, and one that comes to its front is dropped, or, if it was used since it joined, joins again.
+// shelf counts the forms of the objects of a resource and drops those that have not been used, by
+// the clock algorithm: forms stand in a queue, and one that comes to its front is dropped, or, if
+// it was used since it joined, joins again at the end.
 //
-// Objects are referred to weakly. Those that have been replaced go when nobody reads them any more, and their forms with
-// them; their places in the queue are found empty later.
+// The queue refers to objects weakly. When an object has been replaced and nobody reads it, the
+// garbage collector frees it together with its forms; a later sweep finds the queue's entry empty.
 type shelf struct {
 	least  int64        // Config.FormBytes
-	stored atomic.Int64 // bytes of the present objects
+	stored atomic.Int64 // bytes of the objects in the present state
 
 	mu struct {
 		sync.Mutex
-		queue []place // from front on
+		queue []queuedForm // from front on
 		front int
-		bytes int64 // of all in the queue
+		bytes int64 // sum of the sizes in the queue
 	}
 }
 
-// place is one form in the queue.
-type place struct {
+// queuedForm is one form in the queue.
+type queuedForm struct {
 	object weak.Pointer[Object]
 	id     uint32
 	size   uint32
 }
 
 const (
-	// formOverhead is what a form takes beside its data: the form, its place and its share of the weak pointer, in bytes.
+	// formOverhead is the memory of a form beside its data, in bytes: the form, its queue entry and
+	// its share of the weak pointer.
 	formOverhead = 96
-	// maxSweep bounds how many places are looked at for one form, so that the lock is held for microseconds.
+	// maxSweep bounds how many queue entries one sweep looks at, so that the lock is held for
+	// microseconds.
 	maxSweep = 64
 )
 
-// keep adds f to o and returns it, or the form that somebody else has added meanwhile. Without room it is not kept.
+// keep adds f to o and returns f, or the form of the same id that another caller has added
+// meanwhile. If there is no room, it returns f without adding it.
 func (s *shelf) keep(o *Object, f *form) *form {
 	object := weak.Make(o)
 	size := int64(formOverhead)
 	switch data := f.data; {
 	case f.object != nil:
 		size += f.object.size()
-	case len(data) == 0 || len(o.data) == 0 || &data[0] != &o.data[0]: // else it is what is stored, and there anyway
+	case len(data) == 0 || len(o.data) == 0 || &data[0] != &o.data[0]: // bytes shared with the object cost nothing more
 		size += int64(cap(data))
 	}
 	s.mu.Lock()
@@ -126,7 +144,7 @@ func (s *shelf) keep(o *Object, f *form) *form {
 	switch there := o.findForm(f.id); {
 	case there != nil && (there.object != nil || f.object == nil):
 		return there
-	case there != nil: // it was made when there was no room for the object, and f takes its place
+	case there != nil: // the kept form has bytes only; f has the object, too, and replaces it
 		o.dropForm(there)
 		o.addForm(f)
 		return f
@@ -135,16 +153,17 @@ func (s *shelf) keep(o *Object, f *form) *form {
 		return f
 	}
 	o.addForm(f)
-	s.mu.queue = append(s.mu.queue, place{object: object, id: f.id, size: uint32(size)})
+	s.mu.queue = append(s.mu.queue, queuedForm{object: object, id: f.id, size: uint32(size)})
 	s.mu.bytes += size
 	return f
 }
 
-// limit is what all forms may take, in bytes. It changes at any moment.
+// limit returns how many bytes all forms may take. It changes with every change of the resource.
 func (s *shelf) limit() int64 { return max(s.least, s.stored.Load()) }
 
-// sweepLocked drops forms until there is room for size bytes, which are within limit, and reports whether there is. It
-// gives up after maxSweep places.
+// sweepLocked drops forms until there is room for size bytes under limit, and reports whether there
+// is. It gives up after maxSweep queue entries. The caller passes size <= limit, so the queue is
+// not empty when there is no room.
 func (s *shelf) sweepLocked(size, limit int64) bool {
 	for range maxSweep {
 		if s.mu.bytes+size <= limit {
@@ -168,18 +187,20 @@ func (s *shelf) sweepLocked(size, limit int64) bool {
 	return s.mu.bytes+size <= limit
 }
 
-// compactLocked moves the queue to the beginning of an array that is not much larger than it.
+// compactLocked moves the queue to the start of an array, of at most about twice its length if the
+// old one has become too large.
 func (s *shelf) compactLocked() {
 	rest := s.mu.queue[s.mu.front:]
 	if cap(s.mu.queue) > 4*len(rest)+16 {
-		rest = append(make([]place, 0, 2*len(rest)), rest...)
+		rest = append(make([]queuedForm, 0, 2*len(rest)), rest...)
 	} else {
 		rest = append(s.mu.queue[:0], rest...)
 	}
 	s.mu.queue, s.mu.front = rest, 0
 }
 
-// trim drops forms until they are within the limit, which may have become less.
+// trim drops forms until they are within the limit, which shrinks when objects are deleted. It
+// releases the lock between sweeps.
 func (s *shelf) trim() {
 	for done := false; !done; {
 		s.mu.Lock()
@@ -188,7 +209,7 @@ func (s *shelf) trim() {
 	}
 }
 
-// size returns how many forms are kept and their bytes.
+// size returns how many forms the queue holds and their bytes, those of freed objects included.
 func (s *shelf) size() (forms int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -177,7 +177,8 @@ func TestFormDisplaces(t *testing.T) {
 	}
 }
 
-// TestFormsLeaveNothing: counting forms takes memory for those that there are, not for those that have been.
+// TestFormsLeaveNothing: counting forms takes memory for those that there are, not for those that
+// have been.
 func TestFormsLeaveNothing(t *testing.T) {
 	const objects, each = 1000, 40
 	r, store, _ := open(t, cache.Config{FormBytes: 1})
@@ -213,7 +214,8 @@ func TestFormsLeaveNothing(t *testing.T) {
 	runtime.KeepAlive(all)
 }
 
-// TestFormBoundFollowsObjects: forms may take as much as the objects, and no longer so when those have gone.
+// TestFormBoundFollowsObjects: forms may take as much as the objects, and no longer so when those
+// have gone.
 func TestFormBoundFollowsObjects(t *testing.T) {
 	const n, size = 100, 2000
 	r, store, _ := open(t, cache.Config{FormBytes: 1})

@@ -8,25 +8,30 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Match says which states satisfy a read.
+// Reads of single objects, and the choice of a state for all reads (at). A Want says how fresh a
+// read must be; at waits until the cache has seen enough. If the cache cannot serve a read, the
+// store does (getStore, and listStore in liststore.go).
+
+// Match says which states of the store satisfy a read; see resourceVersionMatch in the Kubernetes
+// API.
 type Match uint8
 
-// The ways of matching.
+// These are the values of Match.
 const (
 	Consistent   Match = iota // every write acknowledged before the read began
-	Any                       // any state that the server has had
+	Any                       // any state that the store has had
 	NotOlderThan              // Want.Rev or later
 	Exact                     // exactly Want.Rev
 	Own                       // every write of this server acknowledged before the read began; the store is not asked
 )
 
-// Want is how fresh a read must be. The zero Want is consistent.
+// Want is how fresh a read must be. The zero Want is Consistent.
 type Want struct {
-	Rev   storage.Revision // of NotOlderThan and Exact
+	Rev   storage.Revision // used by NotOlderThan and Exact
 	Match Match
 }
 
-// least is the revision that NotOlderThan names, else 0.
+// least returns the revision of NotOlderThan, else 0.
 func (w Want) least() storage.Revision {
 	if w.Match == NotOlderThan {
 		return w.Rev
@@ -34,10 +39,13 @@ func (w Want) least() storage.Revision {
 	return 0
 }
 
-// errBehind says that the cache did not reach a revision in time that the store has, or the store one that it has shown.
-var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable, Err: errors.New("cache and store are too far apart")}
+// errBehind says that the cache did not reach a revision of the store within MaxWait, or that the
+// store did not reach a revision that the cache has seen.
+var errBehind error = &storage.Error{Op: "read", Kind: storage.Unavailable,
+	Err: errors.New("cache and store are too far apart")}
 
-// at returns a state that satisfies want (at least as new, for Exact), and its revision. Errors: Future, errBehind.
+// at returns a state that satisfies want, and its revision. For Exact the state may be newer than
+// want. It waits up to MaxWait for the cache to see the revision. Errors: Future, errBehind.
 func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision, error) {
 	rev := want.Rev
 	switch want.Match {
@@ -53,7 +61,7 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 	}
 	var deadline time.Time
 	for {
-		// seen is read first: whatever has been applied by then is in the state.
+		// seen is read before the state: every change up to seen is in the state then.
 		seen := r.c.seen.now()
 		s, err := r.current(ctx)
 		if err != nil {
@@ -78,7 +86,8 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 	}
 }
 
-// late tells a revision in the future from a cache that is behind.
+// late returns the error of a read whose revision the cache has not seen in time: Future if the
+// store has not reached it either, else errBehind.
 func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) error {
 	if want.Match == Consistent || want.Match == Own {
 		return errBehind
@@ -93,8 +102,8 @@ func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) er
 	return &storage.Error{Op: "read", Key: r.cfg.Prefix, Kind: storage.Future, Rev: now}
 }
 
-// Get returns the object at key. Errors: NotFound (Error.Rev is the revision that was read), Future (Error.Rev is the
-// present revision), Compacted (Exact only), Corrupt.
+// Get returns the object at key. Errors: NotFound (Error.Rev is the revision that was read), Future
+// (Error.Rev is the present revision), Compacted (Exact only), Corrupt (the object cannot be read).
 func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, error) {
 	if want.Match == Exact {
 		list, err := r.List(ctx, ListOptions{Prefix: r.cfg.Prefix, Only: key, Want: want})
@@ -127,7 +136,8 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	return o, nil
 }
 
-// getStore is Get, answered by the store. Only a range can tell of which revision it is.
+// getStore is Get, answered by the store. A read that names a revision uses a range, because only
+// the answer to a range says of which revision it is.
 func (r *Resource) getStore(ctx context.Context, key string, want Want) (*Object, error) {
 	if want.least() == 0 {
 		return r.fetch(ctx, key)
@@ -136,7 +146,7 @@ func (r *Resource) getStore(ctx context.Context, key string, want Want) (*Object
 	return list.one(key, err)
 }
 
-// one returns the object of a list of key alone, or why there is none.
+// one returns the only object of a list of key, or NotFound at the list's revision.
 func (l List) one(key string, err error) (*Object, error) {
 	switch {
 	case err != nil:
@@ -147,7 +157,8 @@ func (l List) one(key string, err error) (*Object, error) {
 	return l.Objects[0], nil
 }
 
-// Exists returns the revision of the object at key, 0 if there is none. The read is consistent.
+// Exists returns the revision of the object at key, or 0 if there is none. The read is consistent,
+// and succeeds for an object that cannot be decoded.
 func (r *Resource) Exists(ctx context.Context, key string) (storage.Revision, error) {
 	if cold, err := r.cold(ctx, Want{}); err != nil {
 		return 0, err
@@ -177,7 +188,8 @@ func (r *Resource) exists(ctx context.Context, key string) (storage.Revision, er
 	return entry.Rev, err
 }
 
-// Preview returns the object that value would give, without a revision. Nothing is stored.
+// Preview returns the object that value would become if it were stored, without a revision. It
+// stores nothing.
 func (r *Resource) Preview(key string, value []byte) (*Object, error) {
 	d, err := r.peekWritten(key, value)
 	if err != nil {
@@ -186,7 +198,8 @@ func (r *Resource) Preview(key string, value []byte) (*Object, error) {
 	return newObject(key, 0, &d), nil
 }
 
-// fetch reads key from the store. It decodes only what the cache does not have.
+// fetch reads key from the store. It returns the cache's object if that is the same or newer, and
+// decodes the entry otherwise.
 func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	if r.closed.Load() {
 		return nil, closed("get", key)
@@ -195,7 +208,8 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An encryption key may have become old since the cache read the object.
+	// A fresh object is not good enough for a stale entry: its encryption key may have become old
+	// since it was cached.
 	if o := r.guess(key); o != nil && (o.Rev > entry.Rev || o.Rev == entry.Rev && (o.stale || !entry.Stale)) {
 		return o, nil
 	}
@@ -206,11 +220,13 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	return o, nil
 }
 
-// read returns the entry of key from the store. An answer that is older than what has been shown here is not passed on,
-// because an object that a watcher has just been told of would be taken for gone: the store is asked again, for a state
-// that has it. By the laws of storage that does not happen; a store that breaks them costs time, and no truth.
+// read returns the entry of key from the store. It does not return an answer that is older than
+// what this cache has shown, because the caller would take an object that a watcher has just
+// reported for deleted. It reads again instead, at a revision that includes everything shown. A
+// store that keeps the laws of storage never causes that; a store that breaks them costs time and
+// no correctness.
 func (r *Resource) read(ctx context.Context, key string) (storage.Entry, error) {
-	known, least := r.c.known(), r.least(key)
+	known, least := r.c.newestShown(), r.least(key)
 	entry, err := r.c.store.Get(ctx, key)
 	var gone *storage.Error
 	absent := errors.As(err, &gone) && gone.Kind == storage.NotFound
@@ -227,9 +243,11 @@ func (r *Resource) read(ctx context.Context, key string) (storage.Entry, error) 
 	return res.Entries[0], res.Entries[0].Err
 }
 
-// least returns the least revision that an entry of key can have, for all that has been shown here.
+// least returns the lowest revision that an entry of key can have after everything that this cache
+// has shown: that of the object in the state, or a revision after the state if the key is absent
+// there. It is 0 if the resource is not loaded.
 func (r *Resource) least(key string) storage.Revision {
-	seen := r.c.seen.now() // first: whatever has been applied by then is in the state
+	seen := r.c.seen.now() // read before the state: every change up to seen is in the state then
 	e := r.epoch.Load()
 	if e == nil {
 		return 0
@@ -240,7 +258,9 @@ func (r *Resource) least(key string) storage.Revision {
 	return seen + 1
 }
 
-// guess returns the newest state of key that is known without asking, nil if there is none.
+// guess returns the newest state of key that this cache has, without asking the store: the present
+// object or that of an own write whose event has not come yet. It returns nil if there is none or
+// the object cannot be read.
 func (r *Resource) guess(key string) *Object {
 	var o *Object
 	if e := r.epoch.Load(); e != nil {
@@ -255,6 +275,8 @@ func (r *Resource) guess(key string) *Object {
 	return o
 }
 
+// notFound returns the error of a read of an absent key. rev is the revision at which it was
+// absent, 0 if unknown.
 func notFound(key string, rev storage.Revision) error {
 	return &storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: rev}
 }

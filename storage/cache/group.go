@@ -5,50 +5,57 @@ import (
 	"sync/atomic"
 )
 
-// groupKey names the watchers that the same changes concern: those of one key, of all keys with a prefix, or of the
-// objects under a prefix that have a value in a selectable field.
+// Watchers that the same changes concern form a group, and sleep on one channel. For each batch
+// publish finds the groups that the batch concerns, by prefix, key and field value, and wakes no
+// others. publishLocked (window.go) and trim call publish; Watch and Watcher.Close call join and
+// leave.
+
+// groupKey names the watchers that the same changes concern: those of one key, of all keys under a
+// prefix, or of the objects under a prefix with one value in a selectable field.
 type groupKey struct {
-	prefix       string // or key
+	prefix       string // ends in "/"; or a key
 	field, value string // of ResourceConfig.GroupBy; field is "" for none
 }
 
 // group is the watchers of one groupKey. They share a cell to wait on.
 //
-// Only the groups that a change concerns are woken. Therefore a sleeping watcher's position falls behind although it
-// misses nothing, and the window may move past it. The cells tell it where to go on: nothing between the moment it had
-// seen everything and cell.from concerns it, nor anything between cell.upto and the next cell's from. So one that wakes
-// late looks at what concerns it, not at what has happened to others meanwhile.
+// A batch wakes only the groups that it concerns. So the position of a sleeping watcher falls
+// behind although it misses nothing, and the window may move past the position. The cells tell the
+// watcher where to go on: no change between the moment at which it had seen everything and
+// cell.from concerns it, nor any change between cell.upto and the from of the next cell. A watcher
+// that wakes late therefore looks at the changes between from and upto, and at none of the others.
 type group struct {
 	cell atomic.Pointer[cell]
 
 	// Guarded by epoch.mu.
 
-	refs       int
-	from, upto uint64 // of the batch being published; 0 if it does not concern the group
+	refs       int    // watchers in the group
+	from, upto uint64 // see cell, for the batch being published; from is 0 if the batch does not concern the group
 }
 
 // cell is one wait of a group. It ends with the first batch that concerns the group.
 type cell struct {
-	number uint64        // of the cells of a group, counted from 0
+	number uint64        // counts the cells of a group, from 0
 	woken  chan struct{} // closed once the batch has been published
-	// from is the sequence number of the first change of the batch for the group; 0 if there has been no such batch.
-	// It is set before the batch is published.
+	// from is the sequence number of the batch's first change that concerns the group; 0 while no
+	// batch has concerned it. It is set before the batch is published.
 	from atomic.Uint64
-	upto uint64 // behind the last such change; set before from
+	upto uint64 // sequence number behind the last such change; set before from
 }
 
 func newCell(number uint64) *cell { return &cell{number: number, woken: make(chan struct{})} }
 
-// publish shows next to readers. since is the number of its first new change. It returns the cells to be closed.
+// publish makes next the present state. since is the sequence number of its first new change. It
+// returns the cells of the groups that the new changes concern; the caller closes them.
 //
-// epoch.mu makes this and the joining of a group one after the other: a watcher either finds its group's cell marked
+// epoch.mu orders publish and join: a watcher that joins either finds the cell of its group marked
 // here or sees the new state.
 func (e *epoch) publish(next *state, since uint64) []*cell {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case len(e.mu.groups) == 0:
-	case next.first > since: // new changes have been dropped already: all must look
+	case next.first > since: // some new changes have been dropped already: all watchers must look
 		for _, g := range e.mu.groups {
 			e.markLocked(g, since)
 		}
@@ -76,14 +83,15 @@ func (e *epoch) publish(next *state, since uint64) []*cell {
 	return cells
 }
 
-// endCell replaces the cell and returns it to be closed.
+// endCell gives the group a new cell and returns the old one, which the caller closes.
 func (g *group) endCell() *cell {
 	c := g.cell.Load()
 	g.cell.Store(newCell(c.number + 1))
 	return c
 }
 
-// markLocked notes that the change seq of the batch concerns g, if there is such a group.
+// markLocked notes that the change with the number seq concerns g. g may be nil: there is no such
+// group.
 func (e *epoch) markLocked(g *group, seq uint64) {
 	if g == nil {
 		return
@@ -95,10 +103,11 @@ func (e *epoch) markLocked(g *group, seq uint64) {
 	g.upto = seq + 1
 }
 
-// concernLocked marks the groups that a change concerns: of its key, and at each level of prefixes those of the level and
-// of the fields that the object has or had.
+// concernLocked marks the groups that a change concerns. For the key /registry/pods/ns/name these
+// are the group of that key, and those of /registry/pods/ and /registry/pods/ns/, without a field
+// and with each field value that the object has or had.
 func (e *epoch) concernLocked(ch *change, seq uint64) {
-	if ch.hidden() { // nobody knows what it is, or was: it ends all watches that it may belong to
+	if ch.hidden() { // its fields are unknown: it concerns all groups that it may belong to
 		for key, g := range e.mu.groups {
 			if key.prefix == ch.key || strings.HasSuffix(key.prefix, "/") && strings.HasPrefix(ch.key, key.prefix) {
 				e.markLocked(g, seq)
@@ -121,19 +130,20 @@ func (e *epoch) concernLocked(ch *change, seq uint64) {
 	}
 }
 
+// concernFieldsLocked marks the groups under prefix whose field value the object has or had.
 func (e *epoch) concernFieldsLocked(prefix string, ch *change, seq uint64) {
 	for _, field := range e.groupBy {
 		is, has := ch.obj.field(field)
 		if has {
 			e.markLocked(e.mu.groups[groupKey{prefix, field, is}], seq)
 		}
-		if was, had := ch.prev.field(field); had && !(has && was == is) { // it leaves that group
+		if was, had := ch.prev.field(field); had && !(has && was == is) { // the object leaves that group
 			e.markLocked(e.mu.groups[groupKey{prefix, field, was}], seq)
 		}
 	}
 }
 
-// field returns a selectable field of an object, which may be nil.
+// field returns the value of a selectable field and whether the object has it. o may be nil.
 func (o *Object) field(key string) (string, bool) {
 	if o == nil {
 		return "", false
@@ -141,7 +151,7 @@ func (o *Object) field(key string) (string, bool) {
 	return o.Fields.Get(key)
 }
 
-// join enters the watcher's group.
+// join adds w to the group of its key, and makes the group if there is none.
 func (e *epoch) join(w *Watcher) *group {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -159,6 +169,7 @@ func (e *epoch) join(w *Watcher) *group {
 	return g
 }
 
+// leave removes w from its group, and removes the group if w was the last.
 func (e *epoch) leave(w *Watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,7 +186,7 @@ func (e *epoch) leave(w *Watcher) {
 	}
 }
 
-// wakeAll wakes all watchers, which see that the epoch has ended.
+// wakeAll wakes all watchers of an epoch that has ended. They find the error in epoch.end.
 func (e *epoch) wakeAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -184,7 +195,9 @@ func (e *epoch) wakeAll() {
 	}
 }
 
-// dropSnapshots takes the initial state from watchers that have fallen behind the window while they send it.
+// dropSnapshots takes the initial state from watchers that are still sending it while the window
+// has moved past their position. They could not go on after it, and the state costs memory; their
+// next Next returns Compacted.
 func (e *epoch) dropSnapshots(first uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -48,7 +48,8 @@ func idle(t *testing.T, w *cache.Watcher) {
 
 func color(c string) map[string]string { return map[string]string{"color": c} }
 
-// TestGroupByField: a watcher of one value looks at what concerns it, awake or asleep, however much happens to others.
+// TestGroupByField: a watcher of one value looks at what concerns it, awake or asleep, however much
+// happens to others.
 func TestGroupByField(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 50})
 	all, ns := watchColor(t, r, things, "red"), watchColor(t, r, things+"ns/", "red")
@@ -104,8 +105,8 @@ func TestGroupByField(t *testing.T) {
 	}
 }
 
-// TestGroupFallsBehind: a watcher gets the changes of several batches in order, and is ended once the window has left
-// one of them behind.
+// TestGroupFallsBehind: a watcher gets the changes of several batches in order, and is ended once
+// the window has left one of them behind.
 func TestGroupFallsBehind(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 50})
 	w := watchColor(t, r, things, "red")
@@ -147,7 +148,8 @@ func TestGroupFallsBehind(t *testing.T) {
 	}
 }
 
-// TestGroupLeft: watchers that go take nothing from those who stay, asleep, in the same group or in others.
+// TestGroupLeft: watchers that go take nothing from those who stay, asleep, in the same group or in
+// others.
 func TestGroupLeft(t *testing.T) {
 	red := cache.WatchOptions{Prefix: things, Field: cache.Pair{Key: "color", Value: "red"}}
 	byKey := cache.WatchOptions{Prefix: things, Key: things + "ns/a"}
@@ -200,7 +202,8 @@ func TestGroupsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestGroupBroken: an object that cannot be decoded ends the watches of its prefix, whatever they select.
+// TestGroupBroken: an object that cannot be decoded ends the watches of its prefix, whatever they
+// select.
 func TestGroupBroken(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	all, ns, other := watchColor(t, r, things, "red"), watchColor(t, r, things+"ns/", "blue"), watchColor(t, r, things+"other/", "red")
@@ -218,7 +221,8 @@ func TestGroupBroken(t *testing.T) {
 	idle(t, other.Watcher)
 }
 
-// BenchmarkWakings is the processor time of an update of one of many pods, for all watchers of nodes together.
+// BenchmarkWakings is the processor time of an update of one of many pods, for all watchers of
+// nodes together.
 func BenchmarkWakings(b *testing.B) {
 	const pods = 5000
 	for _, bb := range []struct {

@@ -9,70 +9,80 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// history serves the watchers of an epoch that resume from before the window, so that a restarted server needs no relist
-// of its clients. They share one reader of the store's history, and what it has read.
+// Watchers that resume from before the window: history keeps stretches of the store's history and
+// runs the reader that fetches them; past.go has the reading itself and the watcher's side
+// (collectPast). Watch and Watcher.Next call history.after.
+
+// history serves the watchers of an epoch that resume from before the window. Without it the
+// clients of a restarted server would have to list again. The watchers share one reader of the
+// store's history, and the stretches that it has read.
 //
-// That is kept in stretches, bounded together by Config.WindowBytes. The least recently used go first, and all of them
-// some time after their last use. A watcher holds a revision and no stretch: if the one that it needs is not there, it
-// asks for it. The reader serves the one who is furthest behind, and goes on from there: so they meet and advance
-// together. Whoever has waited for long comes first, so everybody's turn comes; and who has asked is handed the stretch,
-// even if there is no room to keep it, so a turn is progress.
+// Config.WindowBytes bounds the stretches together. The least recently used are dropped first, and
+// all of them some time after their last use. A watcher holds a revision and no stretch; if the
+// stretch that it needs is not there, it asks for it with a wish.
 //
-// The reader is a goroutine while somebody has asked for something.
+// The reader serves the wish with the lowest revision and goes on from there, so that watchers meet
+// and advance together. A wish that has waited longer than patience comes first, so every wish is
+// served. The watchers of a wish get the stretch even if there is no room to keep it, so each turn
+// is progress.
+//
+// The reader is a goroutine that runs while there are wishes.
 type history struct {
 	r      *Resource
 	epoch  *epoch
-	source source // owned by the reader; by the holder of mu while there is none
+	source source // owned by the reader; by the holder of mu while no reader runs
 
 	mu struct {
 		sync.Mutex
-		kept    []*kept // in no order; they do not overlap
-		bytes   int64   // of kept
-		wishes  map[storage.Revision]*wish
-		reading bool
-		taken   bool               // somebody was handed the last stretch, and will soon ask for what follows
-		used    time.Time          // when a stretch was last looked for
-		cancel  context.CancelFunc // of the reader; nil before the first
-		ended   bool
+		kept    []*kept                    // in no order; they do not overlap
+		bytes   int64                      // sum over kept
+		wishes  map[storage.Revision]*wish // by the revision behind which the stretch begins
+		reading bool                       // a reader runs
+		taken   bool                       // a watcher got the last stretch, and will soon ask for the next one
+		used    time.Time                  // when a stretch was last asked for or read
+		cancel  context.CancelFunc         // of the reader; nil before the first
+		ended   bool                       // the epoch has ended
 	}
 }
 
-// kept is a stretch for those who come later.
+// kept is a stretch that is kept for later watchers.
 type kept struct {
 	*stretch
-	used time.Time
+	used time.Time // when it was last used
 }
 
-// wish is the wait of all who need the stretch behind one revision.
+// wish is the wait of all watchers that need the stretch behind one revision.
 type wish struct {
 	rev   storage.Revision
-	since time.Time
-	refs  int           // who wait; guarded by history.mu
-	done  chan struct{} // closed once one of the following has been set
+	since time.Time     // when the first watcher asked
+	refs  int           // watchers that wait; guarded by history.mu
+	done  chan struct{} // closed once found or err has been set
 	found *stretch
 	err   error
 }
 
 const (
-	// stretchParts is how many stretches there is room for at least, so that watchers at different places do not take
-	// them from each other at once.
+	// stretchParts is the number of stretches of full size that fit into the bound, so that a few
+	// watchers at different revisions do not push out each other's stretches.
 	stretchParts = 4
-	// maxKept bounds the stretches that are kept, however small.
+	// maxKept bounds the number of stretches, however small they are.
 	maxKept = 64
 	// historyAge is how long stretches and an open cursor are kept after their last use.
 	historyAge = 30 * time.Second
-	// patience is how long a wish may wait for others.
+	// patience is how long other wishes may be served before a wish.
 	patience = time.Second
 )
 
+// newHistory returns the history of an epoch. It reads nothing until it is asked.
 func newHistory(r *Resource, e *epoch) *history {
 	h := &history{r: r, epoch: e, source: source{r: r}}
 	h.mu.wishes = map[storage.Revision]*wish{}
 	return h
 }
 
-// after returns a stretch that has the changes after rev, which is before the window, and waits for it. Errors:
-// Compacted, that of ctx or of the epoch's end, or the store's.
+// after returns a stretch that has the changes after rev, which is before the window. It waits
+// until the reader has read the stretch. Errors: Compacted, that of ctx or of the epoch's end, or
+// the store's.
 func (h *history) after(ctx context.Context, rev storage.Revision) (*stretch, error) {
 	w, found, err := h.ask(rev)
 	if w == nil {
@@ -91,7 +101,8 @@ func (h *history) after(ctx context.Context, rev storage.Revision) (*stretch, er
 	return nil, ctx.Err()
 }
 
-// ask returns the stretch behind rev if it is there, else a wish for it.
+// ask returns the stretch behind rev if it is kept, else a wish for it. It starts the reader if
+// none runs.
 func (h *history) ask(rev storage.Revision) (*wish, *stretch, error) {
 	h.mu.Lock()
 	h.mu.used = time.Now()
@@ -118,12 +129,12 @@ func (h *history) ask(rev storage.Revision) (*wish, *stretch, error) {
 	}
 	h.mu.Unlock()
 	if start && !h.r.c.spawn(func() { h.serve(ctx) }) {
-		h.serve(ctx) // the cache is closed: this only tells
+		h.serve(ctx) // the cache is closed: serve only fails the wishes
 	}
 	return w, nil, nil
 }
 
-// serve reads what is asked for until there is nothing more.
+// serve is the reader. It reads one stretch after another until there are no wishes.
 func (h *history) serve(ctx context.Context) {
 	defer h.closeSource()
 	limit := max(h.r.c.cfg.WindowBytes/stretchParts, 1)
@@ -146,8 +157,8 @@ func (h *history) serve(ctx context.Context) {
 	}
 }
 
-// choose returns where to read next and where what is there already begins, 0 for nowhere. It ends the reader if
-// there is nothing to do.
+// choose returns the revision behind which to read next, and the revision at which a kept stretch
+// already goes on, 0 if none does. If there are no wishes it ends the reader and returns false.
 func (h *history) choose() (from, until storage.Revision, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,7 +193,7 @@ func (h *history) choose() (from, until storage.Revision, ok bool) {
 	return from, until, true
 }
 
-// findLocked returns the stretch that has the changes after rev, or nil.
+// findLocked returns the kept stretch that has the changes after rev, or nil.
 func (h *history) findLocked(rev storage.Revision) *kept {
 	for _, k := range h.mu.kept {
 		if k.after <= rev && rev < k.upto {
@@ -192,7 +203,8 @@ func (h *history) findLocked(rev storage.Revision) *kept {
 	return nil
 }
 
-// keepLocked hands st to those who have asked for it, and keeps it for others.
+// keepLocked gives st to the wishes that it fulfils, and keeps it for later ones. Then it drops the
+// least recently used stretches beyond the bounds, which may be st itself.
 func (h *history) keepLocked(st *stretch) {
 	h.mu.taken = false
 	for rev, w := range h.mu.wishes {
@@ -214,13 +226,15 @@ func (h *history) keepLocked(st *stretch) {
 	}
 }
 
+// dropLocked removes k from the kept stretches.
 func (h *history) dropLocked(k *kept) {
 	h.mu.bytes -= k.bytes
 	h.mu.kept = slices.DeleteFunc(h.mu.kept, func(other *kept) bool { return other == k })
 }
 
-// failLocked tells those who have asked for the history from a revision on that it cannot be read. If it has been
-// compacted, so has what is before; anything else would meet the others as well.
+// failLocked fails the wishes that cannot be fulfilled because reading from a revision failed.
+// Compacted fails that wish and those before it; any other error would meet all wishes, and fails
+// them all.
 func (h *history) failLocked(from storage.Revision, err error) {
 	for rev, w := range h.mu.wishes {
 		if rev <= from || storage.KindOf(err) != storage.Compacted {
@@ -231,7 +245,7 @@ func (h *history) failLocked(from storage.Revision, err error) {
 	}
 }
 
-// endError says why the epoch has ended.
+// endError returns the error with which the epoch has ended.
 func (h *history) endError() error {
 	if err := h.epoch.end.Load(); err != nil {
 		return *err
@@ -239,7 +253,8 @@ func (h *history) endError() error {
 	return closed("watch", h.r.cfg.Prefix)
 }
 
-// trim drops what has not been used for long.
+// trim drops stretches that have not been used for historyAge, and closes the cursor if nothing was
+// asked for as long. The janitor calls it.
 func (h *history) trim(now time.Time) {
 	h.mu.Lock()
 	for _, k := range slices.Clone(h.mu.kept) {
@@ -257,7 +272,7 @@ func (h *history) trim(now time.Time) {
 	}
 }
 
-// close ends the reader and forgets everything. The epoch has ended.
+// close drops all stretches and stops the reader, which fails its wishes. The epoch has ended.
 func (h *history) close() {
 	h.mu.Lock()
 	h.mu.ended = true
@@ -269,7 +284,8 @@ func (h *history) close() {
 	h.closeSource()
 }
 
-// closeSource closes the cursor if nobody will read any more: whoever is the last of close and the reader does it.
+// closeSource closes the cursor if the history has ended and no reader runs. Both close and the
+// reader call it at their end, and the later of the two closes the cursor.
 func (h *history) closeSource() {
 	h.mu.Lock()
 	var cursor storage.Cursor
@@ -282,7 +298,7 @@ func (h *history) closeSource() {
 	}
 }
 
-// size returns the bytes of what is kept.
+// size returns the estimated bytes of the stretches that are kept.
 func (h *history) size() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// churn writes n changes round robin to keys objects of about size bytes, as a server did before it was restarted. It
-// returns the revision before and after.
+// churn writes n changes round robin to keys objects of about size bytes, as a server did before it
+// was restarted. It returns the revision before and after.
 func churn(t testing.TB, store storage.Store, keys, n, size int) (before, after storage.Revision) {
 	t.Helper()
 	before = put(t, store, "/registry/others/begin", "v", nil)
@@ -45,8 +45,8 @@ func churn(t testing.TB, store storage.Store, keys, n, size int) (before, after 
 	return before, after
 }
 
-// resume watches one object each from a revision until each has got want events, and returns the most goroutines that
-// there were beside the watchers'.
+// resume watches one object each from a revision until each has got want events, and returns the
+// most goroutines that there were beside the watchers'.
 func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.Revision) (goroutines int) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -110,8 +110,8 @@ func TestManyResume(t *testing.T) {
 	}
 }
 
-// TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are at different places
-// as well, and nobody misses or repeats anything.
+// TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are
+// at different places as well, and nobody misses or repeats anything.
 func TestHistoryInParts(t *testing.T) {
 	const keys, changes, watchers, bound = 20, 800, 12, 64 << 10
 	for engine, open := range engines {
@@ -418,8 +418,9 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
-// BenchmarkResume is a restart: 1,000 watchers of one object each resume 10,000 changes back. It shows the time until
-// the last has all of its events, and all memory that was allocated until then.
+// BenchmarkResume is a restart: 1,000 watchers of one object each resume 10,000 changes back. It
+// shows the time until the last has all of its events, and all memory that was allocated until
+// then.
 func BenchmarkResume(b *testing.B) {
 	const watchers, changes = 1000, 10_000
 	for engine, open := range engines {
@@ -460,8 +461,8 @@ func (s *scripted) Next(ctx context.Context) (storage.Batch, error) {
 	return s.silent.Next(ctx)
 }
 
-// TestHistoryTorn: of changes at one revision, some of which cannot be read, none is shown. Else a watch that goes on
-// after it would miss the others.
+// TestHistoryTorn: of changes at one revision, some of which cannot be read, none is shown. Else a
+// watch that goes on after it would miss the others.
 func TestHistoryTorn(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	event := func(name string, rev storage.Revision, prev []byte) storage.Event {
@@ -487,7 +488,8 @@ func TestHistoryTorn(t *testing.T) {
 	}
 }
 
-// grouped returns a store whose history consists of changes at few revisions, and the number of those.
+// grouped returns a store whose history consists of changes at few revisions, and the number of
+// those.
 func grouped(size int) (u *unruly, revisions int) {
 	const n, first = 1190, 100
 	u = &unruly{Store: memory.New(memory.Config{Rev: 10_000})}
@@ -507,8 +509,8 @@ func grouped(size int) (u *unruly, revisions int) {
 	return u, n / size
 }
 
-// TestHistoryKeepsRevisions: the changes of one revision come together, wherever the bounds are, so that a watch can go on
-// after any of them.
+// TestHistoryKeepsRevisions: the changes of one revision come together, wherever the bounds are, so
+// that a watch can go on after any of them.
 func TestHistoryKeepsRevisions(t *testing.T) {
 	for _, size := range []int{1, 5, 7} {
 		for _, bytes := range []int64{0, 1, 5000, 100_000} {
@@ -531,7 +533,8 @@ func TestHistoryKeepsRevisions(t *testing.T) {
 	}
 }
 
-// TestHistoryMeetsWindow: the window begins where the history has been read to, also if that is to the very revision.
+// TestHistoryMeetsWindow: the window begins where the history has been read to, also if that is to
+// the very revision.
 func TestHistoryMeetsWindow(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
@@ -545,8 +548,8 @@ func TestHistoryMeetsWindow(t *testing.T) {
 	follows(t, w, before+1, after+1)
 }
 
-// TestHistoryForOthers: what becomes of one that waits for the history does not concern those who wait for the same or for
-// later changes.
+// TestHistoryForOthers: what becomes of one that waits for the history does not concern those who
+// wait for the same or for later changes.
 func TestHistoryForOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -56,7 +56,8 @@ func (c *trickle) Next(ctx context.Context) (storage.Batch, error) {
 	return storage.Batch{Events: ev, Rev: ev[0].Rev}, nil
 }
 
-// TestLaggingStream loads resources while the watch is far behind the store, and resumes watches from its past.
+// TestLaggingStream loads resources while the watch is far behind the store, and resumes watches
+// from its past.
 func TestLaggingStream(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
@@ -126,8 +127,8 @@ func (h held) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of what the shared watch has brought.
-// When that catches up, nothing comes twice.
+// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of what the shared
+// watch has brought. When that catches up, nothing comes twice.
 func TestPastAheadOfWindow(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	release := make(chan struct{})
@@ -176,8 +177,8 @@ func (c *reticent) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// TestProgressIsAskedFor: a read that waits for a revision of somebody else's key has the store asked how far it is, again
-// and again.
+// TestProgressIsAskedFor: a read that waits for a revision of somebody else's key has the store
+// asked how far it is, again and again.
 func TestProgressIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &unruly{Store: memory.New(memory.Config{})}
@@ -198,7 +199,8 @@ func TestProgressIsAskedFor(t *testing.T) {
 	})
 }
 
-// TestInitialAheadOfWindow: what a watch has begun with does not come again when the shared watch catches up.
+// TestInitialAheadOfWindow: what a watch has begun with does not come again when the shared watch
+// catches up.
 func TestInitialAheadOfWindow(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	release := make(chan struct{})
@@ -227,7 +229,8 @@ func TestInitialAheadOfWindow(t *testing.T) {
 	}
 }
 
-// TestCompactedWhileLoading loses changes between the reading of a resource and its joining the stream.
+// TestCompactedWhileLoading loses changes between the reading of a resource and its joining the
+// stream.
 func TestCompactedWhileLoading(t *testing.T) {
 	u, broken := breakable()
 	var mu sync.Mutex

@@ -102,7 +102,8 @@ func lawNotOlderThan(t *testing.T, r *cache.Resource, store storage.Store) {
 	if err := <-result; err != nil {
 		t.Error(err)
 	}
-	// Somebody else's key raises the store's revision, not the watch's: the store must be asked for progress.
+	// Somebody else's key raises the store's revision, not the watch's: the store must be asked for
+	// progress.
 	e, err := store.Put(t.Context(), "/elsewhere/x", []byte("{}"), storage.Pre{}, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -10,19 +10,23 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// Lists from the cache. Resource.List picks a state (at, in get.go), or a snapshot of a past
+// revision, and selects objects from its tree. A list of everything shares one slice between all
+// its readers. States that lists may page through later are kept as snapshots.
+
 // ListOptions selects the objects of a list.
 type ListOptions struct {
 	Prefix string // of the keys, at least that of the resource; ends in "/"
 	After  string // only keys greater than this; "" means from the start
 	Only   string // if set: this key alone
-	Want   Want
-	Limit  int // at most so many objects; 0 means all
-	// Match filters the objects; nil means all.
+	Want   Want   // how fresh the list must be
+	Limit  int    // at most so many objects; 0 means all
+	// Match selects the objects; nil selects all. It must be a pure function.
 	Match func(*Object) bool
-	// Show says how objects are seen; nil: as they are stored.
+	// Show says how the objects are shown; nil shows them as they are stored.
 	Show Show
-	// Corrupt lists objects that cannot be read like others, whatever Match says: Object.Err says why
-	// they cannot be read.
+	// Corrupt includes objects that cannot be read, whatever Match says; Object.Err says why they
+	// cannot be read. Without it such an object fails the list.
 	Corrupt bool
 }
 
@@ -30,16 +34,19 @@ type ListOptions struct {
 type List struct {
 	Rev     storage.Revision
 	Objects []*Object // shared: read only
-	More    bool      // there are keys behind the last object, matching or not
-	// Remaining is how many objects are behind the last one, -1 if unknown because of a Match.
+	More    bool      // there are keys behind the last object, whether they match or not
+	// Remaining is the number of objects behind the last one, or -1 if that is unknown because of
+	// Match or Show.
 	Remaining int64
 }
 
-// MaxCorrupt is how many objects that cannot be read the error of a list names. If there are more, it has one more.
+// MaxCorrupt is the number of unreadable objects up to which the error of a list names all of them.
+// If there are more, the error names one more than MaxCorrupt.
 const MaxCorrupt = 100
 
-// List returns the objects that opts selects, from one snapshot. Errors: Future and Compacted (for Want.Rev), Corrupt: of
-// all objects that may be selected and cannot be read, up to a bound (see MaxCorrupt), joined by errors.Join.
+// List returns the objects that opts selects, all from one revision. Errors: Future and Compacted
+// (for Want.Rev), and Corrupt if a selected object cannot be read: then the error joins the errors
+// of these objects (errors.Join), up to MaxCorrupt and one more.
 func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Limit > 0 || opts.Only != "" {
 		if cold, err := r.cold(ctx, opts.Want); err != nil {
@@ -92,7 +99,8 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	return list, nil
 }
 
-// readable returns the list, or, unless opts wants to see them, an error that names its broken objects.
+// readable returns the list, or, unless opts.Corrupt is set, an error that names its broken
+// objects.
 func (l List) readable(opts *ListOptions) (List, error) {
 	if opts.Corrupt {
 		return l, nil
@@ -103,7 +111,7 @@ func (l List) readable(opts *ListOptions) (List, error) {
 	return l, nil
 }
 
-// err names the broken objects of the list; it is nil if there are none.
+// err joins the errors of the broken objects of the list. It is nil if there are none.
 func (l List) err() error {
 	var errs []error
 	for _, o := range l.Objects {
@@ -114,13 +122,15 @@ func (l List) err() error {
 	return errors.Join(errs...)
 }
 
-// all reports whether a list is of all that there is at the moment.
+// all reports whether the list is of all present objects under its prefix, so that listAll can
+// serve it.
 func (sn *snapshot) all(s *state, opts *ListOptions) bool {
 	return sn.tree == s.tree && opts.Limit <= 0 && opts.Match == nil && opts.Only == ""
 }
 
-// listAll shares one slice of all objects between all lists of a state. It is made by the first list of the whole
-// resource; lists of a part use it if it is there.
+// listAll returns a part of one slice of all objects, which all lists of a state share. The first
+// list of the whole resource makes the slice. A list of a part of the resource uses the slice only
+// if it exists.
 func (s *state) listAll(opts *ListOptions) List {
 	all := s.all.Load()
 	if all == nil {
@@ -140,14 +150,15 @@ func (s *state) listAll(opts *ListOptions) List {
 	return List{Objects: objects[lo:hi:hi]}
 }
 
-// whole reports whether all keys have the prefix.
+// whole reports whether all keys of the state have the prefix. The tree is ordered, so the first
+// and the last key decide.
 func (s *state) whole(prefix string) bool {
 	first, _, _ := s.tree.Min()
 	last, _, _ := s.tree.Max()
 	return strings.HasPrefix(first, prefix) && strings.HasPrefix(last, prefix)
 }
 
-// bounds returns the least key of a list and the least key behind it.
+// bounds returns the lowest key that a list may include and the lowest key behind the list.
 func (opts *ListOptions) bounds() (start, stop string) {
 	return max(opts.Prefix, opts.After+"\x00"), opts.Prefix[:len(opts.Prefix)-1] + "0" // '0' follows '/'
 }
@@ -155,12 +166,12 @@ func (opts *ListOptions) bounds() (start, stop string) {
 // snapshot is a past or present state of a resource without its window.
 type snapshot struct {
 	tree   *tree
-	from   storage.Revision // the state is that of every revision from here,
-	to     storage.Revision // up to but without this; 0: it is still the present one
-	rev    storage.Revision // shown by lists; from <= rev
-	broken int
-	churn  int64 // state.churn when it was the present one
-	used   time.Time
+	from   storage.Revision // the tree is the state at every revision from here
+	to     storage.Revision // to the one before this; 0 if it is still the present state
+	rev    storage.Revision // the revision that lists report; from <= rev
+	broken int              // unreadable objects in tree
+	churn  int64            // state.churn when it was the present state
+	used   time.Time        // when a list last used it
 }
 
 // holds reports whether the snapshot is the state at rev.
@@ -168,13 +179,15 @@ func (sn *snapshot) holds(rev storage.Revision) bool {
 	return sn.from <= rev && (sn.to == 0 || rev < sn.to)
 }
 
+// close ends the validity of a present snapshot: its tree is not the state at to or later.
 func (sn *snapshot) close(to storage.Revision) {
 	if sn.to == 0 {
 		sn.to = to
 	}
 }
 
-// list selects objects from the tree.
+// list selects objects from the tree. Without Match it finds out in advance how many there are, and
+// allocates once. Broken objects are selected whatever Match says.
 func (sn *snapshot) list(opts *ListOptions) List {
 	if opts.Only != "" {
 		o, ok := sn.tree.Get(opts.Only)
@@ -186,7 +199,7 @@ func (sn *snapshot) list(opts *ListOptions) List {
 	}
 	start, stop := opts.bounds()
 	var list List
-	var behind int // how many objects there are from start on
+	var behind int // how many objects there are from start on, if Match is nil
 	if opts.Match == nil {
 		behind = max(rank(sn.tree, stop)-rank(sn.tree, start), 0)
 		size := behind
@@ -218,7 +231,7 @@ func (sn *snapshot) list(opts *ListOptions) List {
 	return list
 }
 
-// rank returns how many keys are less than key.
+// rank returns the number of keys that are less than key.
 func rank(t *tree, key string) int {
 	return sort.Search(t.Len(), func(i int) bool {
 		k, _, _ := t.GetAt(i)
@@ -226,7 +239,8 @@ func rank(t *tree, key string) int {
 	})
 }
 
-// keep remembers a snapshot for the next pages of a list. s is the present state that the list began with.
+// keep remembers a snapshot for the next pages of a list. s is the state that was the present one
+// when the list began.
 func (r *Resource) keep(s *state, snap snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,21 +253,22 @@ func (r *Resource) keep(s *state, snap snapshot) {
 	}
 	if snap.to == 0 {
 		if e := r.epoch.Load(); e == nil || e.state.Load().tree != s.tree {
-			snap.to = snap.rev + 1 // overtaken: only known to hold at rev
+			snap.to = snap.rev + 1 // the state has been replaced, and the tree is certain to hold at rev only
 		}
 	}
 	r.mu.kept = append(r.mu.kept, snap)
 	r.dropKeptLocked(snap.used)
 }
 
-// closeKeptLocked ends the validity of present snapshots at a change.
+// closeKeptLocked ends the validity of present snapshots when rev changes the state.
 func (r *Resource) closeKeptLocked(rev storage.Revision) {
 	for i := range r.mu.kept {
 		r.mu.kept[i].close(rev)
 	}
 }
 
-// dropKeptLocked drops the oldest snapshots beyond the bounds. What a snapshot holds is what was replaced since.
+// dropKeptLocked drops the oldest snapshots while they are beyond one of the bounds. The memory
+// that only a snapshot holds is estimated as the bytes of the objects replaced since it was taken.
 func (r *Resource) dropKeptLocked(now time.Time) {
 	var churn int64
 	if e := r.epoch.Load(); e != nil {
@@ -268,8 +283,9 @@ func (r *Resource) dropKeptLocked(now time.Time) {
 	r.mu.kept = kept
 }
 
-// past returns the state at rev, which is before s.last: a snapshot that was kept, or the present with the changes
-// after rev taken back.
+// past returns the state at rev, which is before s.last. It is a snapshot that was kept, or the
+// present tree with the changes after rev undone. It returns false if rev is before the window and
+// no snapshot holds it.
 func (r *Resource) past(s *state, rev storage.Revision) (snapshot, bool) {
 	r.mu.Lock()
 	for i := range r.mu.kept {
@@ -285,7 +301,7 @@ func (r *Resource) past(s *state, rev storage.Revision) (snapshot, bool) {
 	if rev < s.floor {
 		return snapshot{}, false
 	}
-	base := *s.tree // taking a copy writes to the original, which is shared
+	base := *s.tree // IsoCopy writes to its receiver, and the receiver is shared
 	t := base.IsoCopy()
 	snap := snapshot{tree: t, from: s.floor, to: s.last, rev: rev, broken: s.broken, churn: s.churn}
 	for i := len(s.events) - 1; i >= 0; i-- {

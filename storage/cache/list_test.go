@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestListEdges: a list shows what is under its prefix and behind its beginning, whoever answers it.
+// TestListEdges: a list shows what is under its prefix and behind its beginning, whoever answers
+// it.
 func TestListEdges(t *testing.T) {
 	store := memory.New(memory.Config{})
 	for _, key := range []string{"a", "ns", "ns.x/a", "ns/a", "ns/b", "ns/c", "ns0", "ns0/a"} {
@@ -98,7 +99,8 @@ func TestListEdges(t *testing.T) {
 	}
 }
 
-// noRanges returns a loaded resource whose store answers no range any more, and the store that changes are written to.
+// noRanges returns a loaded resource whose store answers no range any more, and the store that
+// changes are written to.
 func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	for i := range 5 {
@@ -112,8 +114,8 @@ func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
 	return r, u
 }
 
-// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the store; nor does what is
-// absent, or what reads the store's present state of an object.
+// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the
+// store; nor does what is absent, or what reads the store's present state of an object.
 func TestExactFromWindow(t *testing.T) {
 	r, u := noRanges(t, cache.Config{})
 	floor := r.Stats().WindowFloor
@@ -202,7 +204,8 @@ func TestSnapshotBounds(t *testing.T) {
 	})
 }
 
-// TestListOvertaken: the page of a list during which something changed is not taken for what came of the change.
+// TestListOvertaken: the page of a list during which something changed is not taken for what came
+// of the change.
 func TestListOvertaken(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	for i := range 3 {
@@ -232,8 +235,8 @@ func TestListOvertaken(t *testing.T) {
 	}
 }
 
-// TestSnapshotHolds: the state of a page can be read at all revisions until the next change, and no longer, whether that came
-// afterwards or while the page was made.
+// TestSnapshotHolds: the state of a page can be read at all revisions until the next change, and no
+// longer, whether that came afterwards or while the page was made.
 func TestSnapshotHolds(t *testing.T) {
 	for _, overtaken := range []bool{false, true} {
 		r, u := noRanges(t, cache.Config{WindowEvents: 1})
@@ -270,7 +273,8 @@ func TestSnapshotHolds(t *testing.T) {
 	}
 }
 
-// TestListChunks: what the store answers is read in chunks, and counted only for what shows how much remains.
+// TestListChunks: what the store answers is read in chunks, and counted only for what shows how
+// much remains.
 func TestListChunks(t *testing.T) {
 	const n = 2500
 	u := &unruly{Store: memory.New(memory.Config{})}
@@ -306,8 +310,8 @@ func TestListChunks(t *testing.T) {
 	}
 }
 
-// TestStoreStaysBehind: a store that does not have what it has shown is asked less and less often, for as long as a read may
-// wait.
+// TestStoreStaysBehind: a store that does not have what it has shown is asked less and less often,
+// for as long as a read may wait.
 func TestStoreStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 5 * time.Second

@@ -8,14 +8,20 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// loadChunk is how many entries a list reads at once from the store.
+// Reads that the store answers: lists while a resource is being loaded, lists of revisions that the
+// cache has forgotten, and all reads while the cache is behind the store. readSince and readRange
+// also serve loads, Taps and writes that look again.
+
+// loadChunk is the number of entries that one Range of a list reads from the store.
 const loadChunk = 1000
 
-// listStore answers a list from the store, in chunks. Objects that the cache has are not decoded again. A cold list is
-// answered because the cache is being loaded; others because it cannot answer.
+// listStore answers a list from the store, in chunks of one revision. It decodes only entries whose
+// objects the cache does not have. cold says that the resource is being loaded; then a page with a
+// filter that matches little stops looking after maxColdMatch entries and waits for the load.
+// Otherwise the cache cannot answer, and the store answers however long it takes.
 func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
 	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
-	least := max(opts.Want.least(), r.c.known())
+	least := max(opts.Want.least(), r.c.newestShown())
 	if opts.Want.Match == Exact {
 		req.Rev, least = opts.Want.Rev, opts.Want.Rev
 	}
@@ -26,8 +32,8 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 		req.Limit = min(opts.Limit, loadChunk)
 	}
 	var list List
-	var count, looked int64 // entries from opts.After on; of those, the ones looked at
-	var hidden bool         // some are not seen
+	var count, looked int64 // entries from opts.After on, and how many of them have been looked at
+	var hidden bool         // Match or Show left some entries out
 	for {
 		req.NoCount = looked > 0 || opts.Limit <= 0 || opts.Match != nil
 		res, err := r.c.readSince(ctx, req, least)
@@ -49,7 +55,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 				continue
 			}
 			list.Objects = append(list.Objects, o)
-			if len(list.Objects) != opts.Limit { // which may be 0 for none
+			if len(list.Objects) != opts.Limit { // never equal if the limit is 0
 				continue
 			}
 			if list.More = res.More || i+1 < len(res.Entries); list.More {
@@ -67,7 +73,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 			req.Limit = loadChunk
 		}
 		if cold && (opts.Match != nil || hidden) && looked >= maxColdMatch {
-			// Begin again: the cache may not have this revision.
+			// The list begins again, because the cache may not hold the revision that it had.
 			if _, err := r.ready(ctx); err != nil {
 				return List{}, err
 			}
@@ -76,8 +82,10 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	}
 }
 
-// listOne is a list of opts.Only.
-func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts ListOptions, least storage.Revision) (List, error) {
+// listOne answers a list of opts.Only from the store.
+func (r *Resource) listOne(
+	ctx context.Context, req storage.RangeRequest, opts ListOptions, least storage.Revision,
+) (List, error) {
 	res, err := r.c.readOne(ctx, req, opts.Only, least)
 	if err != nil {
 		return List{}, err
@@ -98,7 +106,8 @@ func (r *Resource) listOne(ctx context.Context, req storage.RangeRequest, opts L
 	return list.readable(&opts)
 }
 
-// seen returns the objects of entries as a list shows them; nil of those that it does not.
+// seen returns the objects of entries as a list shows them. An object that the list leaves out is
+// nil in the result.
 func (r *Resource) seen(ctx context.Context, entries []storage.Entry, opts *ListOptions) ([]*Object, error) {
 	objects := make([]*Object, len(entries))
 	for i := range entries {
@@ -112,9 +121,12 @@ func (r *Resource) seen(ctx context.Context, entries []storage.Entry, opts *List
 	return opts.Show(ctx, objects)
 }
 
-// readOne is readSince of the entry of key alone, if there is one.
-func (c *Cache) readOne(ctx context.Context, req storage.RangeRequest, key string, least storage.Revision) (storage.RangeResult, error) {
-	// Begin a little before the key: ranges begin after a key.
+// readOne is readSince of the entry of key alone. The result has at most that entry.
+func (c *Cache) readOne(
+	ctx context.Context, req storage.RangeRequest, key string, least storage.Revision,
+) (storage.RangeResult, error) {
+	// A range begins after a key, so this one begins after a key that sorts just before the wanted
+	// key.
 	n := len(key) - 1
 	req.After = key[:n] + string([]byte{key[n] - 1, 0xff})
 	req.Limit, req.NoCount = 1, true
@@ -131,7 +143,8 @@ func (c *Cache) readOne(ctx context.Context, req storage.RangeRequest, key strin
 	}
 }
 
-// stored returns the object of an entry, the cache's if it has it.
+// stored returns the object of an entry: the cache's object if it has the same revision, else a
+// decoded one.
 func (r *Resource) stored(entry *storage.Entry) *Object {
 	o := r.guess(entry.Key)
 	if o == nil || o.Rev != entry.Rev {
@@ -140,8 +153,11 @@ func (r *Resource) stored(entry *storage.Entry) *Object {
 	return o
 }
 
-// readSince is readRange that shows no state before a revision.
-func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least storage.Revision) (storage.RangeResult, error) {
+// readSince is readRange that never returns a state before revision least: if the store answers
+// with an older one, it reads again at least.
+func (c *Cache) readSince(
+	ctx context.Context, req storage.RangeRequest, least storage.Revision,
+) (storage.RangeResult, error) {
 	res, err := c.readRange(ctx, req)
 	if err == nil && res.Rev < least {
 		req.Rev = least
@@ -150,8 +166,9 @@ func (c *Cache) readSince(ctx context.Context, req storage.RangeRequest, least s
 	return res, err
 }
 
-// readRange is Store.Range at revisions that are known to exist. A replica may not have reached them: that is waited for.
-// Errors: errBehind.
+// readRange is Store.Range at a revision that is known to exist. A replica of the store may not
+// have reached the revision: readRange tries again until MaxWait has passed, and then returns
+// errBehind.
 func (c *Cache) readRange(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	deadline := time.Now().Add(c.cfg.MaxWait)
 	for wait := 50 * time.Microsecond; ; wait *= 2 {

@@ -47,7 +47,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestAliasing: strings that alias the stored value alias the served bytes afterwards, so that those alone are kept.
+// TestAliasing: strings that alias the stored value alias the served bytes afterwards, so that
+// those alone are kept.
 func TestAliasing(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
@@ -95,7 +96,8 @@ func asWritten(key string, value []byte) (cache.Decoded, error) {
 	return cache.Decoded{Data: value, Form: 7, Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}}}, nil
 }
 
-// TestAsWritten: bytes without a place for resourceVersion are kept and served as they are, beside JSON.
+// TestAsWritten: bytes without a place for resourceVersion are kept and served as they are, beside
+// JSON.
 func TestAsWritten(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: asWritten})

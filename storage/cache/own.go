@@ -7,27 +7,30 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// writes are this server's writes under way or just done, so that their events need not be decoded.
+// writes are the writes of this server whose events have not come yet. The event of such a write
+// takes the object that the write has made, so that it need not be decoded again.
 type writes struct {
 	mu struct {
 		sync.Mutex
-		byKey map[string]*write
-		bytes int // of the values in byKey
+		byKey map[string]*write // the last own write of each key
+		bytes int               // sum of the sizes of byKey
 	}
 }
 
-// write is one of them. Whoever comes first, the writer or the event, makes the object.
+// write is one write under way or just done. The writer or the event makes the object, depending on
+// which comes first.
 type write struct {
 	key   string
 	value []byte
 	dec   Decoded
-	obj   *Object // guarded by writes.mu; made at most once
+	obj   *Object // guarded by writes.mu; made at most once, nil until then
 }
 
-// maxWrites bounds the values remembered, in bytes; beyond, events are decoded.
+// maxWrites bounds the values that are remembered, in bytes. The events of other writes are
+// decoded.
 const maxWrites = 16 << 20
 
-// add announces that value is about to be written.
+// add announces that value is about to be written at key. It replaces an earlier write of the key.
 func (ws *writes) add(key string, value []byte, d Decoded) *write {
 	w := &write{key: key, value: value, dec: d}
 	ws.mu.Lock()
@@ -43,8 +46,10 @@ func (ws *writes) add(key string, value []byte, d Decoded) *write {
 	return w
 }
 
+// size estimates the memory of a write in bytes.
 func (w *write) size() int { return 512 + len(w.value) }
 
+// dropLocked removes w, which may be nil, from the table.
 func (ws *writes) dropLocked(w *write) {
 	if w != nil {
 		delete(ws.mu.byKey, w.key)
@@ -52,13 +57,14 @@ func (ws *writes) dropLocked(w *write) {
 	}
 }
 
-// done returns the object of a write that got rev.
+// done returns the object of a write to which the store gave revision rev.
 func (ws *writes) done(w *write, rev storage.Revision) *Object {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return w.objectLocked(rev)
 }
 
+// objectLocked returns the object of the write at rev, and makes it the first time.
 func (w *write) objectLocked(rev storage.Revision) *Object {
 	if w.obj == nil {
 		w.obj = newObject(w.key, rev, &w.dec)
@@ -66,7 +72,7 @@ func (w *write) objectLocked(rev storage.Revision) *Object {
 	return w.obj.At(rev)
 }
 
-// fail forgets a write that did not happen or whose outcome is unknown.
+// fail forgets a write that did not happen, or whose outcome is unknown.
 func (ws *writes) fail(w *write) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -75,7 +81,9 @@ func (ws *writes) fail(w *write) {
 	}
 }
 
-// take returns the object of an own write and forgets the write; nil if the event is somebody else's.
+// take returns the object of an own write when its event arrives, and forgets the write. It returns
+// nil if the event is that of another server's write: the values differ, or the own write got
+// another revision.
 func (ws *writes) take(key string, value []byte, rev storage.Revision) *Object {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -97,6 +105,7 @@ func (ws *writes) latest(key string) *Object {
 	return nil
 }
 
+// forget forgets all writes, when an epoch ends and their events will not come.
 func (ws *writes) forget() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

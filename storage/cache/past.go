@@ -6,26 +6,30 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// stretch is the changes of a resource between two revisions, as the store's history has them. It is immutable and
-// shared by all watchers that pass through it.
+// The reading of the store's history for watchers that resume from before the window. source reads
+// stretches from a cursor of the store; the reader of history.go owns it. changeMaker turns store
+// events into changes. collectPast is the watcher's side, called by Watcher.Next.
+
+// stretch is the changes of a resource between two revisions, read from the store's history. It is
+// immutable and shared by all watchers that pass through it.
 type stretch struct {
-	after, upto storage.Revision // changes has every change after the one and up to the other
+	after, upto storage.Revision // changes has every change with after < revision <= upto
 	changes     []*change
-	bytes       int64
+	bytes       int64 // that only the stretch holds, estimated
 }
 
-// stretchOverhead is what a stretch holds beside its changes, roughly, in bytes.
+// stretchOverhead is the memory of a stretch without its changes, roughly, in bytes.
 const stretchOverhead = 256
 
-// source is a cursor over the store's history of a resource.
+// source is a cursor over the store's history of a resource. Its position is a revision.
 type source struct {
 	r      *Resource
 	cursor storage.Cursor   // nil if closed
-	pos    storage.Revision // everything up to here has been taken
-	rest   storage.Batch    // of the last batch, what has not been taken
+	pos    storage.Revision // every change up to here has been taken
+	rest   storage.Batch    // the part of the last batch that has not been taken
 }
 
-// seek makes rev the position.
+// seek moves the source to rev. It opens another cursor unless the source is there already.
 func (src *source) seek(ctx context.Context, rev storage.Revision) error {
 	if src.cursor != nil && src.pos == rev {
 		return nil
@@ -39,30 +43,32 @@ func (src *source) seek(ctx context.Context, rev storage.Revision) error {
 	return nil
 }
 
+// close closes the cursor if there is one.
 func (src *source) close() {
 	if cursor := src.release(); cursor != nil {
 		cursor.Close()
 	}
 }
 
-// release returns the cursor, or nil, to be closed.
+// release forgets the cursor and returns it, for the caller to close once it holds no lock. It
+// returns nil if there is none.
 func (src *source) release() storage.Cursor {
 	cursor := src.cursor
 	src.cursor, src.rest = nil, storage.Batch{}
 	return cursor
 }
 
-// next returns what has not been taken, or waits for more.
+// next returns the events that have not been taken, or waits for more.
 func (src *source) next(ctx context.Context) (storage.Batch, error) {
 	if len(src.rest.Events) > 0 {
 		return src.rest, nil
 	}
-	src.cursor.Progress() // there may be no change between here and the window
+	src.cursor.Progress() // there may be no change from here to the window; progress then brings the revision
 	return src.cursor.Next(ctx)
 }
 
-// read returns the stretch that begins at from and ends at until (if that is not 0), where the window begins, or when
-// it has limit bytes. It is not empty: it reaches beyond from.
+// read returns the stretch that begins at from. It ends where the window begins, at until (if that
+// is not 0), or when it has limit bytes. It is never empty: upto is greater than from.
 func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revision, limit int64) (*stretch, error) {
 	if err := src.seek(ctx, from); err != nil {
 		return nil, err
@@ -72,7 +78,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	for st.bytes < limit { // which is at least 1
 		maker.state = e.state.Load()
 		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
-			src.close() // who has come here needs the store no more
+			src.close() // a watcher that has come this far needs the store no more
 			break
 		}
 		batch, err := src.next(ctx)
@@ -81,7 +87,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 		}
 		if err != nil {
 			src.close()
-			if st.upto > from && ctx.Err() == nil { // it will be met again
+			if st.upto > from && ctx.Err() == nil { // the error will come again with the next stretch
 				break
 			}
 			return nil, err
@@ -91,13 +97,16 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	return st, nil
 }
 
-// take moves the events of a batch into st, up to until, or until st has limit bytes; then the rest is kept.
-func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, until storage.Revision, limit int64) error {
+// take moves the events of a batch into st, up to until or until st has limit bytes, and keeps the
+// rest of the batch for the next stretch.
+func (src *source) take(
+	st *stretch, maker *changeMaker, batch storage.Batch, until storage.Revision, limit int64,
+) error {
 	src.rest = storage.Batch{}
 	for i := range batch.Events {
 		ev := &batch.Events[i]
 		beyond := until != 0 && ev.Rev > until
-		if beyond || st.bytes >= limit && ev.Rev > st.upto { // a revision is not taken apart
+		if beyond || st.bytes >= limit && ev.Rev > st.upto { // a stretch never ends within a revision
 			if beyond {
 				st.upto = until
 			}
@@ -120,32 +129,34 @@ func (src *source) take(st *stretch, maker *changeMaker, batch storage.Batch, un
 	return nil
 }
 
-// cut takes the changes at rev away, which are the last and not complete.
+// cut removes the changes at rev, which are the last ones and incomplete.
 func (st *stretch) cut(rev storage.Revision) {
 	st.changes = st.changes[:firstAfter(st.changes, rev-1)]
 	st.upto = min(st.upto, rev-1)
 }
 
-// changeMaker makes changes of store events that bring their previous values. Objects that are known are used again.
+// changeMaker turns store events with previous values into changes. It decodes only objects that
+// neither the stretch nor the present state has.
 type changeMaker struct {
 	r     *Resource
 	state *state
-	last  map[string]*Object // by key: the state after the last change
+	last  map[string]*Object // by key: the object after the last change made
 }
 
-// make returns the change of an event and the bytes that it alone holds.
+// make returns the change of an event, and the estimated bytes that only the change holds. It
+// returns Compacted if the previous value is missing, because the event cannot be shown without it.
 func (m *changeMaker) make(ev *storage.Event) (*change, int64, error) {
 	ch := &change{key: ev.Key, rev: ev.Rev}
 	bytes := int64(128)
 	if !ev.Created {
-		if ev.Prev == nil { // the store has compacted it, or cannot read it
+		if ev.Prev == nil { // the store has compacted the previous value, or cannot read it
 			return nil, 0, &storage.Error{Op: "watch", Key: ev.Key, Kind: storage.Compacted}
 		}
 		ch.prev = m.object(storage.Entry{Key: ev.Key, Value: ev.Prev, Rev: ev.PrevRev}, &bytes)
 	}
 	if ev.Deleted {
 		delete(m.last, ev.Key)
-		bytes += int64(len(ch.prev.data)) // gone
+		bytes += int64(len(ch.prev.data)) // the copy that change.gone makes
 		return ch, bytes, nil
 	}
 	ch.obj = m.object(storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev, Stale: ev.Stale, Err: ev.Err}, &bytes)
@@ -153,6 +164,7 @@ func (m *changeMaker) make(ev *storage.Event) (*change, int64, error) {
 	return ch, bytes, nil
 }
 
+// object returns the object of an entry, and adds its size to bytes if it had to be decoded.
 func (m *changeMaker) object(e storage.Entry, bytes *int64) *Object {
 	if o := m.last[e.Key]; o != nil && o.Rev == e.Rev {
 		return o
@@ -165,11 +177,14 @@ func (m *changeMaker) object(e storage.Entry, bytes *int64) *Object {
 	return o
 }
 
-// collectPast adds the next changes from before the window, or joins the window if it begins here.
+// collectPast adds the next changes from before the window to buf. Once past has reached the
+// window, it moves the watcher there instead.
 func (w *Watcher) collectPast(ctx context.Context) error {
 	if s := w.epoch.state.Load(); w.past >= s.floor {
 		w.pos.Store(s.seqAfter(w.past))
-		w.opts.After = w.past // the window may have to come here yet, with changes that have just been sent
+		// The window may still get changes that have been sent, because the stream may be behind
+		// the store's history. After leaves them out.
+		w.opts.After = w.past
 		w.past = 0
 		return nil
 	}
@@ -180,7 +195,7 @@ func (w *Watcher) collectPast(ctx context.Context) error {
 	changes := st.changes[firstAfter(st.changes, w.past):]
 	more := w.opts.Show != nil && len(changes) > maxEvents
 	if more {
-		changes = changes[:firstAfter(changes, changes[maxEvents-1].rev)] // a revision is not taken apart
+		changes = changes[:firstAfter(changes, changes[maxEvents-1].rev)] // a call never ends within a revision
 	}
 	if w.opts.Show != nil {
 		if err := w.showChanges(ctx, changes); err != nil {

@@ -6,25 +6,27 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Place is a place in the history of a resource, for a reader that keeps something made of all objects and looks whether it still
-// holds whenever it is used. It costs nothing between two looks. The zero Place is before everything.
+// Place is a position in the history of a resource. It serves a reader that derives something from
+// all objects and checks whether the derived thing is still up to date each time it uses it. A
+// Place costs nothing between two checks. The zero Place is before everything.
 type Place struct {
 	epoch *epoch
-	seq   uint64           // of the next change to take in
-	rev   storage.Revision // everything up to here has been taken in
+	seq   uint64           // sequence number of the next change to take in
+	rev   storage.Revision // every change up to here has been taken in
 }
 
-// Revision is one up to which everything has been taken in, and no change after it.
+// Revision returns a revision up to which the reader has taken in every change, and after which it
+// has taken in none.
 func (p Place) Revision() storage.Revision { return p.rev }
 
-// Changed is what has become of the object at a key. Object is nil if it is gone.
+// Changed is the newest state of the object at a key. Object is nil if the object has been deleted.
 type Changed struct {
 	Key    string
 	Object *Object
 }
 
-// Holds reports whether a reader at p has taken in all that this server knows of, and all that was written through it and answered.
-// It takes no lock.
+// Holds reports whether a reader at p has taken in every change that this server has seen, and
+// every write that this server has answered. It takes no lock.
 func (r *Resource) Holds(p Place) bool {
 	e := r.epoch.Load()
 	if e == nil || e != p.epoch {
@@ -34,17 +36,21 @@ func (r *Resource) Holds(p Place) bool {
 	return s.end() == p.seq && (uint64(s.last) >= r.answered.Load() || uint64(r.c.seen.now()) >= r.answered.Load())
 }
 
-// Reloads reports whether the objects are to be loaded again, because the store's watch was lost, and a reader at p has taken in all
-// that was written through this server. It has them loaded, and does not wait for that.
+// Reloads reports whether the resource has to be loaded again, because the watch on the store was
+// lost, while a reader at p has taken in every write that this server has answered. If so, it
+// starts the load and does not wait for it.
 func (r *Resource) Reloads(p Place) bool {
 	return p.epoch != nil && r.epoch.Load() == nil && uint64(p.rev) >= r.answered.Load() && r.warm()
 }
 
-// Since returns what has changed after p, in order, and the place behind that. If whole is set, p is too far back, and what is
-// returned is all there is. Objects that cannot be read are among them; see Object.Err.
+// Since returns the changes after p, in order, and the Place behind them. If whole is true, p is
+// too far back, and the result is all objects instead. Objects that cannot be read are included;
+// see Object.Err.
 //
-// It waits until this server has seen revision least, and what was written through it.
-func (r *Resource) Since(ctx context.Context, p Place, least storage.Revision) (changes []Changed, whole bool, next Place, err error) {
+// It waits until this server has seen revision least and every write that it has answered.
+func (r *Resource) Since(
+	ctx context.Context, p Place, least storage.Revision,
+) (changes []Changed, whole bool, next Place, err error) {
 	s, rev, err := r.at(ctx, Want{Match: NotOlderThan, Rev: max(least, storage.Revision(r.answered.Load()))})
 	if err != nil {
 		return nil, false, p, err
@@ -63,13 +69,14 @@ func (r *Resource) Since(ctx context.Context, p Place, least storage.Revision) (
 	return changes, true, next, nil
 }
 
-// CatchUp waits until this server has seen every write acknowledged before.
+// CatchUp waits until this server has seen every write that was acknowledged before the call.
 func (r *Resource) CatchUp(ctx context.Context) error {
 	_, _, err := r.at(ctx, Want{})
 	return err
 }
 
-// answer notes that a client is about to learn of revision rev of an object.
+// answer notes that a client is about to learn of revision rev of an object, as the result of a
+// write.
 func (r *Resource) answer(rev storage.Revision) {
 	for old := r.answered.Load(); uint64(rev) > old && !r.answered.CompareAndSwap(old, uint64(rev)); {
 		old = r.answered.Load()

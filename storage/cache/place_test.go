@@ -68,7 +68,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPlaceOfOwnWrites: what was written here counts from the moment at which that was answered, however late the watch is.
+// TestPlaceOfOwnWrites: what was written here counts from the moment at which that was answered,
+// however late the watch is.
 func TestPlaceOfOwnWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Config{})

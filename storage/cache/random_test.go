@@ -92,7 +92,8 @@ type observed struct {
 	got    replica
 }
 
-// lawRandom runs writers, readers and watchers at once and then holds what they saw against the store's own log.
+// lawRandom runs writers, readers and watchers at once and then holds what they saw against the
+// store's own log.
 func lawRandom(t *testing.T, r *cache.Resource, store storage.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -221,7 +222,8 @@ func randomReads(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand
 	}
 }
 
-// randomWatch watches in stretches, each resumed at the end of the last, and notes what it has at each end.
+// randomWatch watches in stretches, each resumed at the end of the last, and notes what it has at
+// each end.
 func randomWatch(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand.Rand, note func(observed)) {
 	prefix, match, field := randomScope(rnd)
 	opts := cache.WatchOptions{Prefix: prefix, Match: match, Field: field, Initial: true, InitialEnd: true}

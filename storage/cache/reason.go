@@ -1,19 +1,19 @@
 package cache
 
-// Reason says why the store answered a read that is the cache's. Such reads are as right as others, and slower. What a write
-// reads of the store, because its guess was stale, is none of them.
+// Reason says why the store answered a read that the cache answers otherwise. Such a read is as
+// correct as others, and slower. The reads of a write whose guess was stale are not counted.
 type Reason uint8
 
-// The reasons.
+// These are the values of Reason.
 const (
 	Loading    Reason = iota // the objects are still being read from the store
-	Behind                   // the watch had not brought what the store has, after Config.MaxWait
-	Forgotten                // a past revision was asked for that is not remembered
-	Unreadable               // the object could not be decoded when it came, and there is another decoder now
-	reasons
+	Behind                   // the cache had not seen the revision of the store within Config.MaxWait
+	Forgotten                // the cache does not hold the past revision that was asked for
+	Unreadable               // the object could not be read when it came, and a decoder or key has been replaced since
+	reasons                  // the number of reasons
 )
 
-// String returns the reason's name in lower case.
+// String returns the reason's name in lower case, as metrics and debug pages show it.
 func (r Reason) String() string {
 	return [reasons]string{"loading", "behind", "forgotten", "unreadable"}[r]
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// countStoreReads fails the test unless the store has answered n reads for a reason, and none for another.
+// countStoreReads fails the test unless the store has answered n reads for a reason, and none for
+// another.
 func countStoreReads(t *testing.T, r *cache.Resource, why cache.Reason, n uint64) {
 	t.Helper()
 	for other, got := range r.Stats().StoreReads {

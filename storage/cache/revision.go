@@ -10,24 +10,32 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// question asks the store for its current revision on behalf of many.
+// question asks the store for its current revision once for many readers; consistent reads call
+// Cache.Revision. clock is the revision that the cache has seen; reads wait on it (get.go) and
+// Cache.ingest advances it.
+
+// question asks the store for its current revision on behalf of many callers.
 //
-// An answer serves those who asked before the question was sent, so nobody joins a question on its way. The first
-// caller asks for itself. Those who come meanwhile share the next question, which is sent when the first is answered.
+// An answer serves only callers that asked before the question was sent, because a write may be
+// acknowledged after the store has answered. So no caller joins a question that is on its way. The
+// first caller asks for itself. Callers that come meanwhile share the next question, which is sent
+// when the first has been answered.
 type question struct {
 	mu     sync.Mutex
-	asking bool    // guarded by mu
+	asking bool    // a question is on its way; guarded by mu
 	next   *answer // guarded by mu; nil if nobody waits
 }
 
+// answer is one shared question and its result. rev and err are set before done is closed.
 type answer struct {
 	done chan struct{}
 	rev  storage.Revision
 	err  error
 }
 
-// Revision returns the store's current revision: at least that of every write acknowledged before the call.
-// Concurrent callers share a question to the store.
+// Revision returns the store's current revision, which is at least that of every write acknowledged
+// before the call. Concurrent callers share a question to the store. A caller that has waited for a
+// second asks for itself.
 func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 	q := &c.question
 	q.mu.Lock()
@@ -48,7 +56,7 @@ func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 	select {
 	case <-a.done:
 		return a.rev, a.err
-	case <-patience.C: // whoever asks is stuck
+	case <-patience.C: // the question before ours does not end
 		return c.store.Revision(ctx)
 	case <-ctx.Done():
 		return 0, ctx.Err()
@@ -57,7 +65,7 @@ func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 	}
 }
 
-// handOver sends the next question if somebody waits for one.
+// handOver starts a goroutine that sends the next question if a caller waits for one.
 func (c *Cache) handOver() {
 	q := &c.question
 	q.mu.Lock()
@@ -65,11 +73,11 @@ func (c *Cache) handOver() {
 	more := q.asking
 	q.mu.Unlock()
 	if more {
-		c.spawn(c.ask) // if the cache is closed, those who wait see the end of c.ctx
+		c.spawn(c.ask) // if the cache is closed, the callers see the end of c.ctx
 	}
 }
 
-// ask sends questions until nobody waits.
+// ask sends one question after another until no caller waits.
 func (c *Cache) ask() {
 	q := &c.question
 	for {
@@ -88,36 +96,41 @@ func (c *Cache) ask() {
 	}
 }
 
-// progressAfter is how long a revision may stay unseen before the store is asked to report its progress: a revision
-// may belong to a key outside the watched prefix.
+// progressAfter is how long a read waits for a revision before the store is asked to report its
+// progress. The revision may belong to a key outside the watched prefix, and then no event brings
+// it.
 const progressAfter = 5 * time.Millisecond
 
-// clock is a revision that only grows, and those who wait for it.
+// clock is a revision that only grows, and the waiters for it.
 type clock struct {
 	rev     atomic.Uint64
 	waiting atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
-	late    func()       // called while somebody has been waiting for long
-	pool    sync.Pool    // of *waiter; one a clock, because timers and channels belong to its tests' bubbles
+	late    func()       // asks the store for progress; called every progressAfter while a waiter waits
+	// pool holds *waiter. It is one per clock, because timers and channels belong to the synctest
+	// bubble of a test.
+	pool sync.Pool
 
 	mu struct {
 		sync.Mutex
-		heap   waitHeap
-		timer  *time.Timer
+		heap   waitHeap    // lowest revision first
+		timer  *time.Timer // calls late; nil if not running
 		closed bool
 	}
 }
 
-// waiter waits for one revision. Whoever takes it off the heap sends to woken.
+// waiter waits for one revision. The goroutine that removes it from the heap, other than its owner,
+// sends to woken.
 type waiter struct {
 	rev   storage.Revision
 	woken chan struct{} // capacity 1
-	index int           // in the heap, -1 if taken off
+	index int           // in the heap, -1 if removed
 	timer *time.Timer
 }
 
+// now returns the revision of the clock.
 func (c *clock) now() storage.Revision { return storage.Revision(c.rev.Load()) }
 
-// advance moves the clock, never back. It has one caller at a time.
+// advance moves the clock forward to rev; it never moves back. It has one caller at a time.
 func (c *clock) advance(rev storage.Revision) {
 	if rev <= c.now() {
 		return
@@ -133,13 +146,15 @@ func (c *clock) advance(rev storage.Revision) {
 	}
 }
 
+// wakeLocked removes the waiter with the lowest revision from the heap and wakes it.
 func (c *clock) wakeLocked() {
 	w := heap.Pop(&c.mu.heap).(*waiter)
 	c.waiting.Add(-1)
 	w.woken <- struct{}{}
 }
 
-// wait returns true once the clock has reached rev, false if limit passes or the clock is closed first.
+// wait waits until the clock has reached rev and returns true. It returns false if limit passes or
+// the clock is closed first.
 func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Duration) (bool, error) {
 	w, _ := c.pool.Get().(*waiter)
 	if w == nil {
@@ -152,7 +167,9 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	w.rev = rev
 	c.mu.Lock()
 	c.waiting.Add(1)
-	if c.now() >= rev || c.mu.closed { // after waiting was raised: advance has seen it, or we see its revision
+	// This is checked after waiting was raised: either advance sees the waiter or we see its
+	// revision.
+	if c.now() >= rev || c.mu.closed {
 		c.waiting.Add(-1)
 		c.mu.Unlock()
 		return c.now() >= rev, nil
@@ -173,13 +190,14 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 		heap.Remove(&c.mu.heap, w.index)
 		c.waiting.Add(-1)
 	} else {
-		<-w.woken // the channel goes back to the pool empty
+		<-w.woken // the channel must be empty in the pool
 	}
 	c.mu.Unlock()
 	return c.now() >= rev, err
 }
 
-// alarmLocked arranges for late to be called soon and again as long as somebody waits.
+// alarmLocked arranges for late to be called after progressAfter, and again as long as a waiter
+// waits.
 func (c *clock) alarmLocked() {
 	if c.mu.timer != nil || c.late == nil {
 		return
@@ -198,7 +216,7 @@ func (c *clock) alarmLocked() {
 	})
 }
 
-// close wakes all who wait.
+// close wakes all waiters. Later calls of wait return at once.
 func (c *clock) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +229,7 @@ func (c *clock) close() {
 	}
 }
 
-// waitHeap is a heap.Interface with the lowest revision on top.
+// waitHeap implements heap.Interface, with the lowest revision on top.
 type waitHeap []*waiter
 
 func (h waitHeap) Len() int           { return len(h) }

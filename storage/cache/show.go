@@ -5,15 +5,19 @@ import (
 	"slices"
 )
 
-// Show returns what is seen of objects, each in its place; nil for those that are not seen at all, and where there is none. Objects
-// that cannot be read it leaves as they are. It is asked about many at a time, since it may take long, and always says the same of an
-// object. The slice that it gets is shared; it may return it.
+// Show returns how a list or watch shows objects, one result for each, in their order. The result
+// is nil for an object that is not shown, and for a nil object. It returns objects that cannot be
+// read unchanged. It gets many objects at once, because a call may take long, and always returns
+// the same for the same object. The slice that it gets is shared; Show must not change it, but may
+// return it.
 type Show func(ctx context.Context, objects []*Object) ([]*Object, error)
 
-// maxShown is how many objects Show is asked about at once where it is not known how many will be seen.
+// maxShown is the number of objects per call of Show if it is not known how many of them will be
+// shown.
 const maxShown = 512
 
-// listShown selects objects from a snapshot as they are seen. Once one is not seen, more are looked at than are wanted.
+// listShown selects objects from a snapshot and shows them. Once Show has left an object out, it
+// looks at more objects than the list wants, chunk by chunk, until the page is full.
 func (s *state) listShown(ctx context.Context, snap snapshot, opts ListOptions) (List, error) {
 	var list, part List
 	for page := opts; ; {
@@ -35,7 +39,7 @@ func (s *state) listShown(ctx context.Context, snap snapshot, opts ListOptions) 
 				continue
 			}
 			list.Objects = append(list.Objects, o)
-			if len(list.Objects) == opts.Limit { // which may be 0 for none
+			if len(list.Objects) == opts.Limit { // never equal if the limit is 0
 				if list.More = part.More || i+1 < len(seen); list.More {
 					list.Remaining = -1
 				}
@@ -49,7 +53,8 @@ func (s *state) listShown(ctx context.Context, snap snapshot, opts ListOptions) 
 	}
 }
 
-// showInitial has the objects in buf shown.
+// showInitial replaces the objects of the initial events in buf by what Show makes of them, and
+// removes those that are not shown.
 func (w *Watcher) showInitial(ctx context.Context) error {
 	objects := make([]*Object, len(w.buf))
 	for i := range w.buf {
@@ -69,7 +74,8 @@ func (w *Watcher) showInitial(ctx context.Context) error {
 	return nil
 }
 
-// showChanges has the objects of changes shown that may concern the watcher.
+// showChanges calls Show with the objects of the changes that may concern the watcher, old and new,
+// and keeps the results for sees.
 func (w *Watcher) showChanges(ctx context.Context, changes []*change) error {
 	var objects []*Object
 	for _, ch := range changes {
@@ -93,7 +99,8 @@ func (w *Watcher) showChanges(ctx context.Context, changes []*change) error {
 	return nil
 }
 
-// sees returns an object as the watcher sees it, nil if it does not.
+// sees returns an object as the watcher shows it, or nil if the watcher does not show it. o may be
+// nil.
 func (w *Watcher) sees(o *Object) *Object {
 	switch {
 	case o == nil:

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// shade shows things in another form, and those that are dark not at all. It notes how many objects it is asked about at once.
+// shade shows things in another form, and those that are dark not at all. It notes how many objects
+// it is asked about at once.
 type shade struct {
 	asked []int
 	fail  error
@@ -38,7 +39,8 @@ func (s *shade) show(_ context.Context, objects []*cache.Object) ([]*cache.Objec
 	return out, nil
 }
 
-// TestShownLists: lists are of what is seen, pages are full, and as little is asked as that takes, from the cache and from the store.
+// TestShownLists: lists are of what is seen, pages are full, and as little is asked as that takes,
+// from the cache and from the store.
 func TestShownLists(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -97,8 +99,8 @@ func TestShownLists(t *testing.T) {
 	}
 }
 
-// TestShownWatch: what begins to be seen is added, and what is not seen any more deleted, as it was seen and at the revision of that.
-// Those who come from before the window see the same.
+// TestShownWatch: what begins to be seen is added, and what is not seen any more deleted, as it was
+// seen and at the revision of that. Those who come from before the window see the same.
 func TestShownWatch(t *testing.T) {
 	for _, from := range []string{"the window", "before the window"} {
 		t.Run(from, func(t *testing.T) {

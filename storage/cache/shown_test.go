@@ -15,7 +15,8 @@ import (
 
 // lawShown: what a watch has shown is there for every operation that looks at the store.
 func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
-	// Cursors that nobody reads: the store needs longer to tell all of a change, and readers have time to come too early.
+	// Cursors that nobody reads: the store needs longer to tell all of a change, and readers have
+	// time to come too early.
 	for range 32 {
 		c, err := store.Watch(t.Context(), storage.WatchRequest{Prefix: things})
 		if err != nil {
@@ -117,8 +118,8 @@ func newForgetful() *forgetful {
 	return f
 }
 
-// TestStoreBehind has the store answer with a state that is older than what the cache has shown. It is asked again, until
-// it has caught up, or for as long as a read may wait.
+// TestStoreBehind has the store answer with a state that is older than what the cache has shown. It
+// is asked again, until it has caught up, or for as long as a read may wait.
 func TestStoreBehind(t *testing.T) {
 	key, other := things+"ns/a", things+"ns/b"
 	same := func(o *cache.Object) ([]byte, storage.LeaseID, error) { return body(key, value(o), nil), 0, nil }

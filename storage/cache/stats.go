@@ -11,40 +11,44 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Stats is a snapshot of a Cache for debug pages.
+// Numbers for debug pages and metrics (Stats, Count), and comparisons of the cache with the store
+// (Digest, Verify). Stats and Count load nothing; Digest and Verify load the resource.
+
+// Stats is what a Cache holds at one moment.
 type Stats struct {
 	Seen      storage.Revision
 	Waiting   int // reads that wait for a revision
 	Resources []ResourceStats
 }
 
-// ResourceStats is a snapshot of a Resource.
+// ResourceStats is what a Resource holds at one moment.
 type ResourceStats struct {
 	Name, Prefix string
 	Loaded       bool
 	Objects      int
-	Broken       int              // of them, those that cannot be read
-	Last         storage.Revision // of the newest change
-	Window       int              // changes that can be watched
-	WindowFloor  storage.Revision // watches after this one are served from the window
+	Broken       int              // objects that cannot be read; a part of Objects
+	Last         storage.Revision // revision of the newest change
+	Window       int              // changes in the window
+	WindowFloor  storage.Revision // watches after this revision are served from the window
 	WindowBytes  int64
-	HistoryBytes int64 // of changes from before the window, kept for watchers that resume
+	HistoryBytes int64 // bytes of the stretches kept for watchers that resume from before the window
 	Snapshots    int   // past states kept for lists
-	Forms        int   // other forms kept; those of objects that are gone count until they are swept
+	Forms        int   // forms kept; those of freed objects count until a sweep
 	FormBytes    int64
 	StoreReads   [reasons]uint64 // reads that the store answered, by Reason
 	Watchers     []WatcherStats
 }
 
-// WatcherStats is a snapshot of a Watcher.
+// WatcherStats is the position of a Watcher at one moment.
 type WatcherStats struct {
-	Prefix string // or key
-	Field  string // "field=value" by which it is grouped; "" for nothing beside Prefix
+	Prefix string // of the watched keys; or the one key
+	Field  string // "field=value" by which it is grouped; "" if only Prefix groups it
 	Lag    int    // changes of the resource since the first that it has not sent
 	Past   bool   // it is still sending the initial state
 }
 
-// lag returns how many changes the watcher has to look at.
+// lag returns how many changes lie between the first that the watcher may have to look at and the
+// end of the window.
 func (w *Watcher) lag(s *state) int {
 	pos := w.pos.Load()
 	if c := w.cell.Load(); c != nil {
@@ -57,7 +61,7 @@ func (w *Watcher) lag(s *state) int {
 	return int(s.end() - min(max(pos, s.first), s.end()))
 }
 
-// Stats returns what the cache holds, resources by name.
+// Stats returns what the cache holds, resources in the order of their prefixes.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	resources := slices.Collect(maps.Keys(c.mu.resources))
@@ -130,8 +134,8 @@ func (r *Resource) Digest(ctx context.Context) (Digest, error) {
 	return Digest{Rev: rev, Objects: s.tree.Len(), Sum: h.Sum64()}, nil
 }
 
-// Verify compares names and revisions of all objects with the store at the same revision, and returns the first
-// difference. It reads the whole resource from the store.
+// Verify compares keys and revisions of all objects with the store at the same revision, and
+// returns the first difference. It reads the whole resource from the store.
 func (r *Resource) Verify(ctx context.Context) error {
 	s, rev, err := r.at(ctx, Want{})
 	if err != nil {

@@ -47,7 +47,8 @@ func TestStats(t *testing.T) {
 	})
 }
 
-// TestStatsOfWatchers: a watcher's lag is what it has to look at, so nothing of an idle one whatever happens to others.
+// TestStatsOfWatchers: a watcher's lag is what it has to look at, so nothing of an idle one
+// whatever happens to others.
 func TestStatsOfWatchers(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	put(t, store, things+"ns/a", "1", color("red"))
@@ -80,7 +81,8 @@ func TestStatsOfWatchers(t *testing.T) {
 	check("when they have been sent", "  lag=0 past=false", "initial/  lag=4 past=true", "ns/ color=red lag=1 past=false")
 }
 
-// TestReadsWait: each read waits for its own revision, not for those of others, and is counted while it waits.
+// TestReadsWait: each read waits for its own revision, not for those of others, and is counted
+// while it waits.
 func TestReadsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, c := open(t, cache.Config{})

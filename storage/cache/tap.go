@@ -9,28 +9,33 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Tap shows everything under the cache's prefix, whatever resource it belongs to, and has none loaded: first what there
-// is (Entries), then what changes (Next). Together they miss nothing and repeat nothing. It is fed by the watch that feeds
-// the resources, which hands events over and never waits for their reader: a Tap whose reader falls too far behind loses
-// its place and says so.
+// A Tap is the raw feed of the cache: all keys, undecoded. It reads all entries from the store once
+// and then takes the events that Cache.ingest offers. Its users are told of every key, including
+// keys of resources that nobody has loaded.
+
+// Tap shows everything under the cache's prefix, whichever resource it belongs to, and loads no
+// resource: first all entries (Entries), then all later changes (Next). Together they miss nothing
+// and repeat nothing. The watch that feeds the resources feeds the Tap, too, and never waits for
+// its reader. A Tap whose reader falls too far behind (maxPending) ends with Compacted.
 //
-// It belongs to one goroutine. Close it.
+// One goroutine at a time uses a Tap. Close it.
 type Tap struct {
 	c     *Cache
-	from  storage.Revision // every later event is handed over
-	base  storage.Revision // of Entries: what has happened up to here is not shown again
-	taken []storage.Event  // what Next has returned; its memory is used again
-	ready chan struct{}    // capacity 1: there is something to take
+	from  storage.Revision // every event after it is offered to the Tap
+	base  storage.Revision // revision of Entries; Next leaves out events up to it
+	taken []storage.Event  // the last result of Next; its memory is used again
+	ready chan struct{}    // capacity 1; readable if there may be events or an error
 
 	mu struct {
 		sync.Mutex
-		events []storage.Event
-		held   int // bytes of their keys and values
+		events []storage.Event // offered and not taken yet
+		held   int             // bytes of events, estimated
 		err    error
 	}
 }
 
-// Tap opens a Tap. Errors: those of opening the watch on the store.
+// Tap opens a Tap. It opens the watch on the store if that is not open; the errors are those of
+// doing so.
 func (c *Cache) Tap(ctx context.Context) (*Tap, error) {
 	if err := c.start(ctx); err != nil {
 		return nil, err
@@ -45,21 +50,21 @@ func (c *Cache) Tap(ctx context.Context) (*Tap, error) {
 	return t, nil
 }
 
-// Close ends the Tap.
+// Close removes the Tap from the stream. It does not end a Next under way: the context does.
 func (t *Tap) Close() {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	t.c.mu.taps = slices.DeleteFunc(slices.Clone(t.c.mu.taps), func(other *Tap) bool { return other == t })
 }
 
-// Entries yields all entries of one revision in the order of their keys. It reads them page by page and keeps none. What
-// happens after that revision is what Next goes on with. An error is the last thing that it yields; after Compacted, which says
-// that it took too long, another Tap may succeed.
+// Entries yields all entries of one revision in the order of their keys. It reads them page by page
+// and keeps none. Next goes on with the changes after that revision. An error is the last thing
+// that Entries yields. Compacted says that reading took too long; another Tap may succeed.
 func (t *Tap) Entries(ctx context.Context) iter.Seq2[storage.Entry, error] {
 	return func(yield func(storage.Entry, error) bool) {
 		req := storage.RangeRequest{Prefix: t.c.cfg.Prefix, Limit: firstChunk, NoCount: true}
 		for more := true; more; {
-			res, err := t.c.readSince(ctx, req, t.from) // a replica may lag behind the watch
+			res, err := t.c.readSince(ctx, req, t.from) // a replica may be behind the watch
 			if err != nil {
 				yield(storage.Entry{}, err)
 				return
@@ -78,8 +83,9 @@ func (t *Tap) Entries(ctx context.Context) iter.Seq2[storage.Entry, error] {
 	}
 }
 
-// Next waits for changes and returns all that there are so far, in order; they are the caller's until the next call.
-// Errors: Compacted (the Tap has lost its place: another one has to begin anew), Closed, or that of ctx.
+// Next waits for changes and returns all that have come so far, in order. The slice is the caller's
+// until the next call. Errors: Compacted (the Tap missed changes: open another one and begin
+// again), Closed, or that of ctx.
 func (t *Tap) Next(ctx context.Context) ([]storage.Event, error) {
 	for {
 		select {
@@ -102,10 +108,11 @@ func (t *Tap) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
-// maxTaken is how many events there is memory for that is used again.
+// maxTaken is the largest capacity, in events, of a slice whose memory is used again.
 const maxTaken = 1024
 
-// take takes what has been handed over, and gives the memory of what was taken before for what comes next.
+// take returns the events offered so far, and leaves the memory of the slice returned before for
+// the next events.
 func (t *Tap) take() ([]storage.Event, error) {
 	clear(t.taken)
 	if cap(t.taken) > maxTaken {
@@ -117,7 +124,8 @@ func (t *Tap) take() ([]storage.Event, error) {
 	return t.taken, t.mu.err
 }
 
-// offer hands events over. It is called by Cache.run only.
+// offer appends events to those that wait for the reader. Beyond maxPending the Tap ends with
+// Compacted. Only Cache.run calls offer.
 func (t *Tap) offer(events []storage.Event) {
 	held := 0
 	for i := range events {
@@ -134,7 +142,7 @@ func (t *Tap) offer(events []storage.Event) {
 	t.wake()
 }
 
-// lose ends the Tap with an error: it misses changes, or there will be none.
+// lose ends the Tap with err, because it misses changes or the cache is closed.
 func (t *Tap) lose(err error) {
 	t.mu.Lock()
 	t.loseLocked(err)
@@ -142,8 +150,10 @@ func (t *Tap) lose(err error) {
 	t.wake()
 }
 
+// loseLocked drops the events that wait for the reader and sets the error.
 func (t *Tap) loseLocked(err error) { t.mu.events, t.mu.err = nil, err }
 
+// wake makes ready readable.
 func (t *Tap) wake() {
 	select {
 	case t.ready <- struct{}{}:

@@ -11,24 +11,30 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// continueVersion is the format of continue tokens that Kubernetes clients may have kept.
+// The continue tokens of paged lists. They have the format of Kubernetes, so that a client may take
+// a token from one server to the other.
+
+// continueVersion is the format of continue tokens. It is Kubernetes' format, because clients may
+// hold tokens from a Kubernetes server.
 const continueVersion = "meta.k8s.io/v1"
 
-// maxToken bounds a continue token in bytes.
+// maxToken is the most bytes of a continue token that are decoded.
 const maxToken = 4096
 
 // errToken begins every error about a continue token.
 var errToken = errors.New("continue key is not valid")
 
-// continueToken is the JSON inside a token. Rev -1 stands for the present state.
+// continueToken is the JSON inside a token. Rev -1 stands for the present state. Start is the
+// lowest key of the next page, relative to the prefix of the list.
 type continueToken struct {
 	Version string `json:"v"`
 	Rev     int64  `json:"rv"`
 	Start   string `json:"start"`
 }
 
-// EncodeContinue makes a token for the page after the key last, which is relative to the prefix of the list. rev is
-// that of the list; 0 makes a token that goes on at the present state instead (an inconsistent list).
+// EncodeContinue makes a token for the page after the key last, which is relative to the prefix of
+// the list. rev is the revision of the list. With 0 the token goes on at the present state instead,
+// so that the pages may show different revisions.
 func EncodeContinue(rev storage.Revision, last string) string {
 	t := continueToken{Version: continueVersion, Rev: int64(rev), Start: last + "\x00"}
 	if rev == 0 {
@@ -41,8 +47,9 @@ func EncodeContinue(rev storage.Revision, last string) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// DecodeContinue returns the revision of a token, 0 if the list goes on at the present state, and the key after which
-// it goes on. The key lies under prefix. The error says what is wrong with the token.
+// DecodeContinue returns the revision of a token and the key after which its page begins. The
+// revision is 0 if the page is of the present state. The key lies under prefix. The error says what
+// is wrong with the token.
 func DecodeContinue(token, prefix string) (rev storage.Revision, after string, err error) {
 	if len(token) > maxToken {
 		return 0, "", fmt.Errorf("%w: longer than %d bytes", errToken, maxToken)
@@ -63,7 +70,7 @@ func DecodeContinue(token, prefix string) (rev storage.Revision, after string, e
 	case t.Start == "":
 		return 0, "", fmt.Errorf("%w: encoded start key empty (version %s)", errToken, continueVersion)
 	}
-	// A path with dots could leave the prefix once it is cleaned, and no key of ours has them.
+	// A key with "." or ".." elements could leave the prefix. No key in the store has them.
 	rooted := t.Start
 	if !strings.HasPrefix(rooted, "/") {
 		rooted = "/" + rooted

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// historian returns a store that notes after which revisions its history is opened, which waits for the gate if there is one.
+// historian returns a store that notes after which revisions its history is opened, which waits for
+// the gate if there is one.
 func historian(gate chan struct{}) (u *unruly, asked *[]storage.Revision) {
 	u, asked = &unruly{Store: memory.New(memory.Config{})}, new([]storage.Revision)
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
@@ -27,8 +28,8 @@ func historian(gate chan struct{}) (u *unruly, asked *[]storage.Revision) {
 	return u, asked
 }
 
-// TestHistoryTurns: the one who is furthest behind comes first, but for one who has waited for long. Who has given up does not
-// come.
+// TestHistoryTurns: the one who is furthest behind comes first, but for one who has waited for
+// long. Who has given up does not come.
 func TestHistoryTurns(t *testing.T) {
 	for _, tt := range []struct {
 		waits  time.Duration // the one who asked before the other
@@ -78,7 +79,8 @@ func TestHistoryTurns(t *testing.T) {
 	}
 }
 
-// TestHistoryKeptOnce: who comes from further back reads up to where others have begun, and goes on with what is there.
+// TestHistoryKeptOnce: who comes from further back reads up to where others have begun, and goes on
+// with what is there.
 func TestHistoryKeptOnce(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	before, after := churn(t, store, 90, 90, 100)

@@ -10,10 +10,17 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// A watch of one resource. A Watcher passes through up to three phases: the initial state
+// (collectInitial), the store's history before the window (collectPast, in past.go), and the window
+// (collectWindow). In the window it sleeps on the cell of its group (group.go).
+//
+// The handlers of watch requests call Watch, and then Next in a loop; one Next may return many
+// events.
+
 // EventType is the type of a watch event.
 type EventType uint8
 
-// The event types.
+// These are the types of events. Added, Modified and Deleted are those of the Kubernetes API.
 const (
 	Added EventType = iota
 	Modified
@@ -21,12 +28,15 @@ const (
 	Bookmark
 )
 
-// Event is one change as a watcher sees it.
+// Event is one change as a watcher sees it. An object that begins to match is Added, and one that
+// ceases to match is Deleted.
 type Event struct {
 	Type EventType
-	// Object is the new state; of Deleted the last one, at the revision of the deletion; nil of Bookmark.
+	// Object is the new state. In Deleted it is the last state, at the revision of the deletion; in
+	// Bookmark it is nil.
 	Object *Object
-	// Rev is the revision of the change. A Bookmark says that everything up to Rev has been sent.
+	// Rev is the revision of the change. In an Added event of the initial state it is the object's
+	// revision. A Bookmark says that every change up to Rev has been sent.
 	Rev storage.Revision
 	// InitialEnd marks the Bookmark that ends the initial state.
 	InitialEnd bool
@@ -35,34 +45,38 @@ type Event struct {
 // WatchOptions says what to watch and where to begin.
 type WatchOptions struct {
 	Prefix string // of the keys, at least that of the resource; ends in "/"
-	Key    string // if set: this object alone
-	// Initial begins with the present state, in key order, as Added events. Want says how fresh it must be (Exact is
-	// not possible). InitialEnd marks its end with a bookmark.
+	Key    string // if set, only this object is watched
+	// Initial begins with the present state as Added events in key order. Want says how fresh the
+	// state must be; it may not be Exact. InitialEnd sends a bookmark after the state
+	// (sendInitialEvents, KEP-3157).
 	Initial, InitialEnd bool
 	Want                Want
-	// After begins with the changes after this revision, which may lie in the future. If it is 0, and without Initial,
-	// the watch begins with the changes after now; Want says how fresh that must be.
+	// After begins with the changes after this revision, which may lie in the future. If After is 0
+	// and Initial is false, the watch begins after the present state; Want says how fresh that
+	// state must be.
 	After storage.Revision
-	// Bookmarks asks for bookmarks while nothing else is sent.
+	// Bookmarks asks for a bookmark when nothing was sent for Config.BookmarkInterval (KEP-956).
 	Bookmarks bool
-	// Corrupt shows objects that cannot be read like others, whatever Match says: Object.Err says why
-	// they cannot be read. Without it such an object ends the watch with storage.Corrupt.
+	// Corrupt includes objects that cannot be read, whatever Match says; Object.Err says why they
+	// cannot be read. Without it such an object ends the watch with storage.Corrupt.
 	Corrupt bool
-	// Match filters the objects; nil means all. It must be a pure function.
+	// Match selects the objects; nil selects all. It must be a pure function.
 	Match func(*Object) bool
-	// Show says how objects are seen; nil: as they are stored. An object that begins to be seen is added, one that is not seen any
-	// more is deleted.
+	// Show says how the objects are shown; nil shows them as they are stored. An object that begins
+	// to be shown is Added, and one that ceases to be shown is Deleted.
 	Show Show
-	// Field, if its Key is not "", promises that Match is true only of objects that have this pair among their Fields. If
-	// Key is one of ResourceConfig.GroupBy, changes of other objects do not wake the watcher.
+	// Field, if its Key is not "", promises that Match is true only for objects that have this pair
+	// among their Fields. If Key is one of ResourceConfig.GroupBy, changes of other objects do not
+	// wake the watcher.
 	Field Pair
 }
 
-// maxEvents is how many events one Next returns at most.
+// maxEvents is about how many events one Next returns at most.
 const maxEvents = 512
 
-// Watcher is a position in the history of a resource. It is used by one goroutine, except Close. It owns no
-// goroutine and no queue.
+// Watcher is a position in the history of a resource. One goroutine at a time uses it; Close may be
+// called by any. It owns no goroutine and no queue, so a slow watcher costs nothing but its
+// position, and the initial state until it has been sent.
 type Watcher struct {
 	r     *Resource
 	opts  WatchOptions
@@ -71,30 +85,33 @@ type Watcher struct {
 	group *group
 
 	pos     atomic.Uint64           // sequence number of the next change to look at; written by Next
-	initial atomic.Pointer[initial] // the state still to be sent; taken away if that takes too long
-	cell    atomic.Pointer[cell]    // of group; nothing between pos and cell.from concerns us; nil if unknown; written by Next
-	done    atomic.Bool             // Close was called
+	initial atomic.Pointer[initial] // the state still to be sent; dropSnapshots removes it if sending takes too long
+	// cell is one of group's cells: no change between pos and cell.from concerns the watcher. It is
+	// nil if unknown, and written by Next.
+	cell atomic.Pointer[cell]
+	done atomic.Bool // Close was called
 
 	// Owned by Next.
 
-	begin bool             // initial has not been sent to its end
-	past  storage.Revision // what comes after this is before the window; 0 once the window has been reached
-	upto  storage.Revision // everything up to here has been sent
+	begin bool             // part of initial has not been sent
+	past  storage.Revision // the next changes are those after it, before the window; 0 once the window has been reached
+	upto  storage.Revision // every change up to here has been sent
 	buf   []Event
-	shown map[*Object]*Object // what Show has said of the changes that are being looked at
+	shown map[*Object]*Object // the results of Show for the objects of the changes being looked at
 
-	marks bookmarks
+	marks bookmarks // decides when a bookmark is due
 }
 
-// initial is the part of a snapshot that has not been sent.
+// initial is the part of the initial state that has not been sent.
 type initial struct {
 	tree *tree
 	rev  storage.Revision
 	from string // the least key not sent; owned by Next
 }
 
-// Watch returns a position in the history of the resource. Errors: Compacted (After is before Since, or no longer in the store's
-// history), Future (Want), Unavailable (the cache is behind), Corrupt. Close the watcher.
+// Watch returns a position in the history of the resource. Errors: Compacted (After is before
+// ResourceConfig.Since or before the store's history), Future (Want), Unavailable (the cache is
+// behind the store), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
 	if since := r.cfg.Since; !opts.Initial && opts.After != 0 && opts.After+1 < since {
 		return nil, &storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: since}
@@ -123,7 +140,7 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 		w.past = opts.After
 		if _, err := s.epoch.history.after(ctx, w.past); err != nil {
 			w.Close()
-			if s.epoch.end.Load() != nil { // the cache has lost its place, and the store need not have lost its history
+			if s.epoch.end.Load() != nil { // the cache has lost the stream; the store may still have the history
 				return r.Watch(ctx, opts)
 			}
 			return nil, err
@@ -132,7 +149,8 @@ func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, erro
 	return w, nil
 }
 
-// join enters the epoch of a state that satisfies want. It tries again if the epoch ends meanwhile.
+// join adds the watcher to the epoch of a state that satisfies want, and returns the state. It
+// tries again if the epoch has ended meanwhile.
 func (w *Watcher) join(ctx context.Context, want Want) (*state, storage.Revision, error) {
 	for {
 		s, rev, err := w.r.at(ctx, want)
@@ -148,7 +166,7 @@ func (w *Watcher) join(ctx context.Context, want Want) (*state, storage.Revision
 	}
 }
 
-// groupKey names the changes that can concern a watcher.
+// groupKey names the changes that may concern a watcher with these options.
 func (r *Resource) groupKey(opts *WatchOptions) groupKey {
 	switch {
 	case opts.Key != "":
@@ -159,7 +177,8 @@ func (r *Resource) groupKey(opts *WatchOptions) groupKey {
 	return groupKey{prefix: opts.Prefix}
 }
 
-// Close releases the position. It does not end a Next under way: the context does.
+// Close removes the watcher from its group and releases the initial state. It does not end a Next
+// under way: the context does.
 func (w *Watcher) Close() {
 	if w.done.Swap(true) {
 		return
@@ -168,14 +187,16 @@ func (w *Watcher) Close() {
 	w.initial.Store(nil)
 }
 
-// SetDeadline asks for a last bookmark before t, so that the client can resume from there: two seconds before, as in
-// Kubernetes, or half way to t if that is nearer. What is sent later than that makes it unnecessary. It has no effect on
-// watchers without bookmarks. Call it before the first Next.
+// SetDeadline plans a last bookmark before t, the end of the request, so that the client can resume
+// from there: two seconds before t, as in Kubernetes, or half way to t if that is nearer. Anything
+// that is sent after that moment replaces the bookmark. SetDeadline has no effect on watchers
+// without bookmarks. Call it before the first Next.
 func (w *Watcher) SetDeadline(t time.Time) { w.marks.deadline(t) }
 
-// Next returns the events so far, or waits for one. The slice is valid until the next call. Errors: Compacted (the
-// watcher fell behind, or the resource missed changes), Corrupt (a changed object cannot be read; with the Op "delete": it
-// could not be before it was deleted), Closed, or that of ctx. Except with ctx's error the watch has ended then.
+// Next returns the events that have come so far, and waits for one if there are none. The slice is
+// valid until the next call. Errors: Compacted (the watcher fell behind the window, or the resource
+// missed changes), Corrupt (a changed object cannot be read; with the Op "delete" the object could
+// not be read before it was deleted), Closed, or that of ctx. Every error but ctx's ends the watch.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	w.buf = w.buf[:0]
 	for {
@@ -195,7 +216,8 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// collect fills buf with what there is. It returns the cell to wait for once everything has been seen.
+// collect fills buf with the events that are there. Once the watcher has seen every change, it
+// returns the cell to wait for.
 func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	if err := w.epoch.end.Load(); err != nil {
 		return nil, *err
@@ -211,7 +233,8 @@ func (w *Watcher) collect(ctx context.Context) (*cell, error) {
 	return w.collectWindow(ctx)
 }
 
-// collectInitial adds objects of the initial state, and its end.
+// collectInitial adds objects of the initial state to buf, at most maxEvents in one call, and the
+// bookmark that ends the state.
 func (w *Watcher) collectInitial(ctx context.Context) error {
 	in := w.initial.Load()
 	if in == nil {
@@ -222,7 +245,7 @@ func (w *Watcher) collectInitial(ctx context.Context) error {
 		stop = w.opts.Key + "\x00"
 	}
 	var err error
-	rest := "" // the least key that has to wait
+	rest := "" // the first key that does not fit into buf
 	in.tree.Ascend(in.from, func(key string, o *Object) bool {
 		if key >= stop {
 			return false
@@ -260,8 +283,16 @@ func (w *Watcher) collectInitial(ctx context.Context) error {
 	return nil
 }
 
-// collectWindow adds the changes of the window from pos on. It returns the cell to wait for, or nil if there is more to
-// look at.
+// collectWindow adds the changes of the window from pos on to buf. It returns the cell to wait for
+// once all have been looked at, or nil if there is more to look at.
+//
+// The cell that the watcher holds says how far it may skip:
+//
+//   - No cell: the watcher looks at all changes from pos on.
+//   - The cell's from is 0: no change in the state concerns the watcher.
+//   - The cell has ended and the group has the next cell: only changes from cell.from to cell.upto
+//     concern the watcher.
+//   - The group is further on: the watcher looks at all changes from cell.from on.
 func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 	pos, at := w.pos.Load(), w.cell.Load()
 	idle := at != nil && at.from.Load() == 0
@@ -269,8 +300,9 @@ func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 	if !idle {
 		next = w.group.cell.Load()
 	}
-	// The order of the loads matters. The cell first: a change that is not in the state will wake the cell. The clock
-	// before the state: whatever had been seen by then is in the state, unless the epoch had ended.
+	// The order of the loads matters. The cell is loaded first: a change that is not in the state
+	// will wake that cell. The clock is loaded before the state: every change up to seen is in the
+	// state, unless the epoch has ended.
 	seen := w.r.c.seen.now()
 	s := w.epoch.state.Load()
 	if err := w.epoch.end.Load(); err != nil {
@@ -280,7 +312,7 @@ func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 	switch {
 	case at == nil:
 	case idle:
-		pos = stop // nothing in s concerns us, unless from has been set meanwhile
+		pos = stop // no change in s concerns the watcher, unless from has been set meanwhile
 		if at.from.Load() != 0 {
 			return nil, nil
 		}
@@ -288,7 +320,7 @@ func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 		return at, nil
 	case next.number == at.number+1:
 		pos, stop = max(pos, at.from.Load()), at.upto
-	default: // several batches have come: look at all
+	default: // several batches have concerned the group
 		pos = max(pos, at.from.Load())
 	}
 	if pos < s.first {
@@ -314,7 +346,7 @@ func (w *Watcher) collectWindow(ctx context.Context) (*cell, error) {
 	return next, nil
 }
 
-// evicted ends a watcher that is too slow.
+// evicted returns the error of a watcher that has fallen behind the window, and calls the hook.
 func (w *Watcher) evicted(s *state) error {
 	if f := w.r.c.cfg.Hooks.Evicted; f != nil {
 		f(w.r.cfg.Name)
@@ -322,7 +354,8 @@ func (w *Watcher) evicted(s *state) error {
 	return &storage.Error{Op: "watch", Key: w.key.prefix, Kind: storage.Compacted, Rev: s.floor}
 }
 
-// concerns reports whether a change may be one for the watcher.
+// concerns reports whether the key and the revision of a change are within the watch. It does not
+// look at the object.
 func (w *Watcher) concerns(ch *change) bool {
 	switch {
 	case ch.rev <= w.opts.After:
@@ -333,7 +366,8 @@ func (w *Watcher) concerns(ch *change) bool {
 	return len(w.opts.Prefix) <= len(w.r.cfg.Prefix) || strings.HasPrefix(ch.key, w.opts.Prefix)
 }
 
-// add appends what the watcher sees of a change: nothing, if the object was and is none of its.
+// add appends the event that the watcher sees of a change. It appends nothing if the watcher saw
+// the object neither before nor after the change.
 func (w *Watcher) add(ch *change) error {
 	if !w.concerns(ch) {
 		return nil
@@ -355,8 +389,10 @@ func (w *Watcher) add(ch *change) error {
 	return nil
 }
 
-// addHidden is add for an object that cannot be read, or could not before the change. The watcher may have known it from the
-// time when it could be: unless it is told of the present state, it has to begin anew.
+// addHidden is add for an object that cannot be read, or could not be read before the change. The
+// watcher may have sent the object earlier, when it could be read. So the event is Added, with the
+// present state, if the watcher sees it; in all other cases the watch ends with Corrupt, because
+// the client may hold an object that it should have been told to delete.
 func (w *Watcher) addHidden(ch *change) error {
 	switch {
 	case ch.obj == nil:
@@ -386,7 +422,7 @@ func (w *Watcher) wait(ctx context.Context, c *cell) error {
 			return ctx.Err()
 		case <-due:
 		}
-		// The revision is that of now, not that of when the wait began.
+		// The bookmark shows the present revision, not that at which the wait began.
 		again, err := w.collectWindow(ctx)
 		if err != nil || again == nil || len(w.buf) > 0 {
 			return err
@@ -394,7 +430,7 @@ func (w *Watcher) wait(ctx context.Context, c *cell) error {
 		if c = again; c.from.Load() == 0 {
 			break
 		}
-		due = nil // a change is about to be published, and upto may be from long ago
+		due = nil // a change is about to be published, and upto may be old
 	}
 	if w.upto >= w.opts.After {
 		w.buf = append(w.buf, Event{Type: Bookmark, Rev: w.upto})

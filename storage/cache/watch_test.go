@@ -32,7 +32,8 @@ func settle(t testing.TB, r *cache.Resource) {
 	}
 }
 
-// TestSince: what happened before a resource began to be is not its history, though the store knows it.
+// TestSince: what happened before a resource began to be is not its history, though the store knows
+// it.
 func TestSince(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	first := put(t, store, "/registry/late/a", "v", nil)
@@ -69,7 +70,8 @@ func TestSlowWatcher(t *testing.T) {
 	}
 }
 
-// TestIdleWatcher: the window may pass over a watcher that nothing concerns, asleep or between two calls.
+// TestIdleWatcher: the window may pass over a watcher that nothing concerns, asleep or between two
+// calls.
 func TestIdleWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, _ := open(t, cache.Config{WindowEvents: 20})
@@ -176,7 +178,8 @@ func TestSlowInitial(t *testing.T) {
 	next(storage.Compacted)
 }
 
-// TestNextIsBounded: one call returns so many events at most, and as many if there are, wherever they come from.
+// TestNextIsBounded: one call returns so many events at most, and as many if there are, wherever
+// they come from.
 func TestNextIsBounded(t *testing.T) {
 	const most, n = 512, 1100
 	r, store, _ := open(t, cache.Config{})
@@ -245,7 +248,8 @@ func TestBookmarks(t *testing.T) {
 	})
 }
 
-// TestBookmarkWhilePublishing: what has been sent is not known while a change is being published, so nothing is said.
+// TestBookmarkWhilePublishing: what has been sent is not known while a change is being published,
+// so nothing is said.
 func TestBookmarkWhilePublishing(t *testing.T) {
 	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
 		put(t, store, things+"ns/a", "1", nil)
@@ -382,7 +386,8 @@ func TestCloseLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestCloseWhileLoading: who waits for a load is told that it is over, and the resource stays closed.
+// TestCloseWhileLoading: who waits for a load is told that it is over, and the resource stays
+// closed.
 func TestCloseWhileLoading(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		u := &unruly{Store: memory.New(memory.Config{})}

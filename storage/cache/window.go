@@ -8,9 +8,17 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// A state is an immutable picture of a resource: the tree of objects and the window of recent
+// changes. publishLocked makes the next state from a batch of changes; Cache.run reaches it through
+// Resource.ingest, and a load through Resource.begin. Lists read the tree, watchers read the
+// window.
+//
+// States share the array of the window: a later state appends behind the length of the earlier one,
+// or begins further on in the array.
+
 // state is a resource at one moment: all objects and the changes that led there. It is immutable.
 //
-// Sequence numbers count the changes of an epoch from 1; events[i] has the number first+i.
+// Sequence numbers count the changes of an epoch from 1. events[i] has the number first+i.
 type state struct {
 	epoch  *epoch
 	tree   *tree
@@ -18,22 +26,22 @@ type state struct {
 	first  uint64           // sequence number of events[0]
 	last   storage.Revision // of the newest change, or of the load; every change up to it is in tree
 	floor  storage.Revision // every change after it is in events
-	bytes  int64            // held by events only
-	dead   int64            // held by dropped changes that the array of events still refers to
+	bytes  int64            // estimated bytes that only events hold
+	dead   int64            // estimated bytes of dropped changes to which the array of events still refers
 	churn  int64            // bytes of all objects replaced since the load
 	stored int64            // bytes of the entries in tree
-	broken int              // objects that cannot be decoded
+	broken int              // objects in tree that cannot be read
 
 	all atomic.Pointer[[]*Object] // the objects in key order, made by the first list of all
 }
 
-// next returns a copy of s to be changed and published.
+// next returns a copy of s for its successor, without the list of all objects.
 func (s *state) next() *state {
 	return &state{epoch: s.epoch, tree: s.tree, events: s.events, first: s.first, last: s.last, floor: s.floor,
 		bytes: s.bytes, dead: s.dead, churn: s.churn, stored: s.stored, broken: s.broken}
 }
 
-// end is the sequence number that the next change will get.
+// end returns the sequence number that the next change will get.
 func (s *state) end() uint64 { return s.first + uint64(len(s.events)) }
 
 // change is one change of one object. obj is nil if it was deleted, prev if it was created.
@@ -41,11 +49,12 @@ type change struct {
 	rev       storage.Revision
 	key       string
 	obj, prev *Object
-	at        int64 // when it was published, Unix seconds
-	last      atomic.Pointer[Object]
+	at        int64                  // when it was published, Unix seconds
+	last      atomic.Pointer[Object] // of a deletion, made by gone
 }
 
-// gone returns the previous state at the revision of the change, as watchers see a deletion. All share one object.
+// gone returns the previous state at the revision of the change, which is what watchers get as the
+// object of a deletion. All watchers share one object.
 func (ch *change) gone() *Object {
 	if o := ch.last.Load(); o != nil {
 		return o
@@ -54,32 +63,35 @@ func (ch *change) gone() *Object {
 	return ch.last.Load()
 }
 
-// hidden reports whether nobody can tell whom the change concerns, because the object cannot be read or could not before.
+// hidden reports whether the object cannot be read or could not be read before the change. Then
+// nobody can tell which labels and fields it has or had, and so which watchers the change concerns.
 func (ch *change) hidden() bool {
 	return ch.obj != nil && ch.obj.broken || ch.prev != nil && ch.prev.broken
 }
 
-// size is what only the window holds of a change.
+// size estimates the bytes that only the window holds for a change: the change, the previous state
+// and, of a deletion, the copy that gone makes.
 func (ch *change) size() int64 {
 	n := int64(128)
 	if ch.prev != nil {
 		n += ch.prev.size()
 	}
 	if ch.obj == nil {
-		n += int64(len(ch.prev.data)) // gone
+		n += int64(len(ch.prev.data)) // the copy that gone makes
 	}
 	return n
 }
 
-// publishLocked makes a new state from the changes. The caller holds r.mu and closes the returned cells, whose
-// watchers have something to see.
+// publishLocked makes a new state from changes and publishes it. It skips changes that the load has
+// seen, and deletions of keys that are not there. The caller holds r.mu, and closes the returned
+// cells once it has released r.mu: their watchers have something to look at.
 func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 	old := e.state.Load()
 	next := old.next()
 	now := time.Now()
 	for _, ch := range changes {
 		if ch.rev <= r.mu.base {
-			continue // the load has seen it
+			continue // the loaded tree includes it
 		}
 		if ch.obj != nil {
 			ch.prev, _ = r.mu.tree.Set(ch.key, ch.obj)
@@ -99,7 +111,8 @@ func (r *Resource) publishLocked(e *epoch, changes []*change) []*cell {
 	return e.publish(next, old.end())
 }
 
-// add appends a change. Earlier states do not look behind the length of their own events.
+// add appends a change to a state that is not yet published. Earlier states share the array of
+// events and do not look behind their own length.
 func (s *state) add(ch *change) {
 	if ch.prev != nil {
 		s.churn += ch.prev.size()
@@ -110,7 +123,7 @@ func (s *state) add(ch *change) {
 	s.events = append(s.events, ch)
 }
 
-// count notes that obj took the place of prev, each nil for none.
+// count updates the totals of s when obj replaces prev. Each is nil for no object.
 func (s *state) count(prev, obj *Object) {
 	if prev != nil {
 		s.stored -= int64(len(prev.data))
@@ -126,10 +139,12 @@ func (s *state) count(prev, obj *Object) {
 	}
 }
 
-// minWindow is how many changes are remembered however old they are.
+// minWindow is the number of changes that the window keeps however old they are.
 const minWindow = 100
 
-// shrink drops changes from the old end of the window while it is beyond its bounds.
+// shrink drops the oldest changes while the window is beyond one of its bounds. It moves floor to
+// the newest dropped revision, and drops the changes of one revision together, so that the window
+// never begins within a revision.
 func (s *state) shrink(cfg *Config, now time.Time) {
 	old := now.Add(-cfg.WindowAge).Unix()
 	drop, before := 0, s.bytes
@@ -145,7 +160,7 @@ func (s *state) shrink(cfg *Config, now time.Time) {
 	if drop == 0 {
 		return
 	}
-	// Changes of one revision come and go together.
+	// The window keeps no part of a revision.
 	for drop < len(s.events) && s.events[drop].rev == s.floor {
 		s.bytes -= s.events[drop].size()
 		drop++
@@ -157,14 +172,15 @@ func (s *state) shrink(cfg *Config, now time.Time) {
 	}
 }
 
-// copyEvents moves the window to an array of its own, which releases the dropped changes.
+// copyEvents moves the window to a new array, which releases the dropped changes.
 func (s *state) copyEvents() {
 	s.events = append(make([]*change, 0, len(s.events)+len(s.events)/4+16), s.events...)
 	s.dead = 0
 }
 
-// trim shrinks what a resource that may have become quiet keeps: window, snapshots, forms and the history before the
-// window. The array of the window is copied, so that the dropped changes are released.
+// trim shrinks what a quiet resource keeps: window, snapshots, forms and the history before the
+// window. It copies the array of the window, so that the dropped changes are released, and takes
+// the initial state from watchers that are too slow. The janitor calls it.
 func (r *Resource) trim(now time.Time) {
 	r.shelf.trim()
 	if e := r.epoch.Load(); e != nil {
@@ -190,12 +206,13 @@ func (r *Resource) trim(now time.Time) {
 	e.dropSnapshots(next.first)
 }
 
-// seqAfter returns the sequence number of the first change after rev, which must be at least floor.
+// seqAfter returns the sequence number of the first change after rev. rev must be at least floor.
 func (s *state) seqAfter(rev storage.Revision) uint64 {
 	return s.first + uint64(firstAfter(s.events, rev))
 }
 
-// firstAfter returns the index of the first change after rev.
+// firstAfter returns the index of the first change after rev, which is len(changes) if there is
+// none.
 func firstAfter(changes []*change, rev storage.Revision) int {
 	return sort.Search(len(changes), func(i int) bool { return changes[i].rev > rev })
 }

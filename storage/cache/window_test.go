@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of the window.
+// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of
+// the window.
 func TestWindowShrinks(t *testing.T) {
 	for _, bytes := range []int64{16 << 20, 700 << 10} {
 		bubble(t, cache.Config{WindowBytes: bytes}, func(t *testing.T, r *cache.Resource, store storage.Store) {
@@ -103,8 +104,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestQuietWindowReleases: changes that are dropped because they are old are not kept alive either, nor are those that were
-// dropped before because there was no room.
+// TestQuietWindowReleases: changes that are dropped because they are old are not kept alive either,
+// nor are those that were dropped before because there was no room.
 func TestQuietWindowReleases(t *testing.T) {
 	for _, tt := range []struct {
 		cfg   cache.Config
@@ -176,7 +177,8 @@ func TestWindowThatFits(t *testing.T) {
 	}
 }
 
-// TestWindowKeepsRevisions: the changes of one revision leave the window together, so all that it counts can be watched.
+// TestWindowKeepsRevisions: the changes of one revision leave the window together, so all that it
+// counts can be watched.
 func TestWindowKeepsRevisions(t *testing.T) {
 	const groups, size, first = 7, 4, 1000
 	for _, tt := range []struct{ most, want int }{{10, 2 * size}, {8, 2 * size}, {2, 0}} {
@@ -211,7 +213,8 @@ func TestWindowKeepsRevisions(t *testing.T) {
 	}
 }
 
-// TestWindowCounts: the bytes of the window are at least those of the objects that it alone holds, and not many times those.
+// TestWindowCounts: the bytes of the window are at least those of the objects that it alone holds,
+// and not many times those.
 func TestWindowCounts(t *testing.T) {
 	for _, tt := range []struct {
 		key, labels, value int

@@ -9,38 +9,50 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// UpdateOptions changes what Update does.
+// Writes through the cache: create, update and delete. They guess the present state from the cache,
+// write with the guessed revision as the precondition, and read from the store when the guess was
+// wrong. If the store does not know whether a write was applied (InDoubt), they find out from the
+// store and from the window. The registry's handlers call these methods.
+
+// UpdateOptions changes how Update works. The zero value updates an object that exists.
 type UpdateOptions struct {
-	// AllowCreate calls the function with nil if the object does not exist, and creates it; else that is NotFound.
+	// AllowCreate creates the object if it does not exist; the function is then called with nil.
+	// Without it Update returns NotFound.
 	AllowCreate bool
-	// DryRun decides on the store's present state and writes nothing. The object is returned at the present revision,
-	// or without one if it would be created.
+	// DryRun reads the store's present state, calls the function and writes nothing. The result has
+	// the present revision, or none if the object would be created.
 	DryRun bool
-	// Form returns the form of the value that the function made last. 0, or a Form that is nil, leaves
-	// that to DecodeFunc.
+	// Form returns the form (Object.Stored) of the value that the function returned last. If Form
+	// is nil or returns 0, DecodeFunc says which form the value is in.
 	Form func() uint32
 }
 
-// UpdateFunc makes the new stored value of an object from its present state, nil if it does not exist. It is called
-// again if the state turns out to be stale.
+// UpdateFunc makes the new stored value of an object from its present state, which is nil if the
+// object does not exist. It is called again if the state turns out to be stale, so it must have no
+// effect but its result.
 type UpdateFunc func(cur *Object) (value []byte, lease storage.LeaseID, err error)
 
-// DeleteOptions changes what Delete does.
+// DeleteOptions changes how Delete works. The zero value deletes the object at any revision.
 type DeleteOptions struct {
-	// Rev, if not 0, is the revision that the object must have; else Conflict.
+	// Rev, if not 0, is the revision that the object must have. At another revision Delete returns
+	// Conflict.
 	Rev storage.Revision
 }
 
-// maxDoubt is how often a write whose outcome stays unknown is tried.
+// maxDoubt is how many times a write is tried whose outcome stays unknown.
 const maxDoubt = 3
 
-// Create stores a new object. Errors: Exists, TooLarge, InDoubt (and it could not be found out), or the decoder's.
+// Create stores a new object. Errors: Exists, TooLarge, InDoubt (the write may have been applied,
+// and reading did not tell), or the decoder's.
 func (r *Resource) Create(ctx context.Context, key string, value []byte, lease storage.LeaseID) (*Object, error) {
 	return r.CreateAs(ctx, key, value, 0, lease)
 }
 
-// CreateAs is Create of a value that is in a form, if that is not 0, whatever DecodeFunc says of it.
-func (r *Resource) CreateAs(ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID) (*Object, error) {
+// CreateAs stores a new object whose value is in the given form, whatever DecodeFunc says; 0 leaves
+// the form to DecodeFunc. The errors are those of Create.
+func (r *Resource) CreateAs(
+	ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID,
+) (*Object, error) {
 	p, err := r.prepare(key, value, form, lease)
 	if err != nil {
 		return nil, err
@@ -50,10 +62,11 @@ func (r *Resource) CreateAs(ctx context.Context, key string, value []byte, form 
 	return o, err
 }
 
-// Update replaces the object at key by what fn makes of it. It starts from the cached state and, if that was stale,
-// goes on with the store's until it wins. An error of fn is reported only if it comes from the store's present state.
-// If the value does not change the object, nothing is written and the object is returned at its old revision.
-// Errors: NotFound, TooLarge, InDoubt (and it could not be found out), or fn's.
+// Update replaces the object at key by the value that fn makes of it. It begins with the cached
+// state. If that was stale, it goes on with the store's state until it wins. An error of fn is
+// returned only if fn saw the store's present state. If the value does not change the object,
+// nothing is written and the object is returned at its old revision. Errors: NotFound, TooLarge,
+// InDoubt (the write may have been applied, and reading did not tell), or fn's.
 func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, fn UpdateFunc) (*Object, error) {
 	u := &updating{r: r, key: key, opts: opts, fn: fn}
 	if !opts.DryRun {
@@ -76,10 +89,10 @@ func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, f
 	}
 }
 
-// errAgain asks for another try on the state that has been read meanwhile.
+// errAgain asks for another try, on the state that has been read meanwhile.
 var errAgain = errors.New("again")
 
-// updating is one call of Update.
+// updating is one call of Update or Delete.
 type updating struct {
 	r     *Resource
 	key   string
@@ -89,7 +102,7 @@ type updating struct {
 	fresh bool    // cur came from the store during this call
 }
 
-// refresh reads cur from the store.
+// refresh reads cur from the store. An absent object is no error.
 func (u *updating) refresh(ctx context.Context) error {
 	cur, err := u.r.fetch(ctx, u.key)
 	if err != nil && !errors.Is(err, storage.NotFound) {
@@ -99,7 +112,8 @@ func (u *updating) refresh(ctx context.Context) error {
 	return nil
 }
 
-// confirm returns nil if cur is the store's state, else errAgain with the new one in cur.
+// confirm returns nil if cur is the store's present state, else errAgain, with the store's state in
+// cur.
 func (u *updating) confirm(ctx context.Context) error {
 	if u.fresh {
 		return nil
@@ -114,6 +128,7 @@ func (u *updating) confirm(ctx context.Context) error {
 	return nil
 }
 
+// revOf returns the revision of o, or 0 if o is nil.
 func revOf(o *Object) storage.Revision {
 	if o == nil {
 		return 0
@@ -121,9 +136,10 @@ func revOf(o *Object) storage.Revision {
 	return o.Rev
 }
 
+// try calls fn once and writes its value. It returns errAgain if cur was stale.
 func (u *updating) try(ctx context.Context) (*Object, error) {
 	if u.cur == nil && !u.opts.AllowCreate {
-		return nil, notFound(u.key, 0) // never a guess: an absent guess is looked up first
+		return nil, notFound(u.key, 0) // cur is from the store: an absent guess is read there first
 	}
 	base := revOf(u.cur)
 	value, lease, err := u.fn(u.cur)
@@ -163,19 +179,32 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 	return o, err
 }
 
-// Delete deletes the object at key if check, which may be nil, allows it. check sees the state that is deleted; it is
-// called again if the state turns out to be stale, and its error is reported only if it comes from the store's present
-// state. The result is the last state at the revision of the deletion. Errors: NotFound, Conflict (opts.Rev), InDoubt
-// (and it could not be found out), or check's.
-func (r *Resource) Delete(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+// Delete deletes the object at key if check allows it; check may be nil. check gets the state that
+// is about to be deleted. It is called again if that state turns out to be stale, and its error is
+// returned only if it saw the store's present state. The result is the last state, at the revision
+// of the deletion. Errors: NotFound, Conflict (opts.Rev), InDoubt (the deletion may have been
+// applied, and reading did not tell), or check's.
+func (r *Resource) Delete(
+	ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error,
+) (*Object, error) {
 	o, err := r.remove(ctx, key, opts, check)
 	r.answer(revOf(o))
 	return o, err
 }
 
-func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error) (*Object, error) {
+// remove is Delete without answer. Each round decides on cur and asks the store to delete that
+// revision. If the outcome is unknown, the round reads the key again:
+//
+//   - It is absent: the object is gone, by this deletion or by another one.
+//   - It is unchanged: the deletion was not applied, and is tried again.
+//   - It has changed: the window tells whether the change that ended cur was a deletion. If so,
+//     Delete has succeeded, and a later object of the same name stays. If it was an update, the
+//     next round begins with the new state.
+func (r *Resource) remove(
+	ctx context.Context, key string, opts DeleteOptions, check func(cur *Object) error,
+) (*Object, error) {
 	u := &updating{r: r, key: key, cur: r.guess(key)}
-	var doubt error // of the last deletion, until it is known not to have happened
+	var doubt error // error of the last deletion, until it is certain that it was not applied
 	for try := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -221,12 +250,14 @@ func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, c
 			return nil, doubt
 		case u.cur == nil:
 			r.c.acknowledged(gone)
-			return last.At(gone), nil // by us, or by somebody else at the same time: it is gone either way
+			return last.At(gone), nil // by this deletion or by a concurrent one: the object is gone either way
 		case u.cur.Rev == last.Rev:
 			continue
 		}
-		// Updated by somebody, or deleted and created anew: then this is another object, which is not to be deleted.
-		ch, known := r.search(ctx, key, last.Rev, u.cur.Rev, func(ch *change) bool { return revOf(ch.prev) == last.Rev })
+		// The object was updated, or it was deleted and another object created, which must not be
+		// deleted.
+		ch, known := r.search(ctx, key, last.Rev, u.cur.Rev,
+			func(ch *change) bool { return revOf(ch.prev) == last.Rev })
 		if !known || ch == nil {
 			return nil, doubt
 		}
@@ -237,8 +268,9 @@ func (r *Resource) remove(ctx context.Context, key string, opts DeleteOptions, c
 	}
 }
 
-// Discard deletes the object at key, which cannot be read, in the state of revision rev. Nobody is asked, as nobody knows what
-// it is; watchers are told by an error. Errors: NotFound, Conflict (it is at another revision), InDoubt.
+// Discard deletes the object at key, which cannot be read, if it is at revision rev. There is no
+// check, because its content is unknown; its watchers get an error. Errors: NotFound, Conflict (it
+// is at another revision), InDoubt.
 func (r *Resource) Discard(ctx context.Context, key string, rev storage.Revision) error {
 	if r.closed.Load() {
 		return closed("delete", key)
@@ -248,7 +280,8 @@ func (r *Resource) Discard(ctx context.Context, key string, rev storage.Revision
 	return err
 }
 
-// lookAgain refreshes u, and returns the store's revision if the object is gone.
+// lookAgain refreshes u. If the object is absent, it returns the revision at which the store found
+// it absent.
 func (r *Resource) lookAgain(ctx context.Context, u *updating) (storage.Revision, error) {
 	cur, err := r.fetch(ctx, u.key)
 	u.cur, u.fresh = cur, true
@@ -259,7 +292,8 @@ func (r *Resource) lookAgain(ctx context.Context, u *updating) (storage.Revision
 	return 0, err
 }
 
-// mayDelete returns nil if the object may be deleted in the state cur.
+// mayDelete returns nil if opts and check allow to delete cur, and errAgain if they do not and cur
+// was stale.
 func (u *updating) mayDelete(ctx context.Context, opts DeleteOptions, check func(*Object) error) error {
 	var err error
 	if opts.Rev != 0 && u.cur.Rev != opts.Rev {
@@ -276,19 +310,20 @@ func (u *updating) mayDelete(ctx context.Context, opts DeleteOptions, check func
 	return err
 }
 
-// prepared is a value that has been decoded and can be written.
+// prepared is a value that has been decoded and is ready to be written.
 type prepared struct {
 	r     *Resource
 	key   string
 	value []byte
 	lease storage.LeaseID
 	dec   Decoded
-	// before is a revision that had been reached before the first put: a change up to it is not ours.
+	// before is a revision that the store had reached before the first put: no change up to it is
+	// this write.
 	before storage.Revision
 }
 
-// prepare decodes value before it is written: what cannot be read back is not stored, and the event of the write needs
-// no decoding.
+// prepare decodes value before it is written. So a value that cannot be read back is not stored,
+// and the event of the write need not be decoded.
 func (r *Resource) prepare(key string, value []byte, form uint32, lease storage.LeaseID) (*prepared, error) {
 	dec, err := r.peekWritten(key, value)
 	if err != nil {
@@ -300,14 +335,15 @@ func (r *Resource) prepare(key string, value []byte, form uint32, lease storage.
 	return &prepared{r: r, key: key, value: value, lease: lease, dec: dec}, nil
 }
 
-// put writes the value once.
+// put writes the value once. While the resource is loaded, it announces the write to own.go, so
+// that the event takes its object.
 func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	c := p.r.c
 	if p.r.closed.Load() {
 		return nil, closed("put", p.key)
 	}
 	if p.before == 0 {
-		p.before = c.known()
+		p.before = c.newestShown()
 	}
 	var w *write
 	if p.r.epoch.Load() != nil {
@@ -317,7 +353,8 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	switch {
 	case err != nil && w != nil:
 		p.r.writes.fail(w)
-		// An object with this Decoded may exist already if the write was applied after all.
+		// If the write was applied after all, its event may have made an object of dec, which owns
+		// these slices.
 		p.dec.Labels, p.dec.Fields = slices.Clone(p.dec.Labels), slices.Clone(p.dec.Fields)
 		return nil, err
 	case err != nil:
@@ -330,9 +367,10 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 	return newObject(p.key, entry.Rev, &p.dec), nil
 }
 
-// write puts the value over the state at base (0: absent). If the outcome is unknown it finds out, and tries again what
-// has not been applied: at most one of the tries can succeed. Errors: those of Store.Put. With Exists, Conflict and
-// NotFound another write came first; with InDoubt it could not be found out.
+// write puts the value over the state at base; 0 means absent. If the outcome is unknown, it finds
+// out, and tries again if the write has not been applied. The precondition lets at most one of the
+// tries succeed. Errors: those of Store.Put. Exists, Conflict and NotFound say that another write
+// came first; InDoubt says that the outcome stays unknown.
 func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, error) {
 	var doubt error
 	for try := 1; ; try++ {
@@ -350,7 +388,7 @@ func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, e
 		default:
 			return o, err
 		}
-		// It may have been applied, now or in an earlier try.
+		// This try or an earlier one may have been applied.
 		own, known := p.settle(ctx, base)
 		switch {
 		case own != nil:
@@ -363,8 +401,8 @@ func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, e
 	}
 }
 
-// settle finds out whether a write over the state at base (0: absent) has been applied, and returns the object if so.
-// known is false if it cannot tell.
+// settle finds out whether a write over the state at base (0: absent) has been applied, and returns
+// its object if so. known is false if that stays unknown.
 func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Object, known bool) {
 	cur, err := p.r.fetch(ctx, p.key)
 	now := revOf(cur)
@@ -379,24 +417,27 @@ func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Obje
 	case err != nil:
 		return nil, false
 	}
-	// It may have been replaced since.
+	// The write may have been applied and replaced since.
 	ch, known := p.r.search(ctx, p.key, max(base, p.before), now, func(ch *change) bool {
 		return revOf(ch.prev) == base && ch.obj != nil && p.wrote(ch.obj)
 	})
 	if ch != nil {
 		return ch.obj, true
 	}
-	// If the key was to be created and is absent still, or again, creating it is what the caller wants in any case.
+	// A create of a key that is absent may be tried again whether or not it had been applied: the
+	// caller wants it there.
 	return nil, known || base == 0 && gone != nil
 }
 
-// wrote reports whether o, the first state of the key over base, is what was written. Somebody else who wrote exactly
-// the same while our write was under way is not told from us.
+// wrote reports whether o, the first state of the key after base, is the value that was written. If
+// another server wrote exactly the same value at the same time, its write passes for this one.
 func (p *prepared) wrote(o *Object) bool { return o.Rev > p.before && o.same(&p.dec) }
 
-// search returns the first change of key after one revision and up to another for which is holds, nil if there is
-// none. known is false if the window does not reach from the one to the other.
-func (r *Resource) search(ctx context.Context, key string, after, upto storage.Revision, is func(*change) bool) (ch *change, known bool) {
+// search returns the first change of key with after < revision <= upto for which is holds, or nil
+// if there is none. known is false if the window does not reach back to after.
+func (r *Resource) search(
+	ctx context.Context, key string, after, upto storage.Revision, is func(*change) bool,
+) (ch *change, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	s, _, err := r.at(ctx, Want{Match: NotOlderThan, Rev: upto})

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// lagging returns a resource whose watch stops delivering when hold is called: its guesses are stale then.
+// lagging returns a resource whose watch stops delivering when hold is called: its guesses are
+// stale then.
 func lagging(t *testing.T) (r *cache.Resource, store storage.Store, hold func()) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	held := make(chan struct{})
@@ -153,7 +154,8 @@ func TestUpdateStaleForm(t *testing.T) {
 	}
 }
 
-// TestForeignEvent: an event that comes while an own write of the same key is under way is not taken for it.
+// TestForeignEvent: an event that comes while an own write of the same key is under way is not
+// taken for it.
 func TestForeignEvent(t *testing.T) {
 	u := &unruly{Store: memory.New(memory.Config{})}
 	r, store, c := openOn(t, u, cache.Config{})
@@ -254,7 +256,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestWriteAfterClose writes nothing past the end of the resource, whatever has been read or decided before.
+// TestWriteAfterClose writes nothing past the end of the resource, whatever has been read or
+// decided before.
 func TestWriteAfterClose(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	const old, fresh = things + "a/old", things + "a/fresh"
@@ -289,8 +292,8 @@ func TestWriteAfterClose(t *testing.T) {
 	}
 }
 
-// TestWritesAreDecodedOnce: what this server writes is decoded before it is written, and not again when its event comes,
-// before the write returns or after. What others write at the same time is.
+// TestWritesAreDecodedOnce: what this server writes is decoded before it is written, and not again
+// when its event comes, before the write returns or after. What others write at the same time is.
 func TestWritesAreDecodedOnce(t *testing.T) {
 	key := things + "ns/a"
 	for _, first := range []string{"event", "writer"} {
@@ -349,8 +352,9 @@ func TestWritesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// TestWritesAreBounded: of writes whose events have not come yet, 16 MiB are remembered, so that these need not be decoded again.
-// Those that failed take no room, nor do those whose events have come.
+// TestWritesAreBounded: of writes whose events have not come yet, 16 MiB are remembered, so that
+// these need not be decoded again. Those that failed take no room, nor do those whose events have
+// come.
 func TestWritesAreBounded(t *testing.T) {
 	const n, size, room = 20, 1 << 20, 16 << 20
 	u := &unruly{Store: memory.New(memory.Config{})}
@@ -395,7 +399,8 @@ func TestWritesAreBounded(t *testing.T) {
 	}
 }
 
-// TestUpdateBeginsWithOwnWrite: an update begins with what this server has written last, whether the cache has seen it or not.
+// TestUpdateBeginsWithOwnWrite: an update begins with what this server has written last, whether
+// the cache has seen it or not.
 func TestUpdateBeginsWithOwnWrite(t *testing.T) {
 	r, store, hold := lagging(t)
 	key := things + "ns/a"

@@ -11,13 +11,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// What is applied goes into the database with the index of its entry, in one transaction of the backend: the log is replayed
-// from there. An entry that changes nothing may be applied again, as nothing else has changed since.
+// Applying changes to the store. A change and the index of its log entry go into the database in
+// one transaction of the backend; a start replays the log from that index. An entry that changes
+// nothing may be applied twice.
 
-// applyBatch applies what has just been written to the log, and tells the cursors.
+// applyBatch applies a batch that has just been written to the log, and then shows its changes to
+// the cursors. The leader calls it.
 func (m *member) applyBatch(batch []*request) {
 	m.events = m.events[:0]
-	defer func() { // also if one panics: readers see what came before it
+	defer func() { // also if an entry panics: readers see the entries before it
 		m.feed.publish(m.events)
 		clear(m.events)
 	}()
@@ -32,24 +34,27 @@ func (m *member) applyBatch(batch []*request) {
 	}
 }
 
-// applyEntries applies one entry. (Its name is what etcd's own checks look for in the stack, if they have been turned on.)
+// applyEntries applies one entry. etcd's own checks, if they are turned on, look for this name in
+// the stack.
 func (m *member) applyEntries(index, term uint64, apply func()) {
 	m.index.SetConsistentApplyingIndex(index, term)
 	apply()
-	if m.index.ConsistentIndex() < index { // nothing has taken it into the database
+	if m.index.ConsistentIndex() < index { // the entry changed nothing, so no transaction has stored the index
 		m.index.SetConsistentIndex(index, term)
 	}
 	m.applied.Store(index)
 }
 
-// takeIndex is called when a transaction of the backend begins in which an entry is applied.
+// takeIndex stores the index of the entry being applied. The backend calls it when a transaction
+// begins in which an entry is applied.
 func (m *member) takeIndex() {
 	if index, term := m.index.ConsistentApplyingIndex(); index > m.index.UnsafeConsistentIndex() {
 		m.index.SetConsistentIndex(index, term)
 	}
 }
 
-// applyWrite does the same as etcd's transaction of which the log has the text.
+// applyWrite applies a write. It does the same as etcd does for the transaction that stands in the
+// log.
 func (m *member) applyWrite(w *write) {
 	tx := m.kv.Write(traceutil.TODO())
 	defer tx.End()
@@ -78,7 +83,8 @@ func (m *member) applyWrite(w *write) {
 	w.rev = m.note(tx)
 }
 
-// lost notes who has won: the key is at mod, the store at now.
+// lost sets the outcome of a write whose precondition fails: the key is at revision mod, 0 for
+// absent, and the store at now.
 func (w *write) lost(mod storage.Revision, now int64) {
 	switch {
 	case mod == 0:
@@ -90,7 +96,8 @@ func (w *write) lost(mod storage.Revision, now int64) {
 	}
 }
 
-// note keeps the changes of a transaction, which ends now, for the cursors. It returns their revision.
+// note keeps the changes of a transaction that is about to end for the cursors, and returns their
+// revision.
 func (m *member) note(tx mvcc.TxnWrite) storage.Revision {
 	rev := tx.Rev() + 1
 	for _, kv := range tx.Changes() {
@@ -99,7 +106,7 @@ func (m *member) note(tx mvcc.TxnWrite) storage.Revision {
 	return storage.Revision(rev)
 }
 
-// event is a change of a key as cursors show it.
+// event returns a change of a key as cursors yield it. It shares the value's bytes.
 func event(kv *mvccpb.KeyValue, rev int64, deleted bool) storage.Event {
 	ev := storage.Event{Key: string(kv.Key), Rev: storage.Revision(rev), Deleted: deleted}
 	if !deleted {
@@ -108,7 +115,7 @@ func event(kv *mvccpb.KeyValue, rev int64, deleted bool) storage.Event {
 	return ev
 }
 
-// noting is a transaction in which a lease ends.
+// noting is a transaction in which a lease ends. It notes the deletions.
 type noting struct {
 	mvcc.TxnWrite
 	m *member
@@ -122,5 +129,5 @@ func (n noting) End() {
 	n.TxnWrite.End()
 }
 
-// ending begins the transaction in which a lease ends.
+// ending begins the transaction in which a lease ends. The lessor calls it.
 func (m *member) ending() lease.TxnDelete { return noting{m.kv.Write(traceutil.TODO()), m} }

@@ -160,7 +160,8 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// BenchmarkResident reports the resident memory after many updates of few keys, compacted as the server does it.
+// BenchmarkResident reports the resident memory after many updates of few keys, compacted as the
+// server does it.
 func BenchmarkResident(b *testing.B) {
 	for _, compact := range []int{0, 5000} {
 		b.Run(fmt.Sprintf("updates=100000/compactEvery=%d", compact), func(b *testing.B) {
@@ -203,7 +204,8 @@ func churn(b *testing.B, s *embedded.Store, n, compact int) {
 	wg.Wait()
 }
 
-// resident returns the resident memory of the process, and the part that is mapped files, in MiB (Linux only).
+// resident returns the resident memory of the process, and the part that is mapped files, in MiB
+// (Linux only).
 func resident() (all, file float64) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {

@@ -10,20 +10,21 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The backend keeps in memory what its database has taken in, and commits that at intervals, for which it wakes up whether
-// there is anything or not. So the backend's own interval is long, and a loop that sleeps until something is written commits.
-// A crash loses nothing of it: the log has it, and is replayed from the last commit. The loop saves snapshots as well.
+// The backend holds changes in memory and commits them to its database at intervals, for which it
+// wakes up even if there are none. So its own interval is long, and a loop here commits, which
+// sleeps until something is written. A crash loses nothing: a start replays the log from the last
+// commit. The loop saves snapshots as well.
 //
-// Commits are also what makes the mapping of the database grow (see trimmer).
+// Commits make the resident part of the database's mapping grow (see trimmer).
 
 const (
-	// commitAge is how long what has been written is not committed, at most.
+	// commitAge is the longest time from a write to its commit.
 	commitAge = 100 * time.Millisecond
-	// backendRest is the backend's own interval: it has nothing to do then.
+	// backendRest is the backend's own interval, after which it finds nothing to commit.
 	backendRest = time.Hour
 )
 
-// committer commits the database some time after something has been written, and ends leases.
+// committer commits the database commitAge after a write, and ends leases. It owns two goroutines.
 type committer struct {
 	store *Store
 	stop  context.CancelFunc
@@ -38,7 +39,7 @@ func newCommitter(s *Store) *committer {
 	return c
 }
 
-// close ends the loops. What has not been committed is when the member ends.
+// close ends the loops. The member's close commits the rest.
 func (c *committer) close() {
 	c.stop()
 	c.done.Wait()
@@ -64,7 +65,7 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// commit brings what the database has taken in to the disk.
+// commit commits the changes that the backend holds in memory to the database.
 func (s *Store) commit() {
 	if s.enter("commit", "") == nil {
 		defer s.life.RUnlock()

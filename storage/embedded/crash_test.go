@@ -58,7 +58,8 @@ func victim(dir string) {
 	select {}
 }
 
-// TestKill kills a writing process and checks that all it had acknowledged is there, several times over.
+// TestKill kills a writing process and checks that all it had acknowledged is there, several times
+// over.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir, last := t.TempDir(), map[string]storage.Entry{} // acknowledged, over all rounds

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestKillWhileSaving does the same with so much that segments of the log begin and end all the time, and snapshots are saved.
+// TestKillWhileSaving does the same with so much that segments of the log begin and end all the
+// time, and snapshots are saved.
 func TestKillWhileSaving(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 20_000, 500_000} {

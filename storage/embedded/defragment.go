@@ -14,24 +14,26 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// What is deleted leaves free pages in the database file. To give them back to the disk the file is
-// copied without them, while reads and writes go on (see package database). The copy takes the
-// place of the file when both hold the same: a crash finds one of them under the name, and all that
-// was acknowledged is in it or in the log. What is left of a copy is removed at the next start.
+// Defragmentation. Deleted entries leave free pages in the database file. To give them back to the
+// disk, the file is copied without them while reads and writes go on (package database). The copy
+// replaces the file when both hold the same. After a crash the name refers to one of the two, and
+// every acknowledged write is in that file or in the log. The next start removes an unfinished
+// copy. The loop in make.go, the operator (Store.Defragment, Defragment) and a start call it.
 
 const (
-	// The database is defragmented by itself if at least so much of it is free: this part, and so
-	// many bytes. At the start the bytes alone decide, as nobody waits for the disk yet.
+	// The loop defragments the database if at least this part of it and this number of bytes are
+	// free. At a start the bytes alone decide, because no request waits for the disk yet.
 	freeNumerator, freeDenominator = 3, 4
 	freeBytes                      = 256 << 20
-	// defragmentAgain is the time from an attempt that has failed to the next.
+	// defragmentAgain is the time from a failed attempt to the next.
 	defragmentAgain = 10 * time.Minute
-	// copyRest is the longest rest between two steps of a copy, which rests for as long as the step
-	// has taken: the disk and the processor are for others, too.
+	// copyRest is the longest pause between two steps of a copy. A pause is as long as the step
+	// was, but no longer than this, so that requests get the disk and the processor, too.
 	copyRest = 100 * time.Millisecond
 )
 
-// Defragment implements storage.Defragmenter.
+// Defragment implements storage.Defragmenter. It fails with Unavailable if the disk has no room for
+// a copy.
 func (s *Store) Defragment(ctx context.Context) (storage.Defragmented, error) {
 	var d storage.Defragmented
 	d.Before, _ = s.Size()
@@ -43,7 +45,7 @@ func (s *Store) Defragment(ctx context.Context) (storage.Defragmented, error) {
 	return d, err
 }
 
-// copy replaces the database by a copy.
+// copy replaces the database by a copy without free pages. One copy runs at a time.
 func (s *Store) copy(ctx context.Context) (err error) {
 	select {
 	case s.copying <- struct{}{}:
@@ -78,7 +80,7 @@ func (s *Store) copy(ctx context.Context) (err error) {
 		}
 	}
 	m := s.member
-	m.snapshots.Lock() // what is before a snapshot is deleted from the log, which relies on the database under its name
+	m.snapshots.Lock() // a snapshot deletes log that a start would need with the old file
 	defer m.snapshots.Unlock()
 	if err := m.trim.without(c.Switch); err != nil {
 		return err
@@ -89,7 +91,8 @@ func (s *Store) copy(ctx context.Context) (err error) {
 	return nil
 }
 
-// rest sleeps between two steps of a copy, and reports why there may be no more of them.
+// rest sleeps between two steps of a copy. It returns an error if the copy must end: the store is
+// closed, or the disk has no room.
 func (s *Store) rest(ctx context.Context, d time.Duration) error {
 	if s.closed.Load() {
 		return closedError("defragment", "")
@@ -103,7 +106,7 @@ func (s *Store) rest(ctx context.Context, d time.Duration) error {
 	return storage.Sleep(ctx, d)
 }
 
-// defragment defragments the database if much of it is free.
+// defragment defragments the database if enough of it is free.
 func (r *room) defragment(ctx context.Context) {
 	size, used := r.store.Size()
 	free := size - used
@@ -112,39 +115,43 @@ func (r *room) defragment(ctx context.Context) {
 	}
 	if err := r.store.copy(ctx); err != nil && ctx.Err() == nil {
 		r.retry = time.Now().Add(defragmentAgain)
-		r.log.Warn("the database could not be defragmented", zap.Int64("size", size), zap.Int64("used", used), zap.Error(err))
+		r.log.Warn("the database could not be defragmented", zap.Int64("size", size), zap.Int64("used", used),
+			zap.Error(err))
 	}
 }
 
-// roomForCopy reports whether the disk has room for a copy of the database, beside what writes
-// need.
+// roomForCopy reports whether the disk has room for a copy of the database beside the room that
+// writes need.
 func (r *room) roomForCopy() bool {
 	_, used := r.store.Size()
 	writes, _ := r.left()
 	return writes > used+growth
 }
 
-// copyPath is where a copy of the database is made.
+// copyPath returns the path of an unfinished copy of the database.
 func copyPath(dir string) string { return filepath.Join(snapDir(dir), "db.tmp") }
 
-// shrinkAtStart rewrites the database, if there is one that nobody has open yet, if it has many
-// free bytes.
+// shrinkAtStart rewrites the database of a store that is about to be opened, if it has freeBytes of
+// free pages.
 func shrinkAtStart(ctx context.Context, dir string) error {
 	if info, err := os.Stat(dbPath(dir)); err != nil || info.Size() < freeBytes {
 		return nil
 	}
-	_, err := rewrite(ctx, dir, func(size, free int64) bool { return free >= freeBytes && roomToRewrite(dir, size-free) })
+	_, err := rewrite(ctx, dir, func(size, free int64) bool {
+		return free >= freeBytes &&
+			roomToRewrite(dir, size-free)
+	})
 	return err
 }
 
-// roomToRewrite reports whether the disk has room for some bytes, beside what is kept free.
+// roomToRewrite reports whether the disk has room for used bytes beside the reserve.
 func roomToRewrite(dir string, used int64) bool {
 	free, size := space(dir)
 	return free-reserve(size) >= used+growth
 }
 
-// rewrite replaces a database that nobody has open by a copy without free pages, if that is worth
-// it.
+// rewrite replaces a database that no process has open by a copy without free pages, if worth says
+// so. It reports whether it did.
 func rewrite(ctx context.Context, dir string, worth func(size, free int64) bool) (bool, error) {
 	trim := newTrimmer(dbPath(dir))
 	done, err := database.Rewrite(dbPath(dir), copyPath(dir), worth, func() error {
@@ -160,8 +167,8 @@ func rewrite(ctx context.Context, dir string, worth func(size, free int64) bool)
 	return done, err
 }
 
-// Defragment gives the free pages of the database file in a directory back to the disk. It is an
-// error if a Store, or an etcd, is open there.
+// Defragment gives the free pages of the database file in the data directory dir back to the disk.
+// It fails if a Store, or an etcd, is open there.
 func Defragment(ctx context.Context, dir string) (storage.Defragmented, error) {
 	var d storage.Defragmented
 	before, err := os.Stat(dbPath(dir))

@@ -5,8 +5,9 @@ import (
 	"syscall"
 )
 
-// space returns the bytes that may still be written to the file system of dir, and its size. A file system that takes no
-// more files has no space: the log needs new ones. What cannot be told is unbounded.
+// space returns how many bytes may still be written to the file system of dir, and its size. A file
+// system that cannot create files has no space, because the log needs new ones. A number that the
+// system does not tell is unbounded.
 func space(dir string) (free, size int64) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
@@ -19,10 +20,10 @@ func space(dir string) (free, size int64) {
 	return int64(s.Bavail) * int64(s.Frsize), size
 }
 
-// fewFiles is more than the files that the server makes at once.
+// fewFiles is more than the number of files that the server creates at once.
 const fewFiles = 16
 
-// fileLimit returns the size in bytes that a file of this process may grow to, unbounded if there is no limit.
+// fileLimit returns the size in bytes to which a file of this process may grow, or unbounded.
 func fileLimit() int64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil || l.Cur > unbounded {
@@ -31,7 +32,7 @@ func fileLimit() int64 {
 	return int64(l.Cur)
 }
 
-// allocated returns the bytes of the disk that a file occupies, 0 if there is none.
+// allocated returns how many bytes of the disk a file occupies, 0 if it does not exist.
 func allocated(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

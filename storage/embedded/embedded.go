@@ -1,33 +1,45 @@
-// Package embedded is the storage engine that is an etcd member inside the process: etcd's own storage without its server.
+// Package embedded is the storage engine that is an etcd member inside the process: etcd's own
+// storage without its server.
 //
-// It is one member without peers, over etcd's write-ahead log, database and multi-version store. Nobody has to agree with it,
-// so there is no raft, no clock and no goroutine for it: who writes appends to the log what all who wait at that moment want
-// to write, syncs it once, applies it to the store, and tells the watches. A write is acknowledged after that, and nobody sees
-// it before the log has been synced; it survives kill -9.
+// Words: the member is the one member of the cluster. The log is etcd's write-ahead log, in
+// segments. The database is etcd's bbolt file, and the backend writes it. A commit brings the
+// backend's changes to the database. A snapshot says up to which log entry the database is
+// complete. A request is one change on its way; the leader is the goroutine that writes a batch of
+// requests. The room is the free space of quota and disk.
 //
-// The data directory has etcd's own layout and contents (member/wal, member/snap/db): an etcd binary can be started on it, and
-// what a single etcd has left can be opened here. A lock file keeps a second process out. All of it is below folders of
-// mode 0700, and readable for its owner alone.
+// There are no peers with which to agree, so there is no raft, no clock and no goroutine for
+// writes. A writer that becomes leader appends the requests of all writers that wait at that moment
+// to the log, syncs it once, applies them to the store, and shows them to the cursors.
 //
-// Because the only member has applied every write it acknowledged, a plain read of its store is linearizable, and
-// Revision is one atomic load.
-//
-// When the log cannot be written, what was to be written is in doubt, and every later write is refused until a restart, because
-// it is not known what the disk has of it. Reads and watches go on. It is the same after a panic in the middle of a write.
-//
-// A full disk would end the process, because the backend cannot go on after a commit that failed. So writes are refused while
-// there is still room for what the member writes by itself, and reads and watches go on. What fills the disk from one look
-// at it to the next (a tenth of a second), beyond what is kept free, is not survived; nor is a user's quota of which the file
-// system does not tell.
+// Laws:
+//   - A write is acknowledged after that. No reader sees it before the log has been synced. It
+//     survives kill -9.
+//   - The data directory has etcd's layout and contents (member/wal, member/snap/db): an etcd
+//     binary can be started on it, and the data of a single etcd can be opened here. A lock file
+//     keeps a second process out. All of it is below folders of mode 0700.
+//   - The only member has applied every write it acknowledged. So a plain read of its store is
+//     linearizable, and Revision is one atomic load.
+//   - If the log cannot be written, the writes of that batch are InDoubt, and every later write is
+//     refused until a restart, because it is unknown how much of them is on the disk. Reads and
+//     watches go on. The same holds after a panic in the middle of a write.
+//   - Writes are refused while there is still room for what the member writes by itself, because
+//     the backend ends the process when a commit fails. Reads and watches go on. Two cases are not
+//     covered: another process that fills the reserve between two looks at the disk (a tenth of a
+//     second), and a user's quota that the file system does not report.
 //
 // Locks are taken in this order: Store.copying, room, Store.life, member.snapshots, trimmer.busy,
-// those of mvcc and its backend, member.logging. Under mu of feed and of member nothing else is
-// locked.
+// those of mvcc and its backend, member.logging. No other lock is taken while feed.mu or member.mu
+// is held.
 //
-// Only this package may import etcd's server. Read: embedded.go, member.go, message.go, apply.go,
-// write.go, read.go; feed.go, watch.go, past.go; lock.go, start.go, replay.go, seed.go,
-// snapshot.go, segment.go; commit.go, lease.go; room.go, make.go, defragment.go (over package
-// database), disk_linux.go, trim_linux.go; log.go.
+// Goroutines: two of the committer, one of the room, and etcd's own. Close ends all of them. All
+// methods of Store may be called at once.
+//
+// Not here: reaching a remote etcd (storage/etcd), replacing the database file (package database),
+// when to compact (storage). Only this package and those below it may import etcd's server.
+//
+// Read: embedded.go, member.go, message.go, apply.go, write.go, read.go; feed.go, watch.go,
+// past.go; lock.go, start.go, replay.go, seed.go, snapshot.go, segment.go; commit.go, lease.go;
+// room.go, make.go, defragment.go (over package database), disk_linux.go, trim_linux.go; log.go.
 package embedded
 
 import (
@@ -45,17 +57,19 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Config says where the data is. The zero value apart from Dir is ready to use.
+// Config says where the data is and how large it may become. Only Dir is required.
 type Config struct {
-	Dir string // created with mode 0700 if missing; required
-	// MaxRequest is the largest accepted key and value together in bytes, default 1.5 MiB like etcd.
+	Dir string // data directory, created with mode 0700 if missing; required
+	// MaxRequest is the largest size of a key and its value together, in bytes, default 1.5 MiB as
+	// in etcd.
 	MaxRequest int
-	// Quota is the size of the database file in bytes above which writes fail until there is room again (see room), as
-	// they do when the disk has too little; default 8 GiB.
+	// Quota is the size of the database file in bytes at which writes are refused until there is
+	// room again, default 8 GiB. Writes are refused as well while the disk has too little room.
 	Quota int64
 	// Logger receives warnings and errors, default none.
 	Logger *zap.Logger
-	// NoSync leaves out fsync: quicker, and a crash of the machine may lose or corrupt everything. For tests.
+	// NoSync leaves out fsync. It is faster, and a crash of the machine may lose or corrupt all
+	// data. It is for tests.
 	NoSync bool
 }
 
@@ -66,18 +80,19 @@ type Store struct {
 	room       *room
 	commits    *committer
 	maxRequest int64
-	copying    chan struct{} // capacity 1, and full while the database is copied
+	copying    chan struct{} // capacity 1; full while the database is copied
 	closed     atomic.Bool
-	closing    *atomic.Bool // shared with the logger
+	closing    *atomic.Bool // Close has stopped the loops; shared with the logger
 
-	// life is held for reading while the member is used, and for writing to close it.
+	// life is read-locked while the member is used, and locked to close it.
 	life sync.RWMutex
 }
 
 var _ storage.Store = (*Store)(nil)
 
-// Open starts the member, which applies all that was acknowledged before. It fails soon if another
-// process has the directory open.
+// Open starts the member, which applies every acknowledged write that its database lacks. It fails
+// within about two seconds if another process has the directory open. ctx bounds only Open. Close
+// the Store.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, fmt.Errorf("embedded: no data directory")
@@ -133,10 +148,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// birth prepares for a first start, and cleans up after one that did not end well: a member that dies before it has
-// written its first log entries can never start again. The mark "unborn" lies in the directory from before the first
-// start until Open has succeeded once; as long as it is there, nothing has been acknowledged, and what there is can be
-// thrown away. born removes the mark.
+// birth prepares a first start, and cleans up after a first start that failed: a member that dies
+// before its first log entries are written can never start again. The file "unborn" lies in the
+// directory from before the first start until Open has succeeded once. As long as it is there, no
+// write has been acknowledged, and the member's data can be deleted. born removes the file.
 func birth(dir string, sync bool) (born func() error, err error) {
 	mark, member := filepath.Join(dir, "unborn"), filepath.Join(dir, "member")
 	if _, err := os.Stat(mark); err == nil {
@@ -168,7 +183,7 @@ func birth(dir string, sync bool) (born func() error, err error) {
 	}, durable()
 }
 
-// enter begins the use of the member, which life.RUnlock ends, or fails with Closed.
+// enter begins a use of the member, or fails with Closed. life.RUnlock ends the use.
 func (s *Store) enter(op, key string) error {
 	s.life.RLock()
 	if s.closed.Load() {
@@ -178,10 +193,12 @@ func (s *Store) enter(op, key string) error {
 	return nil
 }
 
+// closedError is the error of every operation after Close.
 func closedError(op, key string) error { return &storage.Error{Op: op, Key: key, Kind: storage.Closed} }
 
-// Revision implements storage.Store. Nobody else writes to this member, so the highest revision it has answered with
-// is current: what the end of a lease deletes counts from the first read or event that shows it.
+// Revision implements storage.Store. Only this process writes to the member, so the highest
+// revision that any answer has shown is current. Deletions at the end of a lease count from the
+// first read or event that shows them.
 func (s *Store) Revision(context.Context) (storage.Revision, error) {
 	if s.closed.Load() {
 		return 0, closedError("revision", "")
@@ -198,7 +215,8 @@ func (s *Store) Size() (file, used int64) {
 	return s.member.be.Size(), s.member.be.SizeInUse()
 }
 
-// Close implements storage.Store. It ends the cursors, waits for reads and writes, and stops the member.
+// Close implements storage.Store. It ends the cursors, waits for reads and writes, and stops the
+// member.
 func (s *Store) Close() error {
 	if !s.closed.CompareAndSwap(false, true) {
 		return nil
@@ -206,7 +224,7 @@ func (s *Store) Close() error {
 	s.room.close()
 	s.commits.close()
 	s.member.feed.close()
-	s.copying <- struct{}{} // who copies sees that the store is closed
+	s.copying <- struct{}{} // a copy under way sees that the store is closed, and ends
 	<-s.copying
 	s.life.Lock()
 	defer s.life.Unlock()

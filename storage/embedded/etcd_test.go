@@ -65,8 +65,8 @@ func (e *etcdServer) put(key, value string) storage.Revision {
 
 func (e *etcdServer) close() { e.HardStop() }
 
-// serve lets it answer gRPC until the returned function. It listens at a socket in dir: at the same one again after an end,
-// which nobody else can have taken meanwhile.
+// serve lets it answer gRPC until the returned function. It listens at a socket in dir: at the same
+// one again after an end, which nobody else can have taken meanwhile.
 func (e *etcdServer) serve(dir string) (endpoint string, stop func()) {
 	e.t.Helper()
 	l, err := net.Listen("unix", filepath.Join(dir, "socket"))

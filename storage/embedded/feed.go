@@ -7,14 +7,14 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// feed brings what has been applied to the cursors, once readers see it.
+// feed shows applied changes to the cursors, and knows the highest revision that readers have seen.
 type feed struct {
 	seen atomic.Uint64 // highest revision in any answer
 
 	mu struct {
 		sync.Mutex
-		rev     storage.Revision // the cursors have been told of everything up to here
-		cursors map[*cursor]struct{}
+		rev     storage.Revision     // every change up to here has been offered to the cursors
+		cursors map[*cursor]struct{} // open cursors; nil after close
 		closed  bool
 	}
 }
@@ -29,7 +29,7 @@ func (f *feed) saw(rev storage.Revision) {
 	}
 }
 
-// publish tells the cursors of changes, in order, the revisions complete.
+// publish offers changes to the cursors. The changes are in order and end with a complete revision.
 func (f *feed) publish(events []storage.Event) {
 	if len(events) == 0 {
 		return
@@ -43,13 +43,13 @@ func (f *feed) publish(events []storage.Event) {
 	}
 }
 
-// begin sets the revision of a store that was just opened.
+// begin sets the revision of a store that has just been opened.
 func (f *feed) begin(rev storage.Revision) {
 	f.mu.rev, f.mu.cursors = rev, map[*cursor]struct{}{}
 	f.saw(rev)
 }
 
-// close ends all cursors, and lets no others in.
+// close ends all cursors and lets no others be opened.
 func (f *feed) close() {
 	f.mu.Lock()
 	f.mu.closed = true

@@ -26,7 +26,8 @@ import (
 // fullDir makes the test binary the child of a test here: the directory for its data.
 const fullDir = "EMBEDDED_FULL_DIR"
 
-// child runs a test again in a process of its own, in a directory of the parent's. The parent only reports.
+// child runs a test again in a process of its own, in a directory of the parent's. The parent only
+// reports.
 func child(t *testing.T, attr *syscall.SysProcAttr, run func(t *testing.T, dir string)) {
 	t.Parallel()
 	if dir := os.Getenv(fullDir); dir != "" {
@@ -46,7 +47,8 @@ func child(t *testing.T, attr *syscall.SysProcAttr, run func(t *testing.T, dir s
 	}
 }
 
-// TestFullFile writes until the database may not grow, for the size that files may have, and lifts that limit.
+// TestFullFile writes until the database may not grow, for the size that files may have, and lifts
+// that limit.
 func TestFullFile(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		limit := func(n uint64) {
@@ -74,7 +76,8 @@ func TestFullFile(t *testing.T) {
 	})
 }
 
-// TestFullDisk writes until the disk has too little room, takes the rest of it away, and gives back more.
+// TestFullDisk writes until the disk has too little room, takes the rest of it away, and gives back
+// more.
 func TestFullDisk(t *testing.T) {
 	attr := &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -117,8 +120,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestFullBefore opens stores where there is too little to begin with: that is an error, and leaves nothing that is in
-// the way of another try.
+// TestFullBefore opens stores where there is too little to begin with: that is an error, and leaves
+// nothing that is in the way of another try.
 func TestFullBefore(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		var l syscall.Rlimit
@@ -141,8 +144,9 @@ func TestFullBefore(t *testing.T) {
 	})
 }
 
-// TestFailedLog lets writing to the log fail: the writes that were under way are in doubt, all others are refused from then on,
-// reads and watches go on and show nothing of them, and the next start has all that was acknowledged.
+// TestFailedLog lets writing to the log fail: the writes that were under way are in doubt, all
+// others are refused from then on, reads and watches go on and show nothing of them, and the next
+// start has all that was acknowledged.
 func TestFailedLog(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		var l syscall.Rlimit

@@ -52,8 +52,8 @@ func (m *member) awaitQueue(n int) {
 	}
 }
 
-// TestPanic lets a leader panic: the panic goes on, those who wait are in doubt or refused, as is whoever writes then, reads
-// go on, and the next start has what was in the log.
+// TestPanic lets a leader panic: the panic goes on, those who wait are in doubt or refused, as is
+// whoever writes then, reads go on, and the next start has what was in the log.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	const writers = 8
@@ -135,8 +135,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestWatchFromNow: a watch from the current revision on does not show what was read before it was opened, even if that was
-// part of a batch of which the rest is still being applied.
+// TestWatchFromNow: a watch from the current revision on does not show what was read before it was
+// opened, even if that was part of a batch of which the rest is still being applied.
 func TestWatchFromNow(t *testing.T) {
 	t.Parallel()
 	half, watched := make(chan struct{}), make(chan struct{})

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// endLeases ends the leases that are due, by way of the log: their keys are deleted with them. It takes no room for that, which
-// has kept some.
+// endLeases ends leases that are due, by a request that goes through the log like a write. The end
+// of a lease deletes its keys. It does not ask the room, whose reserve covers it.
 func (m *member) endLeases(ctx context.Context) {
 	for {
 		select {
@@ -23,7 +23,7 @@ func (m *member) endLeases(ctx context.Context) {
 				r.other = &pb.InternalRaftRequest{LeaseRevoke: &pb.LeaseRevokeRequest{ID: int64(l.ID)}}
 				err := m.do(ctx, r)
 				r.free()
-				if err != nil { // it had ended, or is named again in some seconds
+				if err != nil { // it has ended already, or the lessor names it again in some seconds
 					m.log.Debug("a lease was not ended", zap.Error(err))
 				}
 			}

@@ -19,7 +19,8 @@ type naming struct {
 
 func (n naming) ExpiredLeasesC() <-chan []*lease.Lease { return n.due }
 
-// TestLeaseNamedAgain: a lease that has ended before its turn, since it was named twice, does not hold up those named with it.
+// TestLeaseNamedAgain: a lease that has ended before its turn, since it was named twice, does not
+// hold up those named with it.
 func TestLeaseNamedAgain(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})

@@ -12,20 +12,21 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// lockPatience is far more than a child needs to begin its own program.
+// lockPatience is how long to wait for a lock. It is much longer than a forked child needs until it
+// runs its own program.
 const lockPatience = 2 * time.Second
 
 var errLocked = errors.New("the data directory is in use by another process")
 
-// lockDir keeps other processes out of a directory.
+// lockDir locks a data directory against other processes.
 func lockDir(ctx context.Context, dir string) (*fileutil.LockedFile, error) {
 	return unlocked(ctx, func() (*fileutil.LockedFile, error) {
 		return fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
 	})
 }
 
-// unlocked opens what may be locked for a moment: a child that was forked while it was open before has its locks until it
-// begins its own program.
+// unlocked opens a file, and tries again while it is locked. A child process that was forked while
+// the file was open has its locks until it runs its own program.
 func unlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errLocked)
 	defer cancel()

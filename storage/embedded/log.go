@@ -7,10 +7,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// quiet passes on the warnings and errors of etcd's storage.
+// quiet passes on only the warnings and errors of etcd's storage.
 type quiet struct {
 	zapcore.Core
-	// closing drops everything: a compaction warns that the end has interrupted it.
+	// closing drops everything else, too: a compaction warns that Close has interrupted it.
 	closing *atomic.Bool
 }
 

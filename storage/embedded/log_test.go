@@ -47,7 +47,8 @@ func records(t *testing.T, dir string, kind int64) int {
 	return n
 }
 
-// TestGroups: those who write at the same time share what is written and synced at once, and all of them are in the log.
+// TestGroups: those who write at the same time share what is written and synced at once, and all of
+// them are in the log.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,8 +78,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGivenUp gives up many writes at different moments: one that fails with the error of its context was not done, one that
-// is in doubt may have been, and the others go on.
+// TestGivenUp gives up many writes at different moments: one that fails with the error of its
+// context was not done, one that is in doubt may have been, and the others go on.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir()})
@@ -172,7 +173,8 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestLeaseOverRestart: a lease and its keys are there after a crash, end in their time, and stay ended.
+// TestLeaseOverRestart: a lease and its keys are there after a crash, end in their time, and stay
+// ended.
 func TestLeaseOverRestart(t *testing.T) {
 	t.Parallel()
 	open := func(dir string) *embedded.Store {
@@ -220,8 +222,8 @@ func TestLeaseOverRestart(t *testing.T) {
 	}
 }
 
-// TestTornLog cuts off the last entry of the log somewhere, as when the process is killed while it is written, and what is
-// allocated behind it as well: all entries before are there.
+// TestTornLog cuts off the last entry of the log somewhere, as when the process is killed while it
+// is written, and what is allocated behind it as well: all entries before are there.
 func TestTornLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

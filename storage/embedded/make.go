@@ -7,19 +7,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// If the database file has grown to the quota, or there is little room on the disk, with much of
-// the file unused, it is defragmented (see defragment.go), and writes are refused until that has
-// been done. If it is full of history, the history is forgotten first. The log is let go of. Only a
-// store that is full of present objects stays so, until some are deleted, and only a disk that
-// others have filled.
+// The loop that makes room when room has refused a write. If the database file has grown to the
+// quota, or the disk has little room, and much of the file is unused, it is defragmented
+// (defragment.go), and writes are refused until that is done. If the file is full of history, it is
+// compacted first. The log is released. So a store stays full only if its present objects fill it,
+// and a disk only if other files do.
 
 const (
-	// roomAgain is the time between two attempts to make room that were of no use.
+	// roomAgain is the pause after an attempt that made no room.
 	roomAgain = 10 * time.Second
-	// logKept is how many segments the log has anyway: the one it writes, and the next.
+	// logKept is the number of segments that the log always has: the one it writes, and the next.
 	logKept = 2
 )
 
+// run looks at the disk every idleAge and makes room when take has refused a request.
 func (r *room) run(ctx context.Context) {
 	tick := time.NewTicker(idleAge)
 	defer tick.Stop()
@@ -46,7 +47,7 @@ func (r *room) run(ctx context.Context) {
 	}
 }
 
-// make frees what can be freed, and reports whether that was of use.
+// make frees what can be freed, and reports whether that helped.
 func (r *room) make(ctx context.Context) bool {
 	size, _ := r.store.Size()
 	full := size >= r.quota*3/4
@@ -70,7 +71,8 @@ func (r *room) make(ctx context.Context) bool {
 	return err == nil && now < size && now < r.quota*3/4
 }
 
-// shrink rewrites the database if it has at most half of a size in use.
+// shrink defragments the database if at most half of size is in use, after a compaction if
+// necessary.
 func (r *room) shrink(ctx context.Context, size int64) error {
 	be := r.store.member.be
 	enough := func() bool { return be.SizeInUse() < size/2 }
@@ -98,7 +100,7 @@ func (r *room) shrink(ctx context.Context, size int64) error {
 	return nil
 }
 
-// releaseLog lets go of the log, if it is long.
+// releaseLog saves a snapshot and deletes old segments, if the log is long.
 func (r *room) releaseLog() error {
 	if logBytes(r.dir) <= (logKept+2)*segmentBytes {
 		return nil

@@ -20,21 +20,25 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// A member that is alone agrees with itself: what is in its log is decided. So a change is written to the log, with all others
-// that wait at that moment, synced, and then applied to the store; only then can anybody see it.
+// The path of a change. The only member of a cluster decides alone, so every entry in its log is
+// decided. A change is written to the log together with all others that wait at that moment, the
+// log is synced, and the changes are applied to the store. Readers see a change only after that.
 //
-// There is no goroutine for that. Who has a change puts it into the queue, and if nobody leads, leads: takes the queue, writes
-// it to the log, applies it, and wakes the others whose changes were in it. What has been queued meanwhile is for the first of
-// those who wait, so that nobody works for others for longer than one batch, and a writer who is alone waits for nobody.
+// No goroutine does that. A writer puts its request into the queue and becomes leader if there is
+// none. The leader takes a batch from the queue, writes it to the log, applies it, and wakes the
+// other writers of the batch. Then the first writer in the queue becomes leader. So a writer works
+// for others for one batch at most, and a writer alone waits for none. write.go and lease.go call
+// do.
 
-// maxBatch is how many bytes are written to the log at once, if the first change alone is not larger.
+// maxBatch bounds the bytes of a batch. A first request that is larger is a batch of its own.
 const maxBatch = 2 << 20
 
 var (
-	// errBroken refuses changes after the log could not be written once. What of it is on the disk is not known then, so nothing
-	// may be written behind it; reads go on.
+	// errBroken refuses changes after a write to the log has failed. It is unknown how much of that
+	// write is on the disk, so nothing may be written behind it. Reads go on.
 	errBroken = errors.New("the log could not be written: nothing is accepted until the process is restarted")
-	// errPanic is why nothing is accepted after a leader that did not get to the end: the store may lack what the log has.
+	// errPanic refuses changes after a leader has panicked, because the store may lack a change
+	// that the log has.
 	errPanic = errors.New("a change was not applied to its end")
 )
 
@@ -45,60 +49,61 @@ type member struct {
 	log     *zap.Logger
 	wal     *wal.WAL
 	be      *database.Database
-	trim    *trimmer                 // of be
-	index   cindex.ConsistentIndexer // which of the log be has
+	trim    *trimmer                 // of the mapping of be
+	index   cindex.ConsistentIndexer // index of the last log entry that be has
 	kv      mvcc.KV
 	lessor  lease.Lessor
 	cluster *membership.RaftCluster
 	feed    *feed
-	term    uint64
+	term    uint64 // raft's term of all entries of this run
 
 	applied atomic.Uint64 // index of the last entry that was applied
 	logged  atomic.Int64  // bytes of the entries since the last snapshot
-	wrote   chan struct{} // capacity 1: something has been written
+	wrote   chan struct{} // capacity 1; a batch has been written
 
-	snapshots struct { // one at a time
+	snapshots struct { // held to save one
 		sync.Mutex
-		last uint64 // index
+		last uint64 // index of the last snapshot
 	}
 
 	logging sync.Mutex // held to write to the log
 
 	mu struct {
 		sync.Mutex
-		queue  []*request // what nobody has taken yet; empty if nobody leads
-		led    bool       // somebody leads, or has been told to
-		broken bool
+		queue  []*request // requests that no leader has taken; empty if there is no leader
+		led    bool       // there is a leader, or one has been named
+		broken bool       // errBroken refuses all changes
 	}
 
 	// Owned by the leader.
 
-	message *message
-	buf     []byte
-	events  []storage.Event // of the batch
+	message *message        // encodes one write after another
+	buf     []byte          // encoded entries of the batch
+	events  []storage.Event // changes of the batch, for the cursors
 }
 
-// request is a change, and what became of it.
+// request is a change on its way through the log, and its outcome.
 type request struct {
 	write
 	other *pb.InternalRaftRequest // if not nil, instead of the write
 
-	compacted <-chan struct{} // of a compaction: closed when it has been done
+	compacted <-chan struct{} // for a compaction: closed when the database has deleted the history
 	err       error
-	wake      chan bool // capacity 1: whether to lead, or the request has been done
+	wake      chan bool // capacity 1; true: become leader, false: the request is done
 }
 
 var requests = sync.Pool{New: func() any { return &request{wake: make(chan bool, 1)} }}
 
 func newRequest() *request { return requests.Get().(*request) }
 
-// free makes a request available again, which has been done.
+// free makes a request that is done available to others.
 func (r *request) free() {
 	*r = request{wake: r.wake}
 	requests.Put(r)
 }
 
-// do has a request written and applied. Until that begins the end of ctx withdraws it, with the error of ctx.
+// do writes a request to the log and applies it. If ctx ends before a leader has taken the request,
+// do withdraws it and returns the error of ctx.
 func (m *member) do(ctx context.Context, r *request) error {
 	m.mu.Lock()
 	if m.mu.broken {
@@ -125,7 +130,8 @@ func (m *member) do(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// withdraw takes a request out of the queue, unless it has been taken or is to lead: then its end is near.
+// withdraw removes r from the queue. It does nothing if r has left the queue or leads the next
+// batch: r then ends soon by itself.
 func (m *member) withdraw(r *request) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,11 +143,12 @@ func (m *member) withdraw(r *request) bool {
 	return true
 }
 
-// lead does one batch, which begins with the leader's own request, and names the next leader.
+// lead writes and applies one batch, which begins with the leader's own request, and names the next
+// leader.
 func (m *member) lead(own *request) {
 	batch, ended := m.take(), false
 	defer func() {
-		if !ended { // a panic, which goes on
+		if !ended { // a panic, which continues after this
 			m.fail(errPanic)
 			refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: errPanic})
 		}
@@ -157,7 +164,7 @@ func (m *member) lead(own *request) {
 	ended = true
 }
 
-// take takes the next batch from the queue.
+// take removes the next batch from the queue and returns it.
 func (m *member) take() []*request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +178,8 @@ func (m *member) take() []*request {
 	return batch
 }
 
-// leave names the next leader, and wakes the others whose requests were in the batch.
+// leave names the next leader and wakes the writers of the batch. After a failure it refuses all
+// requests in the queue.
 func (m *member) leave(batch []*request, own *request) {
 	m.mu.Lock()
 	if m.mu.broken {
@@ -197,7 +205,7 @@ func refuse(batch []*request, err error) {
 	}
 }
 
-// fail ends all writing, for an error.
+// fail refuses all later changes, because of err.
 func (m *member) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,7 +221,7 @@ func (m *member) isBroken() bool {
 	return m.mu.broken
 }
 
-// append writes a batch behind the end of the log, and syncs it.
+// append writes a batch to the end of the log and syncs it.
 func (m *member) append(batch []*request) error {
 	last, buf := m.applied.Load(), m.buf[:0]
 	entries := make([]*raftpb.Entry, 0, len(batch))
@@ -235,8 +243,8 @@ func (m *member) append(batch []*request) error {
 	})
 }
 
-// writeLog has something written to the log, unless that has failed before. An error that is not errBroken leaves open what
-// of it is on the disk.
+// writeLog calls write, which writes to the log, unless an earlier write has failed. After an error
+// other than errBroken it is unknown how much is on the disk.
 func (m *member) writeLog(write func() error) error {
 	m.logging.Lock()
 	defer m.logging.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestLockedLog: the log may be locked for a moment by a child that was forked while it was open, which is waited for, or by
-// another process, which is an error.
+// TestLockedLog: the log may be locked for a moment by a child that was forked while it was open,
+// which is waited for, or by another process, which is an error.
 func TestLockedLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,7 +45,8 @@ func TestLockedLog(t *testing.T) {
 	}
 }
 
-// TestStartGivenUp: a start that is given up leaves what the next one needs of the disk, as Close does.
+// TestStartGivenUp: a start that is given up leaves what the next one needs of the disk, as Close
+// does.
 func TestStartGivenUp(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), NoSync: true}
@@ -64,7 +65,8 @@ func TestStartGivenUp(t *testing.T) {
 	}
 }
 
-// TestCommits: what has been written is soon in the database, though the backend itself commits seldom.
+// TestCommits: what has been written is soon in the database, though the backend itself commits
+// seldom.
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// write puts or deletes one key, if a precondition holds.
+// write puts or deletes one key if a precondition holds, and holds the outcome.
 type write struct {
 	key     []byte
 	value   []byte
@@ -15,17 +15,17 @@ type write struct {
 	lease   storage.LeaseID
 	deletes bool
 
-	rev  storage.Revision // of the change, or that of which err speaks
-	kind storage.Kind     // if it was not done
+	rev  storage.Revision // of the change; or Error.Rev if kind is not 0
+	kind storage.Kind     // of the error; 0 if the write was applied
 }
 
-// entryOverhead is more than what an entry of the log has beside key and value.
+// entryOverhead is more than the bytes of a log entry beside key and value.
 const entryOverhead = 128
 
 func (r *request) size() int { return len(r.key) + len(r.value) + entryOverhead }
 
-// message is the form that a write has in the log: a transaction, as an etcd client would have sent it. One is filled again
-// and again, since it is many small parts.
+// message encodes a write as it stands in the log: a transaction, as an etcd client would have sent
+// it. It consists of many small parts, so one message is filled again for each write.
 type message struct {
 	request pb.InternalRaftRequest
 	compare []*pb.Compare
@@ -45,7 +45,8 @@ func newMessage() *message {
 	return m
 }
 
-// append appends the data of an entry of the log. Its index is also its name, which tells an etcd whom to answer: nobody.
+// append appends the encoded entry of a request to buf. The entry's index is also the request's ID,
+// by which an etcd would find the client to answer; there is none.
 func (m *message) append(buf []byte, r *request, index uint64) ([]byte, error) {
 	if r.other != nil {
 		r.other.Header = &pb.RequestHeader{ID: index}
@@ -65,4 +66,5 @@ func (m *message) append(buf []byte, r *request, index uint64) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(buf, &m.request)
 }
 
+// conditional reports whether the write has a precondition.
 func (w *write) conditional() bool { return w.pre.Absent || w.pre.Rev != 0 }

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// TestQuiet checks that an ordinary life logs nothing, and leaves nothing but etcd's own layout and the lock.
+// TestQuiet checks that an ordinary life logs nothing, and leaves nothing but etcd's own layout and
+// the lock.
 func TestQuiet(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -118,8 +119,8 @@ func TestSlowCursor(t *testing.T) {
 	}
 }
 
-// TestQuietReplay starts several members on long logs, of which the files of the snapshots are gone, as a copy may lack them: the
-// log says itself where to begin, and nothing is said about it.
+// TestQuietReplay starts several members on long logs, of which the files of the snapshots are
+// gone, as a copy may lack them: the log says itself where to begin, and nothing is said about it.
 func TestQuietReplay(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "data")
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: from, NoSync: true})

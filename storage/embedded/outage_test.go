@@ -24,9 +24,10 @@ func decodeCounter(_ string, value []byte) (cache.Decoded, error) {
 	return cache.Decoded{Data: value, Splice: bytes.Index(value, []byte(`"name"`)), Head: 1}, nil
 }
 
-// TestOutages takes the etcd of two caches away again and again while both are written to, and compacts its history
-// close to the present. What one acknowledged the other's next read shows; every watch, resumed from where it was or
-// after a new list, tells each change once and ends in the same state as the store.
+// TestOutages takes the etcd of two caches away again and again while both are written to, and
+// compacts its history close to the present. What one acknowledged the other's next read shows;
+// every watch, resumed from where it was or after a new list, tells each change once and ends in
+// the same state as the store.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	const length = 1500 * time.Millisecond
@@ -109,7 +110,8 @@ func TestOutages(t *testing.T) {
 	t.Logf("%d written, %d failed; watches: %d resumed, %d relisted", acked.Load(), failed.Load(), resumed.Load(), relisted.Load())
 }
 
-// follow keeps a state by list and watch until the revision that finish tells, then compares it with the cache's.
+// follow keeps a state by list and watch until the revision that finish tells, then compares it
+// with the cache's.
 func follow(t *testing.T, r *cache.Resource, breaks bool, finish *atomic.Uint64, resumed, relisted *atomic.Int64) {
 	state := map[string]storage.Revision{}
 	var last, end storage.Revision

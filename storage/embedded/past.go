@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// Bounds of what is read at once of the past: the database cannot be committed meanwhile.
+	// These bound one read of the past, because the database cannot be committed meanwhile.
 	pastRevisions = 512
 	pastBytes     = 1 << 20
 )
 
-// readPast reads changes behind the position out of the database, in which revisions are the keys, and moves it.
+// readPast reads the next changes after pos from the database, whose keys are revisions, and moves
+// pos. It is for changes that the feed did not offer to the cursor.
 func (c *cursor) readPast() ([]storage.Event, error) {
 	s := c.store
 	if err := s.enter("watch", c.req.Prefix); err != nil {
@@ -25,15 +26,16 @@ func (c *cursor) readPast() ([]storage.Event, error) {
 	}
 	defer s.life.RUnlock()
 	events, upto := s.changes(c.req.Prefix, int64(c.pos), int64(c.until))
-	if first := s.first(); c.pos+1 < first { // they may have been taken away while we read
+	if first := s.first(); c.pos+1 < first { // a compaction may have deleted some while they were read
 		return nil, c.compacted(first)
 	}
 	c.pos = storage.Revision(upto)
 	return events, nil
 }
 
-// changes reads the changes under prefix after one revision and up to another out of the database, many of them, and
-// returns the revision up to which they are complete. The caller holds life.
+// changes reads changes under prefix with after < revision <= end from the database, in order. It
+// may stop early, at the end of a revision, and returns the revision up to which the result is
+// complete. The caller holds life.
 func (s *Store) changes(prefix string, after, end int64) (events []storage.Event, upto int64) {
 	upto = min(end, after+pastRevisions)
 	from := mvcc.RevToBytes(mvcc.Revision{Main: after + 1}, mvcc.NewRevBytes())
@@ -45,7 +47,7 @@ func (s *Store) changes(prefix string, after, end int64) (events []storage.Event
 	size, last := 0, after
 	for i, key := range keys {
 		rev := mvcc.BytesToRev(key).Main
-		if size > pastBytes && rev > last { // a revision is not taken apart
+		if size > pastBytes && rev > last { // the result never ends within a revision
 			return events, last
 		}
 		last = rev

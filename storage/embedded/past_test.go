@@ -45,7 +45,8 @@ func fill(t testing.TB, s *embedded.Store, prefix string, n, size int) storage.R
 	return first
 }
 
-// TestPastMeetsPresent begins watches in the past while there are writes: each brings every change once.
+// TestPastMeetsPresent begins watches in the past while there are writes: each brings every change
+// once.
 func TestPastMeetsPresent(t *testing.T) {
 	t.Parallel()
 	s := openQuick(t)
@@ -83,7 +84,8 @@ func TestPastMeetsPresent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPastInParts: large changes come in batches of a bounded size, and what is under other prefixes is left out.
+// TestPastInParts: large changes come in batches of a bounded size, and what is under other
+// prefixes is left out.
 func TestPastInParts(t *testing.T) {
 	t.Parallel()
 	s := openQuick(t)

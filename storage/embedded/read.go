@@ -23,19 +23,21 @@ func (s *Store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	}
 	s.member.feed.saw(storage.Revision(r.Rev))
 	if len(r.KVs) == 0 {
-		return storage.Entry{}, &storage.Error{Op: "get", Key: key, Kind: storage.NotFound, Rev: storage.Revision(r.Rev)}
+		return storage.Entry{}, &storage.Error{Op: "get", Key: key, Kind: storage.NotFound,
+			Rev: storage.Revision(r.Rev)}
 	}
 	return storage.Entry{Key: key, Value: r.KVs[0].Value, Rev: storage.Revision(r.KVs[0].ModRevision)}, nil
 }
 
-// one reads a single key. Its transaction copies nothing of what is not yet in the database; the caller holds life.
+// one reads a single key. Its transaction shares the backend's buffer of uncommitted changes
+// instead of copying it. The caller holds life.
 func (s *Store) one(ctx context.Context, key []byte, o mvcc.RangeOptions) (*mvcc.RangeResult, error) {
 	tx := s.member.kv.Read(mvcc.SharedBufReadTxMode, traceutil.TODO())
 	defer tx.End()
 	return tx.Range(ctx, key, nil, o)
 }
 
-// first returns the first revision that has not been forgotten. The caller holds life.
+// first returns the first revision that has not been compacted. The caller holds life.
 func (s *Store) first() storage.Revision {
 	tx := s.member.kv.Read(mvcc.SharedBufReadTxMode, traceutil.TODO())
 	defer tx.End()
@@ -53,7 +55,7 @@ func (s *Store) Range(ctx context.Context, req storage.RangeRequest) (storage.Ra
 		start = req.After + "\x00"
 	}
 	if end == "\x00" {
-		end = "" // which is how the store says "to the last key"
+		end = "" // mvcc's notation for "to the last key"
 	} else if start >= end {
 		start = end // an empty range
 	}
@@ -82,7 +84,7 @@ func (s *Store) Range(ctx context.Context, req storage.RangeRequest) (storage.Ra
 	return res, nil
 }
 
-// readError gives an error of the store its kind. r is what came with it, or nil.
+// readError returns an error of a read with its kind. r is the result that came with it, or nil.
 func readError(ctx context.Context, op, key string, r *mvcc.RangeResult, err error) error {
 	e := &storage.Error{Op: op, Key: key, Kind: storage.Unavailable, Err: err}
 	switch {

@@ -37,7 +37,8 @@ func (r *remote) shut() {
 	r.server.close()
 }
 
-// TestEtcdLaws runs the etcd engine over gRPC. It is here because only this package may import etcd's server.
+// TestEtcdLaws runs the etcd engine over gRPC. It is here because only this package may import
+// etcd's server.
 func TestEtcdLaws(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, storagetest.Engine{

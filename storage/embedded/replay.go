@@ -20,19 +20,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The log may be another etcd's, or that of an earlier version. What a member writes that is alone, and has neither users nor
-// alarms, is applied here as etcd does it; anything else is refused before anything has been changed.
+// Replaying the log at a start (start.go). The log may have been written by an etcd, or by an
+// earlier version of it. The entries of a member without peers, users and alarms are applied as
+// etcd applies them. All other data is refused before anything has been changed.
 
 var (
-	// errOthers and the like say what an operator can do.
-	errOthers  = errors.New("the data is that of a cluster with other members: remove them with etcdctl, and stop etcd")
-	errAuth    = errors.New("authentication is enabled in the data: start etcd on it, disable that with etcdctl, and stop etcd")
+	// These errors say what an operator can do.
+	errOthers = errors.New("the data is that of a cluster with other members: remove them with etcdctl, and stop etcd")
+	errAuth   = errors.New("authentication is enabled in the data: start etcd on it, disable that with etcdctl," +
+		" and stop etcd")
 	errAlarm   = errors.New("an alarm is raised in the data: start etcd on it, disarm that with etcdctl, and stop etcd")
 	errNewer   = errors.New("the data is that of a newer version of etcd")
-	errUnknown = errors.New("is of a kind that is not known here: start etcd on the data, and stop it, so that it applies its log")
+	errUnknown = errors.New("is of a kind that is not known here: start etcd on the data, and stop it, so that " +
+		"it applies its log")
 )
 
-// own reports why the database is not one of a member that is alone.
+// own returns an error if the database is not that of a member without peers, users and alarms.
 func (m *member) own() error {
 	for _, other := range m.cluster.Members() {
 		if uint64(other.ID) != m.id || other.IsLearner {
@@ -60,21 +63,21 @@ func (m *member) own() error {
 	return err
 }
 
-// newer reports whether a version of the cluster is later than that of the etcd which is built in.
+// newer reports whether a version of the cluster is later than that of the etcd that is built in.
 func newer(v *semver.Version) bool {
 	mine := semver.New(version.Version)
 	return v.Major > mine.Major || v.Major == mine.Major && v.Minor > mine.Minor
 }
 
-// replayed is an entry of the log that is to be applied.
+// replayed is an entry of the log to be applied.
 type replayed struct {
 	index, term uint64
-	request     *pb.InternalRaftRequest // nil if it is a change of the member itself, or empty
+	request     *pb.InternalRaftRequest // nil if the entry changes the member, or is empty
 	change      *raftpb.ConfChange
 	member      *membership.ConfigChangeContext // of change
 }
 
-// read reads an entry, and refuses what could not be applied.
+// read decodes an entry, and refuses one that cannot be applied here.
 func (m *member) read(e *raftpb.Entry) (*replayed, error) {
 	r := &replayed{index: e.GetIndex(), term: e.GetTerm()}
 	switch {
@@ -102,7 +105,7 @@ func (m *member) read(e *raftpb.Entry) (*replayed, error) {
 	return r, nil
 }
 
-// applicable refuses what applyRequest does not do.
+// applicable returns an error for a request that applyRequest cannot apply.
 func (m *member) applicable(r *pb.InternalRaftRequest) error {
 	switch {
 	case r.Alarm != nil && r.Alarm.Action == pb.AlarmRequest_ACTIVATE:
@@ -122,7 +125,8 @@ func (m *member) applicable(r *pb.InternalRaftRequest) error {
 	return nil
 }
 
-// applyAgain applies an entry that was read. What fails has failed before, as etcd's own does: nothing was changed.
+// applyAgain applies an entry. An error changes nothing: the entry failed with it the first time,
+// too.
 func (m *member) applyAgain(r *replayed) {
 	switch {
 	case r.change != nil:
@@ -134,7 +138,7 @@ func (m *member) applyAgain(r *replayed) {
 	}
 }
 
-// applyChange applies a change of the member itself.
+// applyChange applies a change of the member's own record.
 func (m *member) applyChange(r *replayed) {
 	if err := m.cluster.ValidateConfigurationChange(r.change, membership.ApplyBoth); err != nil {
 		m.log.Debug("a change of the member was refused", zap.Uint64("index", r.index), zap.Error(err))
@@ -151,7 +155,8 @@ func (m *member) applyChange(r *replayed) {
 	schema.MustUnsafeSaveConfStateToBackend(m.log, tx, m.voters())
 }
 
-// applyRequest applies a request of whatever etcd. For a compaction it returns the end of that.
+// applyRequest applies a request of an etcd. For a compaction it returns the channel that is closed
+// when the history has been deleted.
 func (m *member) applyRequest(r *pb.InternalRaftRequest) (compacted <-chan struct{}, err error) {
 	ctx := context.Background()
 	switch {
@@ -176,7 +181,8 @@ func (m *member) applyRequest(r *pb.InternalRaftRequest) (compacted <-chan struc
 		m.cluster.SetVersion(v, func(*zap.Logger, *semver.Version) {}, membership.ApplyBoth)
 	case r.ClusterMemberAttrSet != nil:
 		a := r.ClusterMemberAttrSet.MemberAttributes
-		m.cluster.UpdateAttributes(types.ID(m.id), membership.Attributes{Name: a.GetName(), ClientURLs: a.GetClientUrls()},
+		m.cluster.UpdateAttributes(types.ID(m.id), membership.Attributes{Name: a.GetName(),
+			ClientURLs: a.GetClientUrls()},
 			membership.ApplyBoth)
 	}
 	return compacted, err

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// TestRoom writes history until the database is full: the store makes room by itself, and keeps what is present.
+// TestRoom writes history until the database is full: the store makes room by itself, and keeps
+// what is present.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const quota, margin = 20 << 20, 64 << 20 // margin is that of make.go

@@ -20,13 +20,14 @@ import (
 const (
 	memberName  = "coracle"
 	clusterName = "coracle"
-	// memberURL is the member's name in the cluster's records. Nothing listens there.
+	// memberURL is the member's address in the cluster's records. Nothing listens there.
 	memberURL = "http://localhost:2380"
 )
 
-// seed writes what a member leaves behind that was admitted to a cluster of its own, has told its name and the version of the
-// cluster, and has saved a snapshot after that. The admission is the first entry of the log. It is durable once a member that
-// was started on it has written something (before that, birth throws it away).
+// seed writes the data of a new member: it was admitted to a cluster of its own, has recorded its
+// name and the version of the cluster, and has saved a snapshot. The admission is the first entry
+// of the log. The data is durable once a started member has written something; a crash before that
+// is cleaned up by birth.
 func seed(dir string, log *zap.Logger) error {
 	urls, err := types.NewURLs([]string{memberURL})
 	if err != nil {
@@ -75,7 +76,8 @@ func seed(dir string, log *zap.Logger) error {
 	defer m.wal.Close()
 	m.wal.SetUnsafeNoFsync()
 	entry := &raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Term: &first, Index: &first, Data: admission}
-	if err := m.wal.Save(&raftpb.HardState{Term: &first, Vote: &id, Commit: &first}, []*raftpb.Entry{entry}); err != nil {
+	if err := m.wal.Save(&raftpb.HardState{Term: &first, Vote: &id, Commit: &first},
+		[]*raftpb.Entry{entry}); err != nil {
 		return err
 	}
 	if err := m.saveSnapshot(first); err != nil {
@@ -84,7 +86,7 @@ func seed(dir string, log *zap.Logger) error {
 	return syncDir(walDir(dir))
 }
 
-// admit returns the change of membership that admits a member.
+// admit returns the change of membership that admits a member, encoded for the log.
 func admit(member *membership.Member) ([]byte, error) {
 	context, err := json.Marshal(member)
 	if err != nil {

@@ -8,18 +8,21 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// The log allocates each segment in full before it needs it, in the file 0.tmp or 1.tmp, and fails if there is none when it
-// is needed: once it could not allocate one it never tries again. It takes one that it finds at the start, and deletes it
-// at the end. So that a store that was open can be opened again, however full the disk has become meanwhile, a segment is
-// left to it from one run to the next.
+// Segments of the log. etcd's log allocates the next segment in full before it needs it, in the
+// file 0.tmp or 1.tmp. Once an allocation has failed it never tries again, and fails when it needs
+// the segment. It uses a segment that it finds at the start, and deletes it at the end. A store
+// must be able to start however full the disk has become, so a segment is left in the directory
+// from one run to the next.
 
 // segmentBytes is the size of a segment. Two are allocated at the first start.
 const segmentBytes = 8 << 20
 
-// claimSegment makes sure that a member which is to be started in dir will have the next segment of its log.
+// claimSegment makes sure that a member that is about to start in dir will have the next segment of
+// its log. It returns an error if the disk has no room for it.
 func claimSegment(dir string) error {
 	if limit := fileLimit(); limit < segmentBytes+firstBytes {
-		return fmt.Errorf("files may not grow beyond %d bytes (ulimit -f), and the log needs %d", limit, segmentBytes+firstBytes)
+		return fmt.Errorf("files may not grow beyond %d bytes (ulimit -f), and the log needs %d", limit,
+			segmentBytes+firstBytes)
 	}
 	wal := walDir(dir)
 	next, other := filepath.Join(wal, "0.tmp"), filepath.Join(wal, "1.tmp")
@@ -41,7 +44,7 @@ func claimSegment(dir string) error {
 // firstBytes is what a first start needs beside the log.
 const firstBytes = 1 << 20
 
-// leaveSegment allocates the next segment for the next start. If it fails, the next start tells.
+// leaveSegment allocates the segment for the next start. If that fails, the next start reports it.
 func leaveSegment(dir string) {
 	next := filepath.Join(walDir(dir), "0.tmp")
 	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY, 0o600)
@@ -56,7 +59,7 @@ func leaveSegment(dir string) {
 
 func walDir(dir string) string { return filepath.Join(dir, "member", "wal") }
 
-// logBytes returns the disk that the log occupies.
+// logBytes returns how many bytes of the disk the log occupies.
 func logBytes(dir string) int64 {
 	files, err := os.ReadDir(walDir(dir))
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// A snapshot says that the database has the log up to some entry. It bounds what is read at a start, and what is before it in
-// the log is deleted. It is saved when so many entries, or bytes of them, have come since the last.
+// A snapshot says that the database has every entry of the log up to an index. A start reads the
+// log only behind it, and the log before it is deleted. A snapshot is saved after snapshotCount
+// entries or snapshotBytes bytes.
 const (
 	snapshotCount = 5000
 	snapshotBytes = 8 * segmentBytes
@@ -27,7 +28,7 @@ func (m *member) isLong() bool {
 	return m.applied.Load()-m.snapshots.last >= snapshotCount || m.logged.Load() >= snapshotBytes
 }
 
-// releaseLog saves a snapshot, and deletes what is not needed any more.
+// releaseLog saves a snapshot and deletes older snapshots and the log before it.
 func (m *member) releaseLog() error {
 	m.snapshots.Lock()
 	defer m.snapshots.Unlock()
@@ -35,7 +36,7 @@ func (m *member) releaseLog() error {
 	if index == m.snapshots.last || m.isBroken() {
 		return nil
 	}
-	m.be.ForceCommit() // with the index of an entry that is not older
+	m.be.ForceCommit() // the database then has the entry at index, or a later one
 	if err := m.saveSnapshot(index); err != nil {
 		return err
 	}
@@ -44,9 +45,10 @@ func (m *member) releaseLog() error {
 	return m.purge(index)
 }
 
-// saveSnapshot makes a snapshot durable, of which the database is. The file is of use for older versions of etcd only.
+// saveSnapshot makes a snapshot durable. The file is read only by older versions of etcd; the
+// record in the log counts.
 func (m *member) saveSnapshot(index uint64) error {
-	members := v2store.New("/0", "/1") // where these expect the members of the cluster, and nothing
+	members := v2store.New("/0", "/1") // the two trees that older versions expect: members, and keys
 	m.cluster.Store(members)
 	data, err := members.SaveNoCopy()
 	if err != nil {
@@ -59,7 +61,7 @@ func (m *member) saveSnapshot(index uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(snapshotPath(m.dir, m.term, index), 0o600); err != nil { // it leaves that to the umask
+	if err := os.Chmod(snapshotPath(m.dir, m.term, index), 0o600); err != nil { // SaveSnap leaves the mode to the umask
 		return err
 	}
 	if err := syncDir(snapDir(m.dir)); err != nil {
@@ -70,10 +72,11 @@ func (m *member) saveSnapshot(index uint64) error {
 	})
 }
 
-// voters are the members of the cluster.
+// voters returns the configuration of the cluster: this member.
 func (m *member) voters() *raftpb.ConfState { return &raftpb.ConfState{Voters: []uint64{m.id}} }
 
-// purge deletes the snapshots before that of an index, and the segments of the log that end before it.
+// purge deletes the snapshots other than that at index, and the segments of the log that end before
+// it.
 func (m *member) purge(index uint64) error {
 	err := m.wal.ReleaseLockTo(index)
 	snapshots, serr := fileutil.ReadDir(snapDir(m.dir), fileutil.WithExt(".snap"))

@@ -28,20 +28,21 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// A member begins by reading its log behind the last snapshot. All of it is decided, since nobody else had to agree: what the
-// database does not have yet is applied. Before that the member writes an entry with the next term, as the winner of an
-// election does, and syncs the log: what it shows from then on will not be lost.
+// The start of a member. It reads its log behind the last snapshot. All entries are decided,
+// because there are no peers. The member writes an entry with the next term, as the winner of an
+// election does, and syncs the log. Then it applies the entries that the database lacks, which
+// therefore cannot be lost after readers have seen them. Open calls start.
 
-// setSegmentSize sets the size of the segments of all logs that the process writes from the first start of a member on. There
-// is no other way: etcd's log asks for this variable whenever it begins or allocates a segment.
+// setSegmentSize sets the size of log segments for the whole process, because etcd's log reads this
+// variable whenever it begins or allocates a segment.
 var setSegmentSize = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
 
-// history is what the log holds.
+// history is the contents of the log.
 type history struct {
 	id, cluster types.ID
 	snapshot    *walpb.Snapshot
 	state       *raftpb.HardState
-	entries     []*raftpb.Entry // behind the snapshot
+	entries     []*raftpb.Entry // entries behind the snapshot
 }
 
 // start opens a member, and makes one first if there is none.
@@ -80,7 +81,8 @@ func start(ctx context.Context, cfg Config, log *zap.Logger) (_ *member, err err
 	return m, m.replay(past)
 }
 
-// openLog opens the log and reads what is behind the last snapshot.
+// openLog opens the log and reads it behind the last snapshot. It repairs a log whose last entry is
+// incomplete.
 func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *history, error) {
 	snapshots, err := wal.ValidSnapshotEntries(log, walDir(dir))
 	if err != nil {
@@ -110,24 +112,26 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 		if repaired || !errors.Is(err, io.ErrUnexpectedEOF) || !wal.Repair(log, walDir(dir)) {
 			return nil, nil, fmt.Errorf("the log cannot be read: %w", err)
 		}
-		repaired = true // an entry that was being written when the process was killed
+		repaired = true // the process was killed while it wrote the last entry
 	}
 }
 
-// openDatabase opens what has been applied, and refuses what is not a member's own.
+// openDatabase opens the database, and refuses one that is not of this log, of a newer etcd, or of
+// a cluster with peers, users or alarms.
 func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) error {
 	if err := shrinkAtStart(ctx, m.dir); err != nil {
 		m.log.Warn("the database could not be rewritten", zap.Error(err))
 	}
 	c := backend.DefaultBackendConfig(m.log)
 	c.Path, c.UnsafeNoFsync, c.BackendFreelistType = dbPath(m.dir), cfg.NoSync, bolt.FreelistMapType
-	c.MmapSize = uint64(cfg.Quota + cfg.Quota/10) // so that it is never moved
+	c.MmapSize = uint64(cfg.Quota + cfg.Quota/10) // the quota fits, so the mapping is never moved
 	c.BatchInterval = backendRest
 	m.index = cindex.NewConsistentIndex(nil)
 	c.Hooks = backend.NewHooks(func(tx backend.UnsafeReadWriter) { m.index.UnsafeSave(tx) })
 	m.trim = newTrimmer(c.Path)
-	m.be = database.Open(c, m.trim.look) // who forgets history commits after each of many steps, which read all of it
-	m.trim.trim()                        // the kernel has mapped all
+	// a compaction reads the whole history, and commits after each of its many steps
+	m.be = database.Open(c, m.trim.look)
+	m.trim.trim() // the kernel has mapped all of the file
 	m.index.SetBackend(m.be)
 	if have := m.index.ConsistentIndex(); have < past.snapshot.GetIndex() {
 		return fmt.Errorf("the database is older than the log: it ends at %d, and the log begins behind %d",
@@ -149,7 +153,7 @@ func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) er
 	return nil
 }
 
-// replay makes the member the leader, and applies what is in the log and not in the database.
+// replay begins another term in the log, and applies the entries that the database lacks.
 func (m *member) replay(past *history) error {
 	have, last, term := m.index.ConsistentIndex(), past.snapshot.GetIndex(), past.snapshot.GetTerm()
 	rest := make([]*replayed, 0, len(past.entries))
@@ -187,7 +191,7 @@ func (m *member) replay(past *history) error {
 	return nil
 }
 
-// close ends what was opened. Nobody may use the member any more.
+// close closes the parts of the member that are open. The member must not be used afterwards.
 func (m *member) close() error {
 	if m.lessor != nil {
 		m.lessor.Stop()

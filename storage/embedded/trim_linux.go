@@ -9,44 +9,45 @@ import (
 	"syscall"
 )
 
-// trimThreshold is how many bytes of mapped files may be resident beyond those after the last trim.
+// trimThreshold is how many bytes the resident part of mapped files may grow after a trim until the
+// next.
 const trimThreshold = 16 << 20
 
-// trimmer keeps the database's mapping out of the resident memory.
+// trimmer keeps the mapping of the database file out of the resident memory of the process.
 //
-// The database file is mapped; the kernel maps all of it at the start, and later commits, compaction, lists and reads of old
-// history leave their pages there until memory is short. Letting go of them gives the machine nothing back, because they
-// stay in the page cache, as they would for reads without a mapping; it makes the process look as small as it is, and costs
-// a minor fault at the next use.
+// The kernel maps the whole file at the start, and commits, compactions, lists and reads of old
+// history leave their pages resident until memory is short. Releasing the pages gives the machine
+// no memory, because they stay in the page cache, as they would for reads without a mapping. It
+// makes the process look as small as it is, and costs a minor fault at the next use.
 //
-// Letting go of a range that has been unmapped and used for something else would destroy memory.
-// The database is mapped anew only when a copy takes its place, during which nothing is trimmed
-// (without), or when it outgrows its mapping, which is larger than the quota. It is unmapped by
-// Close, which ends those who trim first. A file of more than half its mapping is left alone
-// nevertheless. A file that has been replaced has no name any more, and is not trimmed.
+// To release a range that has been unmapped and reused would destroy memory. The database is mapped
+// anew only when a copy replaces it, during which nothing is trimmed (without), or when it outgrows
+// its mapping, which is larger than the quota. Close unmaps it, after the goroutines that trim have
+// ended. As a further safeguard a file of more than half its mapping is not trimmed. A file that
+// has been replaced has no name, and is not trimmed.
 type trimmer struct {
 	path string
-	busy sync.Mutex   // held while the mapping is let go of, or may change
-	base atomic.Int64 // bytes of mapped files after the last trim
-	seen int64        // at the last call of atRest
+	busy sync.Mutex   // held while pages are released, or while the mapping may change
+	base atomic.Int64 // resident bytes of mapped files after the last trim
+	seen int64        // resident bytes of mapped files at the last call of atRest
 }
 
-// newTrimmer trims the mapping of the file at path, where none need be yet.
+// newTrimmer returns a trimmer for the file at path, which need not exist or be mapped yet.
 func newTrimmer(path string) *trimmer {
 	t := &trimmer{path: path}
 	t.base.Store(mappedResident())
 	return t
 }
 
-// look trims if the mapping has grown.
+// look trims if the resident part of mapped files has grown by trimThreshold.
 func (t *trimmer) look() {
 	if mappedResident()-t.base.Load() > trimThreshold {
 		t.trim()
 	}
 }
 
-// atRest trims whatever has become resident since the last trim, if nothing has since the last
-// call. It is for one goroutine, which calls it from time to time.
+// atRest trims if pages have become resident since the last trim, and none since the last call. One
+// goroutine calls it, from time to time.
 func (t *trimmer) atRest() {
 	now := mappedResident()
 	if now == t.seen && now > t.base.Load() {
@@ -62,7 +63,7 @@ func (t *trimmer) without(fn func() error) error {
 	return fn()
 }
 
-// trim lets go of the pages. Whatever goes wrong, it does nothing.
+// trim releases the pages of the mapping. If anything goes wrong, it does nothing.
 func (t *trimmer) trim() {
 	t.busy.Lock()
 	defer t.busy.Unlock()

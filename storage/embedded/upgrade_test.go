@@ -48,7 +48,8 @@ func (e *etcdServer) contents() string {
 	return text
 }
 
-// change makes random changes: with and without preconditions, some of which fail, under leases, and compactions.
+// change makes random changes: with and without preconditions, some of which fail, under leases,
+// and compactions.
 func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 	t.Helper()
 	id, err := s.Lease(t.Context(), time.Hour)
@@ -83,8 +84,8 @@ func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 	}
 }
 
-// copyOf copies the data of a store, which may be open, as a crash of the process would leave it at this moment: the database
-// first, so that it is older than the log.
+// copyOf copies the data of a store, which may be open, as a crash of the process would leave it at
+// this moment: the database first, so that it is older than the log.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
@@ -125,8 +126,8 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// TestReplay replays the whole log on a database that has nothing of it, again and again some of it on one that has more, and
-// by etcd: all end in the same state.
+// TestReplay replays the whole log on a database that has nothing of it, again and again some of it
+// on one that has more, and by etcd: all end in the same state.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -169,8 +170,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTakeTurns lets etcd and an embedded store work on the same data in turn, and kills either now and then: what one has
-// acknowledged the other has, at the same revision.
+// TestTakeTurns lets etcd and an embedded store work on the same data in turn, and kills either now
+// and then: what one has acknowledged the other has, at the same revision.
 func TestTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, etcdFirst := range []bool{true, false} {

@@ -10,39 +10,41 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// A cursor is told of changes as they are applied, and holds some ready. What was before it was opened, and what it could not
-// hold, it reads from the database (see past.go): up to the revision from which on it is told (again).
+// Cursors. The feed offers changes to a cursor as they are applied, and the cursor queues them up
+// to a bound. Changes from before it was opened, and changes beyond the bound, are read from the
+// database (past.go), up to the revision after which the feed's offers are queued again.
 
-// Bounds of what a cursor holds ready.
+// These bound the queue of a cursor: events, and bytes of their values.
 const (
 	maxQueued      = 16384
 	maxQueuedBytes = 16 << 20
 )
 
+// cursor is a position in the history of the store. It implements storage.Cursor.
 type cursor struct {
 	store *Store
 	req   storage.WatchRequest
 
 	// Owned by Next.
 
-	pos   storage.Revision // everything up to here has been yielded
-	until storage.Revision // and up to here is in the database, if that is more; what comes then is told
+	pos   storage.Revision // every change up to here has been yielded
+	until storage.Revision // if more than pos: changes up to here are read from the database; later ones are queued
 
 	// Guarded by the feed's mutex.
 
-	queue []storage.Event
-	bytes int              // of their values
-	lost  bool             // it could not hold more, and holds nothing
-	from  storage.Revision // if lost: what was behind this
+	queue []storage.Event  // changes offered and not taken
+	bytes int              // bytes of the values in queue
+	lost  bool             // the queue was full and has been dropped
+	from  storage.Revision // if lost: the dropped changes are those after it
 
-	ready chan struct{} // capacity 1: there is something to take
-	kick  chan struct{} // capacity 1: Progress
+	ready chan struct{} // capacity 1; there is something to take
+	kick  chan struct{} // capacity 1; Progress was called
 
 	closing chan struct{}
 	once    sync.Once
 }
 
-// Watch implements storage.Store.
+// Watch implements storage.Store. It starts no goroutine.
 func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	if err := s.enter("watch", req.Prefix); err != nil {
 		return nil, err
@@ -56,22 +58,25 @@ func (s *Store) Watch(_ context.Context, req storage.WatchRequest) (storage.Curs
 		return nil, closedError("watch", req.Prefix)
 	}
 	if req.After == 0 {
-		req.After = storage.Revision(f.seen.Load()) // readers may be ahead of what has been told
+		req.After = storage.Revision(f.seen.Load()) // readers may be ahead of the feed
 	}
 	c := &cursor{store: s, req: req, pos: req.After, until: f.mu.rev, ready: make(chan struct{}, 1),
 		kick: make(chan struct{}, 1), closing: make(chan struct{})}
-	if req.After+1 < first { // what is forgotten from now on readPast notices
+	if req.After+1 < first { // readPast notices later compactions
 		return nil, c.compacted(first)
 	}
 	f.mu.cursors[c] = struct{}{}
 	return c, nil
 }
 
+// compacted returns the error of a position that has been compacted. first is the oldest readable
+// revision, 0 if unknown.
 func (c *cursor) compacted(first storage.Revision) error {
 	return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted, Rev: first}
 }
 
-// offerLocked keeps what the cursor is interested in.
+// offerLocked queues the events that the cursor yields. If the queue becomes too long it drops the
+// queue, and the cursor reads the database instead.
 func (c *cursor) offerLocked(events []storage.Event) {
 	if c.lost {
 		return
@@ -93,7 +98,8 @@ func (c *cursor) offerLocked(events []storage.Event) {
 	signal(c.ready)
 }
 
-// take returns what has been told. If that was too much, the cursor reads the database up to where it is told again.
+// take returns the queued changes. If the queue was dropped, it sets until, so that the dropped
+// changes are read from the database.
 func (c *cursor) take() []storage.Event {
 	f := c.store.member.feed
 	f.mu.Lock()
@@ -151,7 +157,8 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// addPrevious fills in the values that events have replaced, if they are asked for.
+// addPrevious fills in the values that events have replaced, if the watch asked for them. A
+// previous value that has been compacted ends the cursor with Compacted.
 func (c *cursor) addPrevious(events []storage.Event) error {
 	if !c.req.Prev || len(events) == 0 {
 		return nil
@@ -188,6 +195,7 @@ func (c *cursor) Close() {
 	})
 }
 
+// signal makes ch, of capacity 1, readable.
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

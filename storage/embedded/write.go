@@ -14,11 +14,13 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// errTooLarge refuses what is larger than Config.MaxRequest.
+// errTooLarge refuses a request that is larger than Config.MaxRequest.
 var errTooLarge = errors.New("the request is too large")
 
 // Put implements storage.Store.
-func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (s *Store) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
+) (storage.Entry, error) {
 	rev, err := s.write(ctx, "put", key, write{value: value, pre: pre, lease: lease})
 	if err != nil {
 		return storage.Entry{}, err
@@ -31,6 +33,7 @@ func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storag
 	return s.write(ctx, "delete", key, write{pre: pre, deletes: true})
 }
 
+// write does a put or a deletion, and returns its revision.
 func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Revision, error) {
 	size := int64(len(key) + len(w.value))
 	cost, frees := costRequest+costFactor*size, w.deletes || key == storage.CompactKey
@@ -50,7 +53,8 @@ func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Rev
 	return r.rev, nil
 }
 
-// do does a request for which there is room: it adds so many bytes, costs, and may free some.
+// do runs a request if there is room for it. size is what it adds to the database, and cost what it
+// may take of the disk. frees says that it makes room.
 func (s *Store) do(ctx context.Context, op, key string, r *request, size, cost int64, frees bool) error {
 	if s.closed.Load() {
 		return closedError(op, key)
@@ -64,7 +68,7 @@ func (s *Store) do(ctx context.Context, op, key string, r *request, size, cost i
 	err := s.room.take(size, cost, frees)
 	if err == nil {
 		defer s.room.give(cost)
-		if err := s.enter(op, key); err != nil { // only now, since to take room is to look at the store
+		if err := s.enter(op, key); err != nil { // after take, which may lock life itself to look at the store
 			return err
 		}
 		defer s.life.RUnlock()
@@ -73,7 +77,7 @@ func (s *Store) do(ctx context.Context, op, key string, r *request, size, cost i
 	return doError(op, key, err)
 }
 
-// doError gives an error of a change its kind.
+// doError returns an error of a change with its kind.
 func doError(op, key string, err error) error {
 	if err == nil {
 		return nil
@@ -95,13 +99,14 @@ func doError(op, key string, err error) error {
 	return e
 }
 
-// Compact implements storage.Store. To have been compacted further before is no error.
+// Compact implements storage.Store. It is no error if the store has been compacted further before.
 func (s *Store) Compact(ctx context.Context, rev storage.Revision) error {
 	_, err := s.compact(ctx, rev)
 	return err
 }
 
-// compact returns a channel that is closed when what is forgotten has left the database.
+// compact compacts the history before rev. It returns a channel that is closed when the history has
+// left the database.
 func (s *Store) compact(ctx context.Context, rev storage.Revision) (<-chan struct{}, error) {
 	r := newRequest()
 	defer r.free()
@@ -117,7 +122,8 @@ func (s *Store) compact(ctx context.Context, rev storage.Revision) (<-chan struc
 	return r.compacted, err
 }
 
-// Lease implements storage.Store. A part of a second is rounded up.
+// Lease implements storage.Store. A part of a second is rounded up. The ID is random, and another
+// one is drawn if it exists.
 func (s *Store) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	seconds := max(1, int64((ttl+time.Second-1)/time.Second))
 	for {

@@ -11,7 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Config is an EncryptionConfiguration (apiserver.config.k8s.io/v1): which resources are encrypted, and how.
+// The configuration file: its layout, its defaults and its errors. Parse is called at the start of
+// the server and when the file changes; Config.Open (set.go) makes a Set of the result.
+
+// Config is an EncryptionConfiguration (apiserver.config.k8s.io/v1): it says which resources are
+// encrypted, and how. It is immutable.
 type Config struct {
 	rules []fileRule
 }
@@ -29,6 +33,7 @@ type fileRule struct {
 	Providers []fileProvider `yaml:"providers"`
 }
 
+// fileProvider is one element of providers. Exactly one of its fields is set in a valid file.
 type fileProvider struct {
 	AESGCM    *fileKeys `yaml:"aesgcm"`
 	AESCBC    *fileKeys `yaml:"aescbc"`
@@ -37,15 +42,18 @@ type fileProvider struct {
 	KMS       *fileKMS  `yaml:"kms"`
 }
 
+// fileKeys are the keys of one method. The first writes.
 type fileKeys struct {
 	Keys []fileKey `yaml:"keys"`
 }
 
+// fileKey is one key and its name, which is stored beside each value.
 type fileKey struct {
 	Name   string `yaml:"name"`
 	Secret string `yaml:"secret"` // base64
 }
 
+// fileKMS describes a KMS plugin.
 type fileKMS struct {
 	APIVersion string    `yaml:"apiVersion"`
 	Name       string    `yaml:"name"`
@@ -54,7 +62,7 @@ type fileKMS struct {
 	Timeout    *duration `yaml:"timeout"`
 }
 
-// duration is a time.Duration as Kubernetes writes it.
+// duration is a time.Duration in the notation of Go, as in Kubernetes: "3s".
 type duration time.Duration
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -64,15 +72,16 @@ func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	return err
 }
 
-// The versions of the interface of KMS plugins.
+// These are the versions of the interface of KMS plugins.
 const (
 	kmsV1 = "v1"
 	kmsV2 = "v2"
 )
 
-// defaultTimeout is how long a call of a KMS plugin may take.
+// defaultTimeout bounds one call of a KMS plugin if the file gives no timeout.
 const defaultTimeout = duration(3 * time.Second)
 
+// setDefaults fills in the version and the timeout.
 func (k *fileKMS) setDefaults() {
 	if k.APIVersion == "" {
 		k.APIVersion = kmsV1
@@ -83,8 +92,8 @@ func (k *fileKMS) setDefaults() {
 	}
 }
 
-// Parse reads a configuration file, YAML or JSON. The error names every mistake in it, in kube-apiserver's words, but shows no
-// secret.
+// Parse reads a configuration file, in YAML or JSON. Its error names every mistake in the file, in
+// kube-apiserver's words, and quotes no secret.
 func Parse(data []byte) (*Config, error) {
 	var f file
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -96,7 +105,8 @@ func Parse(data []byte) (*Config, error) {
 		return nil, fmt.Errorf("error while parsing file: %w", withoutValues(err))
 	}
 	if f.Kind != "EncryptionConfiguration" || f.APIVersion != "apiserver.config.k8s.io/v1" {
-		return nil, fmt.Errorf("error while parsing file: got %q of %q, want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
+		return nil, fmt.Errorf("error while parsing file: got %q of %q, "+
+			"want EncryptionConfiguration of apiserver.config.k8s.io/v1", f.Kind, f.APIVersion)
 	}
 	for _, r := range f.Resources {
 		for _, p := range r.Providers {
@@ -115,7 +125,8 @@ func Parse(data []byte) (*Config, error) {
 	return c, nil
 }
 
-// withoutValues cuts what a decoder's error quotes of the file, which may be a secret.
+// withoutValues removes from a decoder's error the values that it quotes from the file, which may
+// be secrets.
 func withoutValues(err error) error {
 	var wrong *yaml.TypeError
 	if !errors.As(err, &wrong) {
@@ -132,18 +143,19 @@ func withoutValues(err error) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// pattern matches resources of a group; "*" matches all of either.
+// pattern matches resources of a group. "*" as the resource or the group matches all.
 type pattern struct{ resource, group string }
 
+// everything is the pattern "*.*".
 var everything = pattern{"*", "*"}
 
-// parsePattern reads "resource", "resource.group", "*.", "*.group" or "*.*".
+// parsePattern reads "resource", "resource.group", "*." (the core group), "*.group" or "*.*".
 func parsePattern(s string) pattern {
 	resource, group, _ := strings.Cut(s, ".")
 	return pattern{resource, group}
 }
 
-// String returns the pattern as it stands in a file.
+// String returns the pattern as it is written in a file.
 func (p pattern) String() string {
 	if p.group == "" && p.resource != "*" {
 		return p.resource
@@ -151,14 +163,16 @@ func (p pattern) String() string {
 	return p.resource + "." + p.group
 }
 
-// buildable reports what is well-formed and cannot be used.
+// buildable returns an error if the configuration is well-formed and cannot be used: KMS v1, or a
+// rule that an earlier rule masks.
 func (c *Config) buildable() error {
 	seen := map[pattern]bool{}
 	for _, r := range c.rules {
 		for _, p := range r.Providers {
 			if p.KMS != nil && p.KMS.APIVersion == kmsV1 {
 				//lint:ignore ST1005 these are kube-apiserver's words
-				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
+				return errors.New("KMSv1 is deprecated and will only receive security updates going forward. " +
+					"Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 			}
 		}
 		for _, name := range r.Resources {

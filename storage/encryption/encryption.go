@@ -1,24 +1,44 @@
-// Package encryption encrypts values at rest. Wrap makes any store hold ciphertext; keys and revisions stay readable.
+// Package encryption encrypts values at rest (Kubernetes' EncryptionConfiguration, KEP-3299 for KMS
+// v2). Wrap makes any store hold ciphertext; keys and revisions stay readable.
 //
-// Stored bytes are what Kubernetes writes, so either can read the other's data with the same configuration file: a
-// prefix that names method, version and key, as in "k8s:enc:aesgcm:v1:key1:", then the ciphertext. A value is
-// encrypted with the first key of the first provider, and can be read with any key of any; what was read with another
-// than the first is Stale, and written anew at its next update. To rotate: add the new key in second place everywhere,
-// then move it to the first, update all objects, remove the old one.
+// Words: a Provider is one key of one method. A Chain is the providers of a resource: the first
+// writes, and all read. A seed is the secret from which KMS v2 derives a key for each value. A Set
+// is a Config at work, with its plugins. A value is Stale if Encrypt would write it otherwise.
 //
-// The methods are AES-GCM (bound to the value's key in the store, so values cannot be swapped), AES-CBC (not
-// authenticated; for old data), secretbox (XSalsa20-Poly1305), identity (nothing), and KMS v2. AES-GCM draws its nonce at
-// random, so a key should not write more than about 2^32 values. With KMS v2 a plugin encrypts nothing but a seed, of which
-// each value has a key derived of its own: the encrypted seed stands beside each value (object.go), and what the plugin calls
-// its key decides what is stale. A Plugin (kms.go) has the seed that is written with, and asks the plugin once a minute for its state;
-// without an answer writes go on for 3 minutes, and reads for as long as their seeds are known (seeds.go).
+// Stored bytes are those of Kubernetes, so that each server can read the other's data with the same
+// configuration file: a prefix that names method, version and key, as in "k8s:enc:aesgcm:v1:key1:",
+// then the ciphertext. A stale value is written anew at its next update. To rotate a key: add the
+// new key in second place on all servers, move it to first place on all, update all objects, remove
+// the old key.
 //
-// A Config is what a file says; Open makes a Set of it, which works, and Current has the Set in force, which another may replace.
+// Methods:
+//   - AES-GCM is bound to the value's key in the store, so that values cannot be swapped. It draws
+//     its nonce at random, so one key should not write more than about 2^32 values.
+//   - AES-CBC is not authenticated. It is for old data.
+//   - secretbox is XSalsa20-Poly1305.
+//   - identity stores the value as it is.
+//   - KMS v2 asks a plugin to encrypt a seed, from which each value has a key derived. The
+//     encrypted seed is stored beside each value (object.go). The plugin's name for its key decides
+//     which values are stale. A plugin (kms.go) holds the seed that writes, and is asked for its
+//     state once a minute. Without an answer writes go on for 3 minutes, and reads as long as their
+//     seeds are cached (seeds.go).
 //
-// A value that cannot be decrypted fails Get with storage.Corrupt; ranges and watches go on and show the key with the
-// error instead of a value, because one damaged secret must not hide everything else. Nothing unreadable is passed on. While a
-// plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried again.
-// Read: encryption.go, method.go, config.go, validate.go, set.go, kms.go, seeds.go, object.go, meter.go.
+// Laws:
+//   - A value that cannot be decrypted is never passed on. Get fails with storage.Corrupt. Range
+//     and Watch return its key with the error instead of a value, because one damaged secret must
+//     not hide all others.
+//   - While a plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried
+//     again.
+//
+// A Config is what a file says. Open makes a Set of it. Current holds the Set in force, which
+// another Set may replace at any time. All methods may be called at once. A Set owns a goroutine
+// for each plugin; Close waits for them.
+//
+// Not here: the transport to plugins (Options.Dial), watching the configuration file, and metrics
+// (Hooks).
+//
+// Read: encryption.go, method.go, config.go, validate.go, set.go, kms.go, seeds.go, object.go,
+// meter.go.
 package encryption
 
 import (
@@ -31,27 +51,31 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Provider is one key of one method.
+// Provider is one key of one method, or the identity. AESGCM, AESCBC, Secretbox and Identity make
+// one.
 type Provider struct {
 	prefix []byte // empty for identity
-	key    int    // how many bytes at the end of prefix name the key; 0 if that stands elsewhere
-	method method
-	meter  *meter
+	key    int    // length of the key's name and its colon at the end of prefix; 0 if prefix does not name the key
+	method method // nil for identity
+	meter  *meter // nil if nothing is measured
 }
 
-// method encrypts and decrypts what follows the prefix. aad is authenticated by those methods that can.
+// method encrypts and decrypts the bytes behind the prefix. A method that can authenticate includes
+// aad, which is the value's key in the store.
 type method interface {
 	seal(ctx context.Context, plain, aad []byte) ([]byte, error)
-	// open also says whether seal would do something else today.
+	// open decrypts data. stale reports whether seal would use another key.
 	open(ctx context.Context, data, aad []byte) (plain []byte, stale bool, err error)
 }
 
-// Chain is a list of providers; the first writes, all read. A nil or empty Chain does nothing to values.
+// Chain is a list of providers. The first writes, and all read. A nil or empty Chain leaves values
+// as they are.
 type Chain []Provider
 
+// encrypted begins the stored bytes of every provider but identity.
 var encrypted = []byte("k8s:enc:")
 
-// Encrypted reports whether data is what a provider other than identity has stored.
+// Encrypted reports whether data was stored by a provider other than identity.
 func Encrypted(data []byte) bool { return bytes.HasPrefix(data, encrypted) }
 
 var (
@@ -59,7 +83,7 @@ var (
 	errNotEncrypted = errors.New("the value is not encrypted, and there is no identity provider")
 )
 
-// Encrypt returns what is stored for value at key.
+// Encrypt returns the bytes to be stored for value at key.
 func (c Chain) Encrypt(ctx context.Context, key string, value []byte) ([]byte, error) {
 	if len(c) == 0 {
 		return value, nil
@@ -77,7 +101,9 @@ func (c Chain) Encrypt(ctx context.Context, key string, value []byte) ([]byte, e
 	return append(bytes.Clone(p.prefix), data...), nil
 }
 
-// Decrypt returns the value for what is stored at key. stale is true if Encrypt would not have written it like this.
+// Decrypt returns the value of the bytes that are stored at key. stale is true if Encrypt would use
+// another provider or another key. It tries all providers whose prefix the bytes have, and returns
+// the error of the last.
 func (c Chain) Decrypt(ctx context.Context, key string, data []byte) (value []byte, stale bool, err error) {
 	enciphered := Encrypted(data)
 	switch {
@@ -114,12 +140,14 @@ func (c Chain) Decrypt(ctx context.Context, key string, data []byte) (value []by
 	return nil, false, err
 }
 
-// Wrap returns s with values encrypted by the chain that choose returns for their key. choose is called for each
-// value and must be quick.
+// Wrap returns a store that encrypts the values of s with the chain that choose returns for their
+// key. choose is called for each value and must be quick.
 func Wrap(s storage.Store, choose func(key string) Chain) storage.Store {
 	return &store{Store: s, choose: choose}
 }
 
+// store is the wrapper that Wrap returns. Methods that handle no values are those of the wrapped
+// store.
 type store struct {
 	storage.Store
 	choose func(key string) Chain
@@ -128,8 +156,11 @@ type store struct {
 // Unwrap implements storage.Wrapper.
 func (s *store) Unwrap() storage.Store { return s.Store }
 
-// decrypt returns the value for what is stored at key since rev. Errors: Corrupt, or Unavailable if it may be another time.
-func (s *store) decrypt(ctx context.Context, op, key string, rev storage.Revision, data []byte) (value []byte, stale bool, err error) {
+// decrypt returns the value of the bytes that are stored at key. Errors: Corrupt, or Unavailable if
+// another try may succeed.
+func (s *store) decrypt(
+	ctx context.Context, op, key string, rev storage.Revision, data []byte,
+) (value []byte, stale bool, err error) {
 	value, stale, err = s.choose(key).Decrypt(ctx, key, data)
 	switch {
 	case err == nil:
@@ -140,7 +171,8 @@ func (s *store) decrypt(ctx context.Context, op, key string, rev storage.Revisio
 	return nil, false, &storage.Error{Op: op, Key: key, Kind: storage.Corrupt, Rev: rev, Err: err}
 }
 
-// Get implements storage.Store. Errors: also Corrupt (Error.Rev is the key's).
+// Get implements storage.Store. Its errors include Corrupt (Error.Rev is the revision of the key)
+// and Unavailable.
 func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	e, err := s.Store.Get(ctx, key)
 	if err != nil {
@@ -152,7 +184,7 @@ func (s *store) Get(ctx context.Context, key string) (storage.Entry, error) {
 	return e, nil
 }
 
-// Range implements storage.Store.
+// Range implements storage.Store. An entry that cannot be decrypted has Err instead of a value.
 func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	res, err := s.Store.Range(ctx, req)
 	if err != nil {
@@ -160,15 +192,19 @@ func (s *store) Range(ctx context.Context, req storage.RangeRequest) (storage.Ra
 	}
 	for i := range res.Entries {
 		e := &res.Entries[i]
-		if e.Value, e.Stale, e.Err = s.decrypt(ctx, "range", e.Key, e.Rev, e.Value); storage.KindOf(e.Err) == storage.Unavailable {
+		if e.Value, e.Stale, e.Err = s.decrypt(ctx, "range", e.Key, e.Rev,
+			e.Value); storage.KindOf(e.Err) == storage.Unavailable {
 			return storage.RangeResult{}, e.Err
 		}
 	}
 	return res, nil
 }
 
-// Put implements storage.Store.
-func (s *store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+// Put implements storage.Store. The returned entry has the value, not its ciphertext. An error of
+// the encryption is Unavailable: nothing was written.
+func (s *store) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
+) (storage.Entry, error) {
 	data, err := s.choose(key).Encrypt(ctx, key, value)
 	if err != nil {
 		return storage.Entry{}, &storage.Error{Op: "put", Key: key, Kind: storage.Unavailable, Err: err}
@@ -190,18 +226,20 @@ func (s *store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cu
 	return &cursor{Cursor: c, store: s}, nil
 }
 
+// cursor decrypts the events of a cursor.
 type cursor struct {
 	storage.Cursor
 	store *store
 }
 
-// Next implements storage.Cursor. A previous value that cannot be read is left out.
+// Next implements storage.Cursor. An event that cannot be decrypted has Err instead of a value. A
+// previous value that cannot be decrypted is left out.
 func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	b, err := c.Cursor.Next(ctx)
 	if err != nil || len(b.Events) == 0 {
 		return b, err
 	}
-	events := make([]storage.Event, len(b.Events)) // the engine may share its own among cursors
+	events := make([]storage.Event, len(b.Events)) // the engine may share its slice among cursors
 	for i, ev := range b.Events {
 		if !ev.Deleted {
 			ev.Value, ev.Stale, ev.Err = c.store.decrypt(ctx, "watch", ev.Key, ev.Rev, ev.Value)

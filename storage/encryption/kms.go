@@ -15,45 +15,63 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// KMS is a plugin that encrypts with keys of its own: version 2 of Kubernetes' interface. All methods may be called at once.
+// The method of KMS v2. A plugin has one seed that writes (writing), caches the seeds that read
+// (seeds.go), and is polled for its state. Chain.Encrypt and Decrypt call seal and open; Set runs
+// poll and calls check for health checks.
+
+// KMS is a client of a KMS plugin, which encrypts with keys of its own: version 2 of Kubernetes'
+// interface (KEP-3299). All methods may be called at once.
 type KMS interface {
+	// Status asks for the state of the plugin.
 	Status(ctx context.Context) (KMSStatus, error)
-	// Encrypt and Decrypt get an id of the call, for logs.
+	// Encrypt encrypts plain with the plugin's present key. call is an id of the call, for the
+	// plugin's log.
 	Encrypt(ctx context.Context, call string, plain []byte) (KMSCipher, error)
+	// Decrypt decrypts c with the key that c names. call is an id of the call, for the plugin's
+	// log.
 	Decrypt(ctx context.Context, call string, c KMSCipher) ([]byte, error)
+	// Close ends the connection to the plugin.
 	Close()
 }
 
-// KMSStatus is the state of a plugin: what it speaks, "ok" if it is well, and the key that it encrypts with now.
+// KMSStatus is the state of a plugin: the version of the interface, "ok" in Healthz if the plugin
+// is well, and the name of the key with which it encrypts.
 type KMSStatus struct{ Version, Healthz, KeyID string }
 
-// KMSCipher is what a plugin has encrypted, and what it wants to be told when it decrypts that.
+// KMSCipher is the result of KMS.Encrypt, which KMS.Decrypt needs in whole: the ciphertext, the
+// name of the key, and annotations that only the plugin understands.
 type KMSCipher struct {
 	Data        []byte
 	KeyID       string
 	Annotations map[string][]byte
 }
 
-// Hooks are functions called on events, each nil or safe for concurrent use. They must return soon.
+// Hooks are functions called on events, for metrics and logs. Each is nil or safe for concurrent
+// use, and must return soon.
 type Hooks struct {
-	// Checked: a plugin was asked for its state. err says why it cannot be used.
+	// Checked is called when a plugin was asked for its state. err says why it cannot be used, nil
+	// if it can.
 	Checked func(plugin string, err error)
-	// KeyNamed: it said which key it encrypts with. If that cannot be, wrong is "empty" or "too_long".
+	// KeyNamed is called when a plugin named its key. wrong is "empty" or "too_long" if the name is
+	// invalid, else "".
 	KeyNamed func(plugin, key, wrong string)
-	// KeyUsed: a value was written or read by a key of the plugin.
+	// KeyUsed is called when a value was written or read with a key of the plugin.
 	KeyUsed func(plugin, key string, written bool)
-	// Missed: the plugin had to be asked for a seed.
+	// Missed is called when a plugin had to decrypt a seed, because it was not cached.
 	Missed func(plugin string)
-	// Seeds: so many of its seeds are known.
+	// Seeds reports how many seeds of a plugin are cached.
 	Seeds func(plugin string, n int)
-	// SeedMade: a seed was made, to be encrypted by a plugin.
+	// SeedMade is called when a seed was made, before a plugin encrypts it.
 	SeedMade func(took time.Duration)
-	// Transforms returns what hears of each value of a resource that a provider has encrypted (written) or decrypted. It is called once
-	// for each of those that a resource has: methods by the beginning of what they store, as in "k8s:enc:aesgcm:v1:", keys by their names
-	// and a colon, "" and "identity" for what writes and reads without either, and "unknown" for values that no provider is there for.
+	// Transforms returns a function that is called for each value of a resource that a provider has
+	// encrypted (written) or decrypted. Transforms itself is called once for each resource,
+	// provider and direction. The provider is named by its method's prefix, as
+	// "k8s:enc:aesgcm:v1:", and again by its key's name and a colon. For identity the name is "" in
+	// writing and "identity" in reading. "unknown" stands for values that no provider can read.
 	Transforms func(resource, provider string, written bool) func(took time.Duration, err error)
 }
 
+// fill sets each nil hook to a function that does nothing.
 func (h *Hooks) fill() {
 	if h.Checked == nil {
 		h.Checked = func(string, error) {}
@@ -78,64 +96,67 @@ func (h *Hooks) fill() {
 	}
 }
 
-// The course of time with a plugin, as kube-apiserver has it: whoever gives it another key and waits for the sum of the first and
-// the third knows that it is written with, or nothing is.
+// These are the times of a plugin, as in kube-apiserver. An operator who gives the plugin another
+// key and waits for checkInterval and writeTime knows that values are written with that key, or not
+// at all.
 const (
-	checkInterval = time.Minute      // between two looks at its state
-	retryInterval = 10 * time.Second // the same while something is wrong
-	writeTime     = 3 * time.Minute  // for which it is written with a seed after the last good answer
-	goodTime      = 20 * time.Second // for which a good answer is repeated
-	badTime       = 3 * time.Second  // and a bad one
-	missTime      = time.Second      // for which a seed is not asked for again
+	checkInterval = time.Minute      // between two polls of its state
+	retryInterval = 10 * time.Second // between two polls while the plugin cannot be used
+	writeTime     = 3 * time.Minute  // how long a seed may write after the last good answer
+	goodTime      = 20 * time.Second // how long check repeats a good answer
+	badTime       = 3 * time.Second  // how long check repeats a bad answer
+	missTime      = time.Second      // how long a seed that the plugin could not decrypt is not asked for again
 )
 
-// plugin is the method of a KMS plugin.
+// plugin is the method of one KMS plugin.
 type plugin struct {
 	name    string
 	service KMS
 	timeout time.Duration // of each call
 	hooks   *Hooks
 	writing atomic.Pointer[writer] // nil until the plugin has encrypted a seed
-	seeds   seeds
-	asking  singleflight.Group // for seeds
-	misses  sync.Map           // *miss by seedID
+	seeds   seeds                  // cached seeds that read
+	asking  singleflight.Group     // one call per seed that is not cached
+	misses  sync.Map               // *miss by seedID
 
-	mu      sync.Mutex // one looks at a time
-	version string     // of its first answer
-	checked error      // what came of the last look
-	again   time.Time  // when to look again
+	mu      sync.Mutex // one poll at a time; guards the fields below
+	version string     // of the interface, in the first answer
+	checked error      // result of the last poll
+	again   time.Time  // when check polls again
 }
 
-// writer is a seed to write with.
+// writer is the seed that writes, as it is and as the plugin has encrypted it. It is immutable.
 type writer struct {
 	wrapped
 	seed  seed
-	id    seedID
-	until time.Time
-	tail  []byte // of what is stored, behind the data
+	id    seedID    // of wrapped
+	until time.Time // when it may no longer write
+	tail  []byte    // the stored fields behind the data, the same for each value
 }
 
-// miss is a seed that could not be had.
+// miss is a seed that the plugin could not decrypt, and until when it is not asked again.
 type miss struct {
 	err   error
 	until time.Time
 }
 
+// newPlugin returns the method of the plugin name. It makes no call.
 func newPlugin(name string, service KMS, timeout time.Duration, hooks *Hooks) *plugin {
 	p := &plugin{name: name, service: service, timeout: timeout, hooks: hooks}
 	p.seeds = seeds{all: map[seedID]*knownSeed{}, count: func(n int) { hooks.Seeds(name, n) }}
 	return p
 }
 
-// passingError is one that may not come again.
+// passingError is an error after which another try may succeed.
 type passingError struct{ error }
 
 func (e passingError) Unwrap() error { return e.error }
 
-// passing reports whether an error may not come again.
+// passing reports whether another try may succeed after err.
 func passing(err error) bool { return errors.As(err, new(passingError)) }
 
-// called is the error of a call to the plugin.
+// called returns the error of a call to the plugin, as a passingError if its code says that the
+// plugin could not answer.
 func called(err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted, codes.Aborted:
@@ -147,7 +168,7 @@ func called(err error) error {
 	return err
 }
 
-// seal implements method.
+// seal implements method. It makes no call to the plugin. The messages are kube-apiserver's.
 func (p *plugin) seal(_ context.Context, plain, aad []byte) ([]byte, error) {
 	w := p.writing.Load()
 	if w == nil {
@@ -166,7 +187,7 @@ func (p *plugin) seal(_ context.Context, plain, aad []byte) ([]byte, error) {
 	return append(appendBytes(out, fieldData, data), w.tail...), nil
 }
 
-// open implements method.
+// open implements method. It calls the plugin only if the seed of the value is not cached.
 func (p *plugin) open(ctx context.Context, data, aad []byte) ([]byte, bool, error) {
 	s, err := readSealed(data)
 	if err != nil {
@@ -185,12 +206,14 @@ func (p *plugin) open(ctx context.Context, data, aad []byte) ([]byte, bool, erro
 	return plain, s.KeyID != w.KeyID || s.kind != w.kind, err
 }
 
+// notReady is the error of a plugin that has not encrypted its first seed.
 func (p *plugin) notReady() error {
 	return passingError{fmt.Errorf("the KMS plugin %s has not encrypted a seed yet", p.name)}
 }
 
-// opener returns what decrypts by a seed, for which the plugin is asked if it is not known. However many ask for it: the plugin is
-// asked once, and not again at once when it failed.
+// opener returns the decrypted seed or key that sealed holds, from the cache or from the plugin.
+// Concurrent callers share one call to the plugin, and after an error the plugin is not asked for
+// missTime.
 func (p *plugin) opener(ctx context.Context, sealed *wrapped, w *writer) (opener, error) {
 	id := sealed.id()
 	if id == w.id {
@@ -221,7 +244,8 @@ func (p *plugin) opener(ctx context.Context, sealed *wrapped, w *writer) (opener
 	return o.(opener), nil
 }
 
-// ask has the plugin decrypt a seed. Others may wait for it, too: it does not end with ctx.
+// ask lets the plugin decrypt a seed. The call does not end with ctx, because other callers may
+// wait for it.
 func (p *plugin) ask(ctx context.Context, sealed *wrapped) (opener, error) {
 	p.hooks.Missed(p.name)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
@@ -233,7 +257,7 @@ func (p *plugin) ask(ctx context.Context, sealed *wrapped) (opener, error) {
 	return newOpener(sealed.kind, secret)
 }
 
-// poll looks at the plugin's state until ctx ends.
+// poll checks the plugin's state, every checkInterval or retryInterval, until ctx ends.
 func (p *plugin) poll(ctx context.Context) {
 	for {
 		wait := checkInterval
@@ -248,7 +272,8 @@ func (p *plugin) poll(ctx context.Context) {
 	}
 }
 
-// check says why the plugin cannot be used. It repeats the last answer for a while.
+// check returns why the plugin cannot be used, nil if it can. It polls the plugin unless the last
+// answer is recent (goodTime, badTime).
 func (p *plugin) check(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,13 +291,14 @@ func (p *plugin) check(ctx context.Context) error {
 	return p.checked
 }
 
-// look asks the plugin for its state, and for another seed if it has another key.
+// look asks the plugin for its state, and makes another seed if the plugin has another key.
 func (p *plugin) look(ctx context.Context) error {
 	bound, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	state, err := p.service.Status(bound)
 	if err != nil {
-		return fmt.Errorf("failed to perform status section of the healthz check for KMS Provider %s, error: %w", p.name, err)
+		return fmt.Errorf("failed to perform status section of the healthz check for KMS Provider %s, error: %w",
+			p.name, err)
 	}
 	var errs []error
 	if state.Healthz != "ok" {
@@ -284,7 +310,8 @@ func (p *plugin) look(ctx context.Context) error {
 	case p.version == "":
 		p.version = state.Version
 	case p.version != state.Version:
-		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after the initial status response version %s, got %s", p.version, state.Version))
+		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after "+
+			"the initial status response version %s, got %s", p.version, state.Version))
 	}
 	if code, err := validateKeyID(state.KeyID); err != nil {
 		p.hooks.KeyNamed(p.name, state.KeyID, code)
@@ -299,8 +326,8 @@ func (p *plugin) look(ctx context.Context) error {
 	return nil
 }
 
-// follow has it written with a seed that the present key of the plugin has encrypted. With an error the last one stays until
-// its time is up.
+// follow makes sure that the seed that writes is encrypted with the key keyID, and extends its
+// time. If it fails, the earlier seed writes until its time is up.
 func (p *plugin) follow(ctx context.Context, keyID string) error {
 	until := time.Now().Add(writeTime)
 	if now := p.writing.Load(); now != nil && now.KeyID == keyID {
@@ -323,20 +350,22 @@ func (p *plugin) follow(ctx context.Context, keyID string) error {
 		return fmt.Errorf("failed to rotate DEK: %w", err)
 	}
 	if w.KeyID != keyID {
-		return fmt.Errorf("failed to rotate DEK: statusKeyIDHash=%q, encryptKeyIDHash=%q", hashOf(keyID), hashOf(w.KeyID))
+		return fmt.Errorf("failed to rotate DEK: statusKeyIDHash=%q, encryptKeyIDHash=%q", hashOf(keyID),
+			hashOf(w.KeyID))
 	}
 	w.id, w.tail = w.wrapped.id(), w.appendTo(nil)
 	p.use(w)
 	return nil
 }
 
-// use writes with w from now on. What it writes can be read a day longer.
+// use makes w the seed that writes. Its seed is cached, so that its values can be read after
+// another seed has replaced it.
 func (p *plugin) use(w *writer) {
 	p.seeds.add(w.id, w.seed)
 	p.writing.Store(w)
 }
 
-// hashOf is how keys of plugins are shown.
+// hashOf returns the hash of a key's name, which messages show instead of the name.
 func hashOf(keyID string) string {
 	if keyID == "" {
 		return ""

@@ -186,7 +186,8 @@ func TestKMSRotation(t *testing.T) {
 			t.Errorf("%d seeds for the keys %v", f.encrypted.Load(), named)
 		}
 
-		// While it is not well, what is there counts on: for 3 minutes for writes, for ever for reads.
+		// While it is not well, what is there counts on: for 3 minutes for writes, for ever for
+		// reads.
 		f.set(func() { f.down = errors.New("no power"); f.keyID = "3" })
 		time.Sleep(2 * time.Minute)
 		if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "kms-provider-0: failed to perform status section of the healthz check for KMS Provider plug, error: no power") {
@@ -252,7 +253,8 @@ func TestKMSUnwell(t *testing.T) {
 	})
 }
 
-// TestKMSAway: while a plugin has not answered yet, reads can be tried again, and nothing counts as corrupt.
+// TestKMSAway: while a plugin has not answered yet, reads can be tried again, and nothing counts as
+// corrupt.
 func TestKMSAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New(memory.Config{})

@@ -2,19 +2,19 @@ package encryption
 
 import "time"
 
-// told hears of a value that was encrypted or decrypted: how long that took, and what went wrong.
+// told is a function of Hooks.Transforms: it gets the time that one value took, and the error.
 type told func(took time.Duration, err error)
 
-// meter hears of the values of a resource that a provider writes and reads. That of nobody is nil.
+// meter reports the values of one resource that one provider writes and reads.
 type meter struct {
-	read, written []told
-	unknown       told // values that no provider can read; the same for all providers of a resource
+	read, written []told // one function for each name of the provider
+	unknown       told   // values that no provider can read; the same for all providers of a resource
 }
 
-// unknownProvider is the name of the provider of values that there is none for.
+// unknownProvider names, in Hooks.Transforms, the missing provider of a value that none can read.
 const unknownProvider = "unknown"
 
-// metered returns the chain with meters for the values of a resource.
+// metered returns a copy of the chain that reports the values of a resource to the hooks.
 func (c Chain) metered(h *Hooks, group, resource string) Chain {
 	if len(c) == 0 {
 		return nil
@@ -37,7 +37,8 @@ func (c Chain) metered(h *Hooks, group, resource string) Chain {
 	return metered
 }
 
-// names are those by which kube-apiserver counts what a provider does: its method and its key. That of no method depends on what it does.
+// names returns the names by which kube-apiserver counts the work of a provider: its method and its
+// key. The name of identity depends on the direction.
 func (p *Provider) names(written bool) []string {
 	switch method := len(p.prefix) - p.key; {
 	case method == 0 && written:
@@ -51,20 +52,21 @@ func (p *Provider) names(written bool) []string {
 	}
 }
 
-// decrypted tells of a value that the provider has read since began, or could not.
+// decrypted reports a value that the provider has read, or failed to read, since began.
 func (p *Provider) decrypted(began time.Time, err error) {
 	if p.meter != nil {
 		tell(p.meter.read, began, err)
 	}
 }
 
-// encrypted tells of a value that the provider has written since began, or could not.
+// encrypted reports a value that the provider has written, or failed to write, since began.
 func (p *Provider) encrypted(began time.Time, err error) {
 	if p.meter != nil {
 		tell(p.meter.written, began, err)
 	}
 }
 
+// tell calls all functions with the time since began.
 func tell(all []told, began time.Time, err error) {
 	took := time.Since(began)
 	for _, f := range all {

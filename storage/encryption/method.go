@@ -11,16 +11,18 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
+// errDecrypt is the error of a value that no method can tell more about: changed bytes and another
+// key look the same.
 var errDecrypt = errors.New("the value cannot be decrypted: it was changed, or belongs to another key")
 
-// keyed returns the provider of a key with a name.
+// keyed returns the provider of a key with a name: the name and a colon end the prefix.
 func keyed(prefix, name string, m method) Provider {
 	name += ":"
 	return Provider{prefix: []byte(prefix + name), key: len(name), method: m}
 }
 
-// AESGCM returns a provider that stores nonce (12 bytes), ciphertext, tag (16). secret has 16, 24 or 32 bytes; name
-// must not contain a colon.
+// AESGCM returns a provider that stores the nonce (12 bytes), the ciphertext and the tag (16
+// bytes). secret has 16, 24 or 32 bytes. name must not contain a colon.
 func AESGCM(name string, secret []byte) (Provider, error) {
 	aead, err := newGCM(secret)
 	if err != nil {
@@ -29,14 +31,16 @@ func AESGCM(name string, secret []byte) (Provider, error) {
 	return keyed("k8s:enc:aesgcm:v1:", name, gcm{aead}), nil
 }
 
+// gcm is the method of AES-GCM.
 type gcm struct{ aead cipher.AEAD }
 
-// Sizes of what AES-GCM adds, in bytes.
+// AES-GCM adds a nonce and a tag to each value, in bytes.
 const (
 	nonceSize = 12
 	tagSize   = 16
 )
 
+// newGCM returns AES-GCM with a key of 16, 24 or 32 bytes.
 func newGCM(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -56,7 +60,7 @@ func (m gcm) open(_ context.Context, data, aad []byte) ([]byte, bool, error) {
 	return plain, false, err
 }
 
-// unseal is open for who needs no more.
+// unseal decrypts data; it implements opener.
 func (m gcm) unseal(data, aad []byte) ([]byte, error) {
 	if len(data) < nonceSize {
 		return nil, errDecrypt
@@ -68,7 +72,8 @@ func (m gcm) unseal(data, aad []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Secretbox returns a provider that stores nonce (24 bytes), tag (16), ciphertext. secret has 32 bytes.
+// Secretbox returns a provider that stores the nonce (24 bytes), the tag (16 bytes) and the
+// ciphertext. secret has 32 bytes. name must not contain a colon.
 func Secretbox(name string, secret []byte) (Provider, error) {
 	if len(secret) != 32 {
 		return Provider{}, errors.New("the secret must have 32 bytes")
@@ -76,6 +81,7 @@ func Secretbox(name string, secret []byte) (Provider, error) {
 	return keyed("k8s:enc:secretbox:v1:", name, box{[32]byte(secret)}), nil
 }
 
+// box is the method of secretbox.
 type box struct{ key [32]byte }
 
 func (m box) seal(_ context.Context, plain, _ []byte) ([]byte, error) {
@@ -96,8 +102,9 @@ func (m box) open(_ context.Context, data, _ []byte) ([]byte, bool, error) {
 	return plain, false, nil
 }
 
-// AESCBC returns a provider that stores IV (16 bytes), then ciphertext padded as in PKCS #7. It does not notice
-// changes to the stored bytes. secret has 16, 24 or 32 bytes.
+// AESCBC returns a provider that stores the IV (16 bytes) and the ciphertext, padded as in PKCS #7.
+// It does not notice changes to the stored bytes. secret has 16, 24 or 32 bytes. name must not
+// contain a colon.
 func AESCBC(name string, secret []byte) (Provider, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
@@ -106,6 +113,7 @@ func AESCBC(name string, secret []byte) (Provider, error) {
 	return keyed("k8s:enc:aescbc:v1:", name, cbc{block}), nil
 }
 
+// cbc is the method of AES-CBC.
 type cbc struct{ block cipher.Block }
 
 func (m cbc) seal(_ context.Context, plain, _ []byte) ([]byte, error) {

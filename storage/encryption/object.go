@@ -14,26 +14,29 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// sealed is what stands behind the prefix of KMS v2, as protobuf (EncryptedObject of kube-apiserver's kmsv2): a value, and the
-// encrypted seed of its key.
+// The stored bytes of KMS v2 behind their prefix: a protobuf message of Kubernetes, written and
+// read here field by field. kms.go writes with appendTo and reads with readSealed; validate holds
+// both, and the answers of plugins, to Kubernetes' bounds.
+
+// sealed is one stored value: EncryptedObject of kube-apiserver's kmsv2 package, as protobuf.
 type sealed struct {
-	data []byte
+	data []byte // the encrypted value
 	wrapped
 }
 
-// wrapped is a seed, or a key itself, that a plugin has encrypted.
+// wrapped is a seed that a plugin has encrypted, or a key itself in values of old servers.
 type wrapped struct {
 	KMSCipher
 	kind uint64
 }
 
-// The kinds of what a plugin has encrypted.
+// These are the kinds of secrets that a plugin has encrypted (EncryptedDEKSourceType).
 const (
-	kindKey  = 0 // the key of AES-GCM that the value is encrypted with; old servers wrote that
-	kindSeed = 1 // the seed that the key of each value is derived from
+	kindKey  = 0 // the key of AES-GCM that encrypts the value; only old servers wrote it
+	kindSeed = 1 // the seed from which the key of each value is derived
 )
 
-// Numbers of the fields.
+// These are the field numbers of EncryptedObject.
 const (
 	fieldData        protowire.Number = 1
 	fieldKeyID       protowire.Number = 2
@@ -42,14 +45,14 @@ const (
 	fieldKind        protowire.Number = 5
 )
 
-// Bounds of what a plugin may say, in bytes.
+// These bound the answers of a plugin, in bytes.
 const (
 	maxKeyID       = 1 << 10
 	maxSource      = 1 << 10
 	maxAnnotations = 32 << 10
 )
 
-// appendTo adds the fields of w, in the order of their numbers.
+// appendTo appends the fields of w in the order of their numbers, annotations sorted by key.
 func (w *wrapped) appendTo(b []byte) []byte {
 	b = appendBytes(b, fieldKeyID, []byte(w.KeyID))
 	b = appendBytes(b, fieldSource, w.Data)
@@ -60,13 +63,15 @@ func (w *wrapped) appendTo(b []byte) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, fieldKind, protowire.VarintType), w.kind)
 }
 
+// appendBytes appends a field of bytes.
 func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
 }
 
 var errProto = errors.New("the value is no message of protobuf")
 
-// readSealed reads what appendTo has written behind fieldData, in any order. It shares b's memory.
+// readSealed reads a stored value: the fields of sealed in any order. Unknown fields are ignored.
+// The result shares b's memory.
 func readSealed(b []byte) (s sealed, err error) {
 	for len(b) > 0 {
 		field, typ, n := protowire.ConsumeTag(b)
@@ -109,7 +114,7 @@ func readSealed(b []byte) (s sealed, err error) {
 	return s, s.validate()
 }
 
-// readAnnotation reads an entry of the map.
+// readAnnotation reads one entry of the map of annotations.
 func (w *wrapped) readAnnotation(b []byte) error {
 	var key string
 	value := []byte{}
@@ -143,10 +148,10 @@ func (w *wrapped) readAnnotation(b []byte) error {
 	return nil
 }
 
-// label is one of the parts of a domain name.
+// label matches one part of a domain name.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// validate says what a plugin must not have said.
+// validate returns an error if w breaks one of Kubernetes' bounds, in kube-apiserver's words.
 func (w *wrapped) validate() error {
 	switch {
 	case w.kind != kindKey && w.kind != kindSeed:
@@ -154,7 +159,8 @@ func (w *wrapped) validate() error {
 	case len(w.Data) == 0:
 		return errors.New("failed to validate encrypted DEK source: encrypted DEK source is empty")
 	case len(w.Data) > maxSource:
-		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d", len(w.Data), maxSource)
+		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, "+
+			"which exceeds the max size of %d", len(w.Data), maxSource)
 	}
 	if _, err := validateKeyID(w.KeyID); err != nil {
 		return fmt.Errorf("failed to validate key id: %w", err)
@@ -163,11 +169,13 @@ func (w *wrapped) validate() error {
 	for key, value := range w.Annotations {
 		size += len(key) + len(value)
 		if !qualified(key) {
-			return fmt.Errorf("failed to validate annotations: annotations: Invalid value: %q: should be a domain with at least two segments separated by dots", key)
+			return fmt.Errorf("failed to validate annotations: annotations: Invalid value: %q: "+
+				"should be a domain with at least two segments separated by dots", key)
 		}
 	}
 	if size > maxAnnotations {
-		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, which exceeds the max size of %d", size, maxAnnotations)
+		return fmt.Errorf("failed to validate annotations: total size of annotations is %d, "+
+			"which exceeds the max size of %d", size, maxAnnotations)
 	}
 	return nil
 }
@@ -176,10 +184,12 @@ func (w *wrapped) validate() error {
 func qualified(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	parts := strings.Split(name, ".")
-	return len(name) <= 253 && len(parts) >= 2 && !slices.ContainsFunc(parts, func(p string) bool { return !label.MatchString(p) })
+	return len(name) <= 253 && len(parts) >= 2 && !slices.ContainsFunc(parts,
+		func(p string) bool { return !label.MatchString(p) })
 }
 
-// validateKeyID says what is wrong with the name of a plugin's key, for people and for a metric.
+// validateKeyID returns what is wrong with a plugin's name for its key: a code for the metric and
+// an error for people.
 func validateKeyID(id string) (code string, err error) {
 	switch {
 	case id == "":
@@ -190,10 +200,10 @@ func validateKeyID(id string) (code string, err error) {
 	return "ok", nil
 }
 
-// seedID names a wrapped seed.
+// seedID is a hash that identifies a wrapped seed in the cache.
 type seedID [sha256.Size]byte
 
-// id names w by everything that a plugin is asked with.
+// id returns the hash of everything that a plugin gets to decrypt w.
 func (w *wrapped) id() seedID {
 	h := sha256.New()
 	var size [4]byte

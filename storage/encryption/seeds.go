@@ -10,27 +10,29 @@ import (
 	"time"
 )
 
-// opener decrypts what was encrypted with one seed, or with one key.
+// opener decrypts values with one seed or one key.
 type opener interface {
 	unseal(data, aad []byte) ([]byte, error)
 }
 
-// seed is what keys are derived from: each value has a key of its own, by HKDF-SHA256 (expansion alone) from the seed and 32
-// random bytes, which stand before the nonce. A seed may encrypt any number of values.
+// seed is the secret from which keys are derived. Each value has a key of its own, by HKDF-SHA256
+// (only the expansion) from the seed and 32 random bytes, which are stored before the nonce. So a
+// seed may encrypt any number of values.
 type seed []byte
 
 const (
-	seedSize = 32
-	infoSize = 32
+	seedSize = 32 // bytes of a seed
+	infoSize = 32 // random bytes per value, from which its key is derived
 )
 
+// newSeed returns a random seed.
 func newSeed() seed {
 	s := make(seed, seedSize)
 	rand.Read(s) // never fails
 	return s
 }
 
-// derive returns what encrypts the value with some random bytes.
+// derive returns AES-GCM with the key of the value that has the random bytes info.
 func (s seed) derive(info []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Expand(sha256.New, s, string(info), 32)
 	if err != nil {
@@ -39,6 +41,7 @@ func (s seed) derive(info []byte) (cipher.AEAD, error) {
 	return newGCM(key)
 }
 
+// seal returns info, nonce, ciphertext and tag of a value.
 func (s seed) seal(plain, aad []byte) ([]byte, error) {
 	out := make([]byte, infoSize+nonceSize, infoSize+nonceSize+len(plain)+tagSize)
 	rand.Read(out)
@@ -49,6 +52,7 @@ func (s seed) seal(plain, aad []byte) ([]byte, error) {
 	return aead.Seal(out, out[infoSize:], plain, aad), nil
 }
 
+// unseal implements opener.
 func (s seed) unseal(data, aad []byte) ([]byte, error) {
 	if len(data) < infoSize {
 		return nil, errDecrypt
@@ -60,7 +64,7 @@ func (s seed) unseal(data, aad []byte) ([]byte, error) {
 	return gcm{aead}.unseal(data[infoSize:], aad)
 }
 
-// newOpener returns what decrypts by a seed, or a key, that a plugin has decrypted.
+// newOpener returns the opener of a secret that a plugin has decrypted, which is a seed or a key.
 func newOpener(kind uint64, secret []byte) (opener, error) {
 	if kind == kindSeed {
 		if len(secret) < seedSize {
@@ -75,27 +79,29 @@ func newOpener(kind uint64, secret []byte) (opener, error) {
 	return gcm{aead}, nil
 }
 
-// seeds are the seeds that values have been read with, until a day after.
+// seeds is the cache of the seeds with which values have been read or written.
 type seeds struct {
-	count func(n int) // is told how many there are
+	count func(n int) // called with the number of seeds when it changes
 
 	mu  sync.Mutex
 	all map[seedID]*knownSeed
 }
 
+// knownSeed is a cached seed and the time at which it may be dropped.
 type knownSeed struct {
 	opener
 	until time.Time
 }
 
 const (
-	// seedTime is for how long a seed is known. It is longer than most objects are not read.
+	// seedTime is how long a seed stays in the cache after it was added.
 	seedTime = 24 * time.Hour
-	// maxSeeds bounds how many are known. There is one for each start of a server, and each key of the plugin.
+	// maxSeeds bounds the cache. Each start of a server makes a seed, and each new key of the
+	// plugin.
 	maxSeeds = 10_000
 )
 
-// find returns a seed that is known, or nil.
+// find returns a cached seed, or nil.
 func (s *seeds) find(id seedID) opener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +111,8 @@ func (s *seeds) find(id seedID) opener {
 	return nil
 }
 
-// add has a seed known, and forgets those whose time is up. Of too many any is forgotten.
+// add caches a seed and drops the seeds whose time is up. If there are maxSeeds it drops arbitrary
+// others.
 func (s *seeds) add(id seedID, o opener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

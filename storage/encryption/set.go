@@ -10,24 +10,30 @@ import (
 	"time"
 )
 
-// Options are what a Set needs besides its Config.
+// A Set is a Config at work: chains for resources, and running plugins. Current holds the Set in
+// force and Choice remembers the chain of one resource. The server opens a Set, puts it in force,
+// and closes the one before after Grace.
+
+// Options are what Config.Open needs besides the Config.
 type Options struct {
-	// Dial connects to the KMS plugin of a name behind a URL. It does not wait for the plugin.
+	// Dial returns a client of the KMS plugin name at the URL endpoint. It does not wait for the
+	// plugin. It is required if the Config has plugins.
 	Dial func(name, endpoint string) (KMS, error)
-	// Hooks are told what happens with plugins, and with values.
+	// Hooks are called on events of plugins and for each value.
 	Hooks Hooks
 }
 
-// Set is a Config at work: what encrypts the values of each resource, and the plugins that are needed for that. Close it.
+// Set holds the chains that encrypt the values of each resource, and the plugins that they need.
+// Close it.
 type Set struct {
 	chains  map[pattern]Chain
-	hooks   *Hooks
+	hooks   *Hooks // every hook is set
 	plugins []*plugin
-	stop    context.CancelFunc
-	polls   sync.WaitGroup
+	stop    context.CancelFunc // ends the polls
+	polls   sync.WaitGroup     // one goroutine per plugin
 }
 
-// Open makes a Set, which asks its plugins for their state from now on. Ready waits for the answers.
+// Open makes a Set and begins to poll its plugins. Check waits for their answers.
 func (c *Config) Open(o Options) (*Set, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	o.Hooks.fill()
@@ -53,7 +59,8 @@ func (c *Config) Open(o Options) (*Set, error) {
 	return s, nil
 }
 
-// providers returns one Provider for each key.
+// providers returns the providers of one element of the file: one for each key, or one for a plugin
+// or identity.
 func (s *Set) providers(f *fileProvider, o *Options) (Chain, error) {
 	switch {
 	case f.AESGCM != nil:
@@ -74,6 +81,7 @@ func (s *Set) providers(f *fileProvider, o *Options) (Chain, error) {
 	return Chain{Identity()}, nil
 }
 
+// providers returns one provider for each key, made by build.
 func (f *fileKeys) providers(build func(name string, secret []byte) (Provider, error)) (Chain, error) {
 	var chain Chain
 	for _, k := range f.Keys {
@@ -90,7 +98,8 @@ func (f *fileKeys) providers(build func(name string, secret []byte) (Provider, e
 	return chain, nil
 }
 
-// For returns the chain for a resource, nil if it is not encrypted. The core group is "".
+// For returns the chain of a resource, or nil if it is not encrypted. group is "" for the core
+// group. The most specific pattern wins: the resource, then its group, then "*.*".
 func (s *Set) For(group, resource string) Chain {
 	for _, p := range []pattern{{resource, group}, {"*", group}, everything} {
 		if chain, ok := s.chains[p]; ok {
@@ -100,10 +109,11 @@ func (s *Set) For(group, resource string) Chain {
 	return nil
 }
 
-// Plugins is how many KMS plugins there are.
+// Plugins returns the number of KMS plugins.
 func (s *Set) Plugins() int { return len(s.plugins) }
 
-// Check says which plugins cannot be used. It asks them if it does not know.
+// Check returns an error that names the plugins that cannot be used, nil if all can. It polls
+// plugins whose last answer is not recent, all at once.
 func (s *Set) Check(ctx context.Context) error {
 	errs := make([]error, len(s.plugins))
 	var checks sync.WaitGroup
@@ -118,7 +128,8 @@ func (s *Set) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Grace is for how long requests may be in the plugins at most.
+// Grace returns how long requests may still be under way in the plugins after the Set has been
+// replaced.
 func (s *Set) Grace() time.Duration {
 	var all time.Duration
 	for _, p := range s.plugins {
@@ -127,7 +138,8 @@ func (s *Set) Grace() time.Duration {
 	return all
 }
 
-// Close ends what goes on with plugins. Nobody may use the Set any more.
+// Close stops polling and closes the connections to the plugins. The Set must not be used
+// afterwards.
 func (s *Set) Close() {
 	s.stop()
 	for _, p := range s.plugins {
@@ -136,16 +148,17 @@ func (s *Set) Close() {
 	s.polls.Wait()
 }
 
-// Current is the Set in force. It may be replaced while it is used. nil encrypts nothing.
+// Current holds the Set in force, which another may replace while it is used. A nil *Current
+// encrypts nothing.
 type Current struct{ set atomic.Pointer[Set] }
 
-// Set returns the Set in force.
+// Set returns the Set in force, nil if there is none yet.
 func (c *Current) Set() *Set { return c.set.Load() }
 
-// Use puts a Set in force, and returns the one before.
+// Use puts a Set in force and returns the one before, which the caller closes after its Grace.
 func (c *Current) Use(s *Set) (before *Set) { return c.set.Swap(s) }
 
-// For follows what is said of a resource.
+// For returns the Choice of a resource, which follows the Set in force.
 func (c *Current) For(group, resource string) *Choice {
 	if c == nil {
 		return nil
@@ -153,20 +166,21 @@ func (c *Current) For(group, resource string) *Choice {
 	return &Choice{of: c, group: group, resource: resource}
 }
 
-// Choice is the chain of a resource by the Set in force. That of nil is nil.
+// Choice is the chain of one resource in the Set in force. A nil *Choice has a nil chain.
 type Choice struct {
 	of              *Current
 	group, resource string
 	made            atomic.Pointer[chosen]
 }
 
-// chosen is what a Set has said.
+// chosen is the chain that one Set has for the resource of a Choice.
 type chosen struct {
-	by    *Set
+	by    *Set // the Set of chain
 	chain Chain
 }
 
-// Chain returns the chain.
+// Chain returns the chain of the resource. It asks the Set only once after a Set was put in force,
+// so it is quick enough to be called for each value.
 func (c *Choice) Chain() Chain {
 	if c == nil {
 		return nil

@@ -12,22 +12,27 @@ import (
 	"time"
 )
 
-// problems are what is wrong with a configuration, in kube-apiserver's words.
+// The checks of a configuration file, in kube-apiserver's words: an operator finds the same text in
+// its documentation. Parse (config.go) calls validate.
+
+// problems are the mistakes in a configuration, in kube-apiserver's words.
 type problems []string
 
+// required adds the problem of a missing value.
 func (p *problems) required(path, detail string) {
 	*p = append(*p, fmt.Sprintf("%s: Required value: %s", path, detail))
 }
 
+// invalid adds the problem of a wrong value. value is shown as JSON, or quoted if it is a string.
 func (p *problems) invalid(path string, value any, detail string) {
-	text, _ := json.Marshal(value) // of strings, numbers and lists of strings
+	text, _ := json.Marshal(value) // value is a string, a number, a list of strings or raw JSON
 	if s, ok := value.(string); ok {
 		text = strconv.AppendQuote(nil, s)
 	}
 	*p = append(*p, fmt.Sprintf("%s: Invalid value: %s: %s", path, text, detail))
 }
 
-// err is nil if there is no problem. What was found twice is said once.
+// err returns the problems as one error, each text once, or nil if there are none.
 func (p problems) err() error {
 	var each problems
 	for _, text := range p {
@@ -45,9 +50,9 @@ func (p problems) err() error {
 }
 
 const (
-	// redacted stands for what is not shown.
+	// redacted stands for a secret in a message.
 	redacted = "REDACTED"
-	// noProvider is how kube-apiserver shows an empty provider.
+	// noProvider is the text by which kube-apiserver shows an empty provider.
 	noProvider = `{"AESGCM":null,"AESCBC":null,"Secretbox":null,"Identity":null,"KMS":null}`
 )
 
@@ -56,13 +61,13 @@ var (
 	boxSizes = []int{32}
 )
 
-// validate says what is wrong with a configuration that has its defaults.
+// validate returns the mistakes of a configuration whose defaults are filled in.
 func (c *Config) validate() error {
 	var found problems
 	if len(c.rules) == 0 {
 		found.required("resources", "at least one resources is required")
 	}
-	names := map[string]bool{} // of plugins
+	names := map[string]bool{} // of the plugins so far
 	for i, r := range c.rules {
 		path := fmt.Sprintf("resources[%d].resources", i)
 		if len(r.Resources) == 0 {
@@ -85,7 +90,7 @@ func (c *Config) validate() error {
 	return found.err()
 }
 
-// overlaps finds what can have no effect within one list.
+// overlaps adds a problem if patterns of one list are the same or mask each other.
 func (p *problems) overlaps(path string, resources []string) {
 	var twice, masked bool
 	for i, a := range resources {
@@ -105,11 +110,12 @@ func (p *problems) overlaps(path string, resources []string) {
 		p.invalid(path, resources, "the same resource cannot be specified multiple times")
 	}
 	if masked {
-		p.invalid(path, resources, "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked")
+		p.invalid(path, resources, "using overlapping resources such as 'secrets' and '*.' in the same resource "+
+			"list is not allowed as they will be masked")
 	}
 }
 
-// wrongResource says what is wrong with the name of a resource.
+// wrongResource returns what is wrong with the name of a resource, or "".
 func wrongResource(name string) string {
 	p := parsePattern(name)
 	switch {
@@ -120,7 +126,8 @@ func wrongResource(name string) string {
 	case name == "apiserveripinfo", name == "serviceipallocations", name == "servicenodeportallocations":
 		return "resources which do not have REST API/s cannot be encrypted"
 	case p.group == "events.k8s.io":
-		return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead in the config file"
+		return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead " +
+			"in the config file"
 	case p.group == "extensions":
 		return "'extensions' group has been removed and cannot be used for encryption"
 	case p.group == "*" && p.resource != "*":
@@ -129,17 +136,22 @@ func wrongResource(name string) string {
 	return ""
 }
 
+// provider adds the problems of one element of providers. names has the plugins of earlier
+// elements, and gets this one.
 func (p *problems) provider(path string, f *fileProvider, names map[string]bool) {
 	n := 0
-	for _, given := range []bool{f.KMS != nil, f.AESGCM != nil, f.AESCBC != nil, f.Secretbox != nil, f.Identity != nil} {
+	for _, given := range []bool{f.KMS != nil, f.AESGCM != nil, f.AESCBC != nil, f.Secretbox != nil,
+		f.Identity != nil} {
 		if given {
 			n++
 		}
 	}
 	if n == 0 {
-		p.invalid(path, json.RawMessage(noProvider), "provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity")
+		p.invalid(path, json.RawMessage(noProvider), "provider does not contain any of the expected providers: "+
+			"KMS, AESGCM, AESCBC, Secretbox, Identity")
 	} else if n > 1 {
-		p.invalid(path, redacted, "more than one provider specified in a single element, should split into different list elements")
+		p.invalid(path, redacted, "more than one provider specified in a single element, should split into "+
+			"different list elements")
 	}
 	switch {
 	case f.KMS != nil:
@@ -154,6 +166,7 @@ func (p *problems) provider(path string, f *fileProvider, names map[string]bool)
 	}
 }
 
+// keys adds the problems of the keys of one method, whose secrets must have one of sizes bytes.
 func (p *problems) keys(path string, keys []fileKey, sizes []int) {
 	if len(keys) == 0 {
 		p.required(path, "at least one keys is required")
@@ -172,11 +185,13 @@ func (p *problems) keys(path string, keys []fileKey, sizes []int) {
 		case err != nil:
 			p.invalid(path+".secret", redacted, "secrets must be base64 encoded")
 		case !slices.Contains(sizes, len(secret)):
-			p.invalid(path+".secret", redacted, fmt.Sprintf("secret is not of the expected length, got %d, expected one of %v", len(secret), sizes))
+			p.invalid(path+".secret", redacted, fmt.Sprintf("secret is not of the expected length, got %d, "+
+				"expected one of %v", len(secret), sizes))
 		}
 	}
 }
 
+// plugin adds the problems of a KMS plugin's description.
 func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 	if k.Name == "" {
 		p.required(path+".name", "name is a mandatory field for a provider")
@@ -195,7 +210,8 @@ func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 	} else if err != nil {
 		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("invalid endpoint for kms provider, error: %v", err))
 	} else if u.Scheme != "unix" {
-		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("unsupported scheme %q for KMS provider, only unix is supported", u.Scheme))
+		p.invalid(path+".endpoint", k.Endpoint, fmt.Sprintf("unsupported scheme %q for KMS provider, only unix "+
+			"is supported", u.Scheme))
 	}
 	if k.APIVersion != kmsV1 && k.CacheSize != nil {
 		p.invalid(path+".cachesize", *k.CacheSize, "cachesize is not supported in v2")
@@ -204,6 +220,7 @@ func (p *problems) plugin(path string, k *fileKMS, names map[string]bool) {
 		p.invalid(path+".cachesize", *k.CacheSize, "cachesize should be a positive value, or negative to disable")
 	}
 	if k.APIVersion != kmsV1 && k.APIVersion != kmsV2 {
-		p.invalid(path+".apiVersion", k.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported")
+		p.invalid(path+".apiVersion", k.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only "+
+			"v1 and v2 are supported")
 	}
 }

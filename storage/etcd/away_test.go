@@ -155,8 +155,9 @@ func watched(t *testing.T, s *Store) (first storage.Entry, c storage.Cursor) {
 	return first, c
 }
 
-// TestAway takes etcd away while it is written to. Once that is known everything is refused at once, and nothing is in
-// doubt. When it is back all goes on, the cursor without a gap; and the log has one line for each.
+// TestAway takes etcd away while it is written to. Once that is known everything is refused at
+// once, and nothing is in doubt. When it is back all goes on, the cursor without a gap; and the log
+// has one line for each.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t, etcdproc.Start(t))
@@ -224,8 +225,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestHanging has etcd fall silent: what waits for it is answered once that has gone on for some beats, and what was
-// held on its way is applied or not, but never twice.
+// TestHanging has etcd fall silent: what waits for it is answered once that has gone on for some
+// beats, and what was held on its way is applied or not, but never twice.
 func TestHanging(t *testing.T) {
 	t.Parallel()
 	if longest := (silentAfter+1)*beat + beat/10 + patience; longest >= 10*time.Second {
@@ -298,8 +299,8 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// TestOpenEnds opens a store whose etcd does not answer, and ends the context: so does Open, with its reason and that of
-// the connection.
+// TestOpenEnds opens a store whose etcd does not answer, and ends the context: so does Open, with
+// its reason and that of the connection.
 func TestOpenEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
 	if err != nil {

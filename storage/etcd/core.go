@@ -1,15 +1,27 @@
 // Package etcd is the storage engine over an etcd cluster of any size, reached by gRPC.
 //
-// A key of the store is a key of etcd, a revision is etcd's, and every write is one transaction that compares the
-// key's modification revision. Reads are linearizable. What etcd leaves open is decided towards safety: a write that
-// failed in a way that does not exclude its having been applied is InDoubt, and never repeated here.
+// Words: core translates the operations of a Store into etcd's requests. The link is the connection
+// to the cluster, and knows whether it stands. A beat is one second of the link's check for silent
+// connections.
 //
-// core holds what is said in etcd's own requests. Store adds the connection, and a watch that buffers no more than one
-// batch: it drives the gRPC stream itself, because clientv3's watcher queues without bound. While etcd is away calls fail
-// at once, with Unavailable, also writes, which then have not been sent; cursors wait.
+// Laws:
+//   - A key of the store is a key of etcd, and a revision is etcd's. Every write is one transaction
+//     that compares the key's modification revision.
+//   - Reads are linearizable.
+//   - A write that failed is InDoubt unless etcd's answer excludes that it was applied. InDoubt
+//     writes are never repeated here.
+//   - While etcd is away calls fail at once with Unavailable; the request of such a write has not
+//     been sent. Cursors wait.
+//   - A cursor buffers at most one batch. It drives the gRPC stream itself, because the watcher of
+//     clientv3 queues without bound.
+//   - Keys under a lease that ends are deleted by etcd in one transaction: their events share one
+//     revision.
 //
-// Keys under a lease that ends are deleted by etcd in one transaction: their events share one revision.
+// All methods may be called at once. A Store owns two goroutines for its link, and two for each
+// cursor; Close waits for them.
+//
 // Not here: starting etcd (storage/embedded), periodic compaction and sharing of leases (storage).
+//
 // Read: core.go, errors.go, etcd.go, link.go, watch.go, log.go.
 package etcd
 
@@ -25,10 +37,11 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// core is a storage.Store without Watch and Revision.
+// core is the part of a storage.Store that consists of single requests: everything but Watch,
+// Revision and Close.
 type core struct {
 	server remote
-	page   int64 // entries that are asked for at once, so that no answer is unbounded
+	page   int64 // entries per request, so that no answer is unbounded
 	closed atomic.Bool
 }
 
@@ -54,7 +67,7 @@ func (c *core) Get(ctx context.Context, key string) (storage.Entry, error) {
 	return entry(resp.Kvs[0]), nil
 }
 
-// Range implements storage.Store. It asks page by page at one revision.
+// Range implements storage.Store. It reads page by page, all pages at the revision of the first.
 func (c *core) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	if c.closed.Load() {
 		return storage.RangeResult{}, closedError("range", req.Prefix)
@@ -65,7 +78,7 @@ func (c *core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 	}
 	end := clientv3.GetPrefixRangeEnd(req.Prefix)
 	if end != "\x00" && start >= end { // "\x00" means to the last key
-		start = end // an empty range, which etcd answers with the revision
+		start = end // an empty range, whose answer has the revision
 	}
 	r := &pb.RangeRequest{Key: []byte(start), RangeEnd: []byte(end), Revision: int64(req.Rev), CountOnly: req.CountOnly}
 	res := storage.RangeResult{Rev: req.Rev}
@@ -107,7 +120,9 @@ func (c *core) Range(ctx context.Context, req storage.RangeRequest) (storage.Ran
 }
 
 // Put implements storage.Store.
-func (c *core) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (c *core) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
+) (storage.Entry, error) {
 	put := &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{
 		Key: []byte(key), Value: value, Lease: int64(lease)}}}
 	resp, err := c.write(ctx, "put", key, pre, put)
@@ -132,7 +147,8 @@ func (c *core) Delete(ctx context.Context, key string, pre storage.Pre) (storage
 	return rev, nil
 }
 
-// write runs op if pre holds. If it does not, the same transaction reads who has won.
+// write runs do if pre holds. If pre does not hold, the same transaction reads the key's revision
+// for the error.
 func (c *core) write(ctx context.Context, op, key string, pre storage.Pre, do *pb.RequestOp) (*pb.TxnResponse, error) {
 	if c.closed.Load() {
 		return nil, closedError(op, key)
@@ -168,7 +184,7 @@ func (c *core) write(ctx context.Context, op, key string, pre storage.Pre, do *p
 	}
 }
 
-// Compact implements storage.Store. To have been compacted further before is no error.
+// Compact implements storage.Store. It is no error if the store has been compacted further before.
 func (c *core) Compact(ctx context.Context, rev storage.Revision) error {
 	if c.closed.Load() {
 		return closedError("compact", "")
@@ -183,20 +199,21 @@ func (c *core) Compact(ctx context.Context, rev storage.Revision) error {
 	return err
 }
 
-// Lease implements storage.Store. A part of a second is rounded up; etcd may make it longer, never shorter.
+// Lease implements storage.Store. A part of a second is rounded up. etcd may make the lease longer,
+// never shorter.
 func (c *core) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	if c.closed.Load() {
 		return 0, closedError("lease", "")
 	}
 	seconds := max(1, int64((ttl+time.Second-1)/time.Second))
 	resp, err := c.server.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
-	if err != nil { // a lease granted unknown to us ends by itself
+	if err != nil { // if the lease was granted nevertheless, it ends by itself
 		return 0, c.readError(ctx, "lease", "", err)
 	}
 	return storage.LeaseID(resp.ID), nil
 }
 
-// current asks the server for its revision.
+// current asks the server for its revision, by a range that counts a key that does not exist.
 func (c *core) current(ctx context.Context) (storage.Revision, error) {
 	if c.closed.Load() {
 		return 0, closedError("revision", "")
@@ -208,12 +225,13 @@ func (c *core) current(ctx context.Context) (storage.Revision, error) {
 	return storage.Revision(resp.Header.Revision), nil
 }
 
+// entry returns a key of etcd as an Entry. It shares the bytes of the value.
 func entry(kv *mvccpb.KeyValue) storage.Entry {
 	return storage.Entry{Key: string(kv.Key), Value: kv.Value, Rev: storage.Revision(kv.ModRevision)}
 }
 
-// event turns etcd's event into ours. It reports false if the previous value is wanted but not there any more: then
-// the history before the event has been compacted.
+// event returns an event of etcd as ours. It returns false if the previous value is wanted and
+// missing, because the history before the event has been compacted.
 func event(ev *mvccpb.Event, wantPrev bool) (storage.Event, bool) {
 	e := storage.Event{
 		Key:     string(ev.Kv.Key),

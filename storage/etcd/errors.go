@@ -12,12 +12,13 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// closedError is the error of every operation after Close.
 func closedError(op, key string) error {
 	return &storage.Error{Op: op, Key: key, Kind: storage.Closed}
 }
 
-// certain maps the answers of etcd after which nothing has been written. "No space" is not one of them: the write that
-// exceeds the quota is applied and then called refused.
+// certain maps the answers of etcd after which nothing has been written to their kinds. "No space"
+// is not one of them: etcd applies the write that exceeds the quota and then reports it as refused.
 var certain = map[error]storage.Kind{
 	rpctypes.ErrCompacted:        storage.Compacted,
 	rpctypes.ErrFutureRev:        storage.Future,
@@ -36,7 +37,8 @@ var certain = map[error]storage.Kind{
 	rpctypes.ErrDuplicateKey:     storage.Unavailable,
 }
 
-// kind returns the kind of an error that leaves no doubt about its outcome, or 0.
+// kind returns the kind of an error that excludes that a write was applied, or 0 for every other
+// error.
 func kind(err error) storage.Kind {
 	var known rpctypes.EtcdError
 	if errors.As(rpctypes.Error(err), &known) {
@@ -45,14 +47,15 @@ func kind(err error) storage.Kind {
 	if errors.Is(err, errAway) {
 		return storage.Unavailable
 	}
-	// gRPC itself refuses messages above its limits, on either side, before anything is done with them.
-	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+	// gRPC refuses a message above the limit of either side before etcd sees it.
+	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted &&
+		strings.Contains(s.Message(), "larger than max") {
 		return storage.TooLarge
 	}
 	return 0
 }
 
-// canceled returns the error of ctx if err is due to its end.
+// canceled returns the error of ctx if err was caused by the end of ctx, else nil.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return nil
@@ -64,7 +67,8 @@ func canceled(ctx context.Context, err error) error {
 	return nil
 }
 
-// readError is for calls that write nothing or nothing that matters.
+// readError returns the error of a call that writes nothing, or nothing that matters. It is never
+// InDoubt. Future reports the store's revision.
 func (c *core) readError(ctx context.Context, op, key string, err error) error {
 	if c.closed.Load() {
 		return closedError(op, key)
@@ -83,7 +87,7 @@ func (c *core) readError(ctx context.Context, op, key string, err error) error {
 	return &storage.Error{Op: op, Key: key, Kind: k, Err: err}
 }
 
-// writeError treats everything as InDoubt that is not certain.
+// writeError returns the error of a write: InDoubt unless kind excludes that the write was applied.
 func (c *core) writeError(ctx context.Context, op, key string, err error) error {
 	k := kind(err)
 	if k == 0 {

@@ -23,21 +23,25 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Config says how to reach a cluster.
+// Opening and closing the Store, and the calls that go over the connection (remote). Open is called
+// by the server for --etcd-servers, and by the tests of storage/embedded.
+
+// Config says how to reach a cluster. Endpoints is required.
 type Config struct {
-	Endpoints []string // host:port or URLs; required
-	// CAFile, CertFile and KeyFile are PEM files; with any of them the connection is TLS, as it is with an https
-	// endpoint. CertFile is read again for each connection, so that it can be rotated.
+	Endpoints []string // host:port, or URLs; required
+	// CAFile, CertFile and KeyFile are PEM files. With any of them the connection uses TLS, and
+	// also with an https endpoint. CertFile and KeyFile are read again for each connection, so that
+	// they can be rotated.
 	CAFile, CertFile, KeyFile string
 	Username, Password        string
 	// DialTimeout bounds each connection attempt, default 5 s.
 	DialTimeout time.Duration
 	// OpenTimeout bounds Open, default DialTimeout.
 	OpenTimeout time.Duration
-	// Page is the number of entries in one answer of etcd, default 1000.
+	// Page is the most entries in one answer of etcd, default 1000.
 	Page int64
-	// Logger is told when etcd goes and when it is back, and at the debug level what the client library says, default
-	// none.
+	// Logger gets a line when etcd goes away and one when it is back. At the debug level it gets
+	// what the client library logs. Default: no log.
 	Logger *zap.Logger
 }
 
@@ -50,13 +54,14 @@ type Store struct {
 
 	cursors struct {
 		sync.Mutex
-		open map[*cursor]struct{}
+		open map[*cursor]struct{} // nil after Close
 	}
 }
 
 var _ storage.Store = (*Store)(nil)
 
 // Open connects to a cluster and waits until it answers, at most OpenTimeout. ctx bounds only Open.
+// Close the Store.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("etcd: no endpoints")
@@ -73,6 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return open(ctx, cfg, newLink(cfg.Endpoints, cfg.Logger))
 }
 
+// open is Open with the defaults filled in and a link of the caller's.
 func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	s, err := connect(ctx, cfg, l)
 	if err != nil {
@@ -90,7 +96,8 @@ func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	return s, nil
 }
 
-// connect makes the store without waiting for a connection, unless there is a password: then the library gets a token.
+// connect makes the store without waiting for a connection. With a password, however, the library
+// waits for a token. The store's life does not end with ctx.
 func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	tlsConfig, err := cfg.tls()
 	if err != nil {
@@ -105,13 +112,15 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 		TLS:         tlsConfig,
 		Username:    cfg.Username,
 		Password:    cfg.Password,
-		Logger:      newMurmur(cfg.Logger),
-		// The second try is for a token that has expired. What else is tried again, remote says.
+		Logger:      newDebugLogger(cfg.Logger),
+		// The second try is for a token that has expired. remote decides which other calls are
+		// repeated.
 		MaxUnaryRetries: 2,
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(l.dial),
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff:           backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryLast},
+				Backoff: backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2,
+					MaxDelay: retryLast},
 				MinConnectTimeout: cfg.DialTimeout,
 			}),
 		},
@@ -129,12 +138,14 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	return s, nil
 }
 
-// await asks for the revision until there is an answer. It does not go by the link, which would hide why there is none.
+// await asks for the revision until etcd answers. It does not ask the link, which would hide why
+// there is no answer.
 func (s *Store) await(ctx context.Context) error {
 	kv := s.server.kv
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		_, err := kv.Range(ctx, &pb.RangeRequest{Key: []byte{0}, CountOnly: true}, callOptions...)
-		if err == nil || status.Code(err) == codes.Unimplemented { // which is no etcd, and will be none
+		// the server is no etcd, and trying again will not change that
+		if err == nil || status.Code(err) == codes.Unimplemented {
 			return err
 		}
 		if storage.Sleep(ctx, wait) != nil {
@@ -143,7 +154,7 @@ func (s *Store) await(ctx context.Context) error {
 	}
 }
 
-// Revision implements storage.Store. It costs a round trip and a quorum.
+// Revision implements storage.Store. It costs a round trip and a read from a quorum of the cluster.
 func (s *Store) Revision(ctx context.Context) (storage.Revision, error) { return s.current(ctx) }
 
 // Close implements storage.Store.
@@ -166,10 +177,10 @@ func (s *Store) Close() error {
 	return err
 }
 
-// tls returns nil for a connection in the clear.
+// tls returns the TLS configuration, or nil if no file is given.
 func (cfg Config) tls() (*tls.Config, error) {
 	if cfg.CAFile == "" && cfg.CertFile == "" && cfg.KeyFile == "" {
-		return nil, nil // clientv3 takes the scheme of the endpoints
+		return nil, nil // clientv3 uses TLS for https endpoints
 	}
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if cfg.CAFile != "" {
@@ -198,20 +209,24 @@ func (cfg Config) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// remote is the etcd behind a connection. While there is none its calls fail at once. The limits on message sizes are
-// left to the server: gRPC's own are below what a page of large objects needs.
+// remote makes the calls to etcd. While there is no connection a call fails at once with errAway.
+// Reads and grants of leases are repeated if the connection breaks; writes and compactions are not.
 type remote struct {
 	link  *link
 	kv    pb.KVClient
 	lease pb.LeaseClient
 }
 
+// callOptions leave the limits on the size of messages to the server. gRPC's own limits are below
+// the size of a page of large objects.
 var callOptions = []grpc.CallOption{grpc.MaxCallSendMsgSize(math.MaxInt32), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
 
+// Range is a range of etcd.
 func (r remote) Range(ctx context.Context, req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return repeat(ctx, r.link, func() (*pb.RangeResponse, error) { return r.kv.Range(ctx, req, callOptions...) })
 }
 
+// Txn is a transaction of etcd.
 func (r remote) Txn(ctx context.Context, req *pb.TxnRequest) (*pb.TxnResponse, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
@@ -219,6 +234,7 @@ func (r remote) Txn(ctx context.Context, req *pb.TxnRequest) (*pb.TxnResponse, e
 	return r.kv.Txn(ctx, req, callOptions...)
 }
 
+// Compact is a compaction of etcd.
 func (r remote) Compact(ctx context.Context, req *pb.CompactionRequest) (*pb.CompactionResponse, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
@@ -226,15 +242,20 @@ func (r remote) Compact(ctx context.Context, req *pb.CompactionRequest) (*pb.Com
 	return r.kv.Compact(ctx, req, callOptions...)
 }
 
+// LeaseGrant grants a lease of etcd.
 func (r remote) LeaseGrant(ctx context.Context, req *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return repeat(ctx, r.link, func() (*pb.LeaseGrantResponse, error) { return r.lease.LeaseGrant(ctx, req, callOptions...) })
+	return repeat(ctx, r.link, func() (*pb.LeaseGrantResponse,
+		error) {
+		return r.lease.LeaseGrant(ctx, req, callOptions...)
+	})
 }
 
-// repeatFor bounds the time in which a call is repeated: long enough for a cluster to find another leader.
+// repeatFor is how long a failing call is repeated. It is long enough for a cluster to elect
+// another leader.
 const repeatFor = 3 * time.Second
 
-// repeat makes a call that changes nothing, or nothing that matters, again if the connection breaks under it or etcd says
-// that it is not available now.
+// repeat calls call again while it fails with Unavailable, because the connection broke or etcd has
+// no leader. call must change nothing, or nothing that matters.
 func repeat[T any](ctx context.Context, l *link, call func() (T, error)) (resp T, err error) {
 	var failed time.Time
 	for {

@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// The laws are tested on this engine in storage/embedded, which may import a server to run it against.
+// The laws are tested on this engine in storage/embedded, which may import a server to run it
+// against.
 
 func TestMain(m *testing.M) {
 	etcdproc.Main()

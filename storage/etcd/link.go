@@ -17,15 +17,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// The link watches the connection: whether etcd can be reached (follow), and whether a connection
+// has hung (closeSilent). remote asks ready before each call, and Watch before it opens a cursor.
+// connect in etcd.go starts it; it ends with the client's context.
+
 const (
-	// patience is how long a connection that has been lost is waited for, in calls and in the log: an etcd that is
-	// restarted, or a member that hands over to another, is back by then.
+	// patience is how long calls wait for a connection that has been lost, and how long the log
+	// waits with its line. An etcd that is restarted, or a cluster that elects another leader, is
+	// back by then.
 	patience = time.Second
 
-	// At each beat all connections are looked at. One on which nothing has arrived for pokeAfter beats is provoked, and
-	// one that is silent for silentAfter is closed: so an etcd that hangs, or has a network in front that drops packets,
-	// is noticed within 10 s, patience and the beat that has begun included. (gRPC's own keepalive does not ask before
-	// 10 s have passed.) What counts is beats, not time: while this process is stopped itself, nobody else is late.
+	// At each beat the link looks at all connections. If nothing has arrived on one for pokeAfter
+	// beats, a request is sent on it, and if nothing has arrived for silentAfter beats, it is
+	// closed. So an etcd that hangs, or a network that drops packets, is noticed within 10 s,
+	// patience and the current beat included. (gRPC's own keepalive does not ask before 10 s have
+	// passed.) The unit is beats and not time, so that no connection counts as silent because this
+	// process was stopped.
 	beat        = time.Second
 	pokeAfter   = 2
 	silentAfter = 7
@@ -34,9 +41,9 @@ const (
 // errAway refuses a call before anything is sent.
 var errAway = errors.New("there is no connection to etcd")
 
-// link is the connection to a cluster, with a TCP connection for each endpoint. It knows whether any of them stands, so
-// that calls are refused at once while etcd is away, closes those that hang, and tells the log: one line when etcd
-// goes, one when it is back.
+// link is the connection to a cluster, with a TCP connection for each endpoint. It knows whether
+// any of them stands, so that calls fail at once while etcd is away. It closes connections that
+// hang. It logs one line when etcd goes away and one when it is back.
 type link struct {
 	endpoints []string
 	log       *zap.Logger
@@ -48,31 +55,32 @@ type link struct {
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	open map[*heard]struct{} // guarded by mu
+	open map[*watchedConn]struct{} // TCP connections that dial has opened; guarded by mu
 }
 
-// linkState is what is known of a link until it changes.
+// linkState is the state of a link until it changes. It is immutable.
 type linkState struct {
-	up      bool
-	away    bool          // for longer than patience
-	changed chan struct{} // closed at the end of the state
+	up      bool          // there is a connection
+	away    bool          // there has been none for longer than patience
+	changed chan struct{} // closed when another state replaces this one
 }
 
+// newLink returns a link that is not started: there is no connection, and etcd is not away yet.
 func newLink(endpoints []string, log *zap.Logger) *link {
-	l := &link{endpoints: endpoints, log: log, patience: patience, beat: beat, open: map[*heard]struct{}{}}
+	l := &link{endpoints: endpoints, log: log, patience: patience, beat: beat, open: map[*watchedConn]struct{}{}}
 	l.state.Store(&linkState{changed: make(chan struct{})})
 	return l
 }
 
-// start watches over conn, whose dialer must be l.dial, until ctx ends; then running is done.
+// start watches conn, whose dialer must be l.dial, until ctx ends. Then running is done.
 func (l *link) start(ctx context.Context, conn *grpc.ClientConn) {
 	l.grpc = conn
 	l.running.Go(func() { l.follow(ctx) })
-	l.running.Go(func() { l.listen(ctx) })
+	l.running.Go(func() { l.closeSilent(ctx) })
 }
 
-// ready returns nil if there is a connection. It waits for one that has been lost just now, and returns errAway at once
-// if etcd is away.
+// ready returns nil if there is a connection. It waits while the connection has been lost for less
+// than patience, and returns errAway at once if etcd is away.
 func (l *link) ready(ctx context.Context) error {
 	for {
 		s := l.state.Load()
@@ -90,12 +98,13 @@ func (l *link) ready(ctx context.Context) error {
 	}
 }
 
+// set replaces the state and wakes the calls that wait in ready.
 func (l *link) set(s linkState) {
 	s.changed = make(chan struct{})
 	close(l.state.Swap(&s).changed)
 }
 
-// follow keeps the state.
+// follow keeps the state up to date until ctx ends.
 func (l *link) follow(ctx context.Context) {
 	defer l.set(linkState{away: true})
 	for l.connect(ctx) {
@@ -107,7 +116,8 @@ func (l *link) follow(ctx context.Context) {
 	}
 }
 
-// connect waits for a connection. It returns false if ctx ends first.
+// connect waits for a connection. After patience it sets the state to away and logs, and logs again
+// when the connection is back. It returns false if ctx ends first.
 func (l *link) connect(ctx context.Context) bool {
 	lost := time.Now()
 	brief, cancel := context.WithTimeout(ctx, l.patience)
@@ -127,7 +137,8 @@ func (l *link) connect(ctx context.Context) bool {
 	return true
 }
 
-// until waits until there is a connection, or none any more. It returns false if ctx ends first.
+// until waits until there is a connection (up) or there is none (!up). It returns false if ctx ends
+// first.
 func (l *link) until(ctx context.Context, up bool) bool {
 	for {
 		s := l.grpc.GetState()
@@ -143,26 +154,27 @@ func (l *link) until(ctx context.Context, up bool) bool {
 	}
 }
 
-// reason says why there is no connection.
+// reason returns why there is no connection, for the log.
 func (l *link) reason(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, l.beat/10)
 	defer cancel()
-	err := l.poke(ctx) // fails at once with what the last attempt to connect has failed with
+	err := l.checkHealth(ctx) // fails at once, with the error of the last attempt to connect
 	if code := status.Code(err); code == codes.OK || code == codes.DeadlineExceeded {
 		return "no answer"
 	}
 	return err.Error()
 }
 
-// poke asks for something that any living server answers, and be it with an error.
-func (l *link) poke(ctx context.Context) error {
+// checkHealth sends a health check, which any living server answers, if only with an error.
+func (l *link) checkHealth(ctx context.Context) error {
 	_, err := healthpb.NewHealthClient(l.grpc).Check(ctx, &healthpb.HealthCheckRequest{})
 	return err
 }
 
-// listen closes connections that have fallen silent. gRPC chooses the one that a request goes by, in turn: as many
-// requests as there are endpoints reach all of them, if not at one beat then at another.
-func (l *link) listen(ctx context.Context) {
+// closeSilent finds silent connections at each beat, and sends as many health checks as there are
+// endpoints. gRPC sends requests over the connections in turn, so that over a few beats the checks
+// reach all of them.
+func (l *link) closeSilent(ctx context.Context) {
 	tick := time.NewTicker(l.beat)
 	defer tick.Stop()
 	for {
@@ -178,19 +190,20 @@ func (l *link) listen(ctx context.Context) {
 			l.running.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, silentAfter*l.beat)
 				defer cancel()
-				_ = l.poke(ctx) // what counts is that something arrives
+				_ = l.checkHealth(ctx) // any answer ends the silence
 			})
 		}
 	}
 }
 
-// count adds a beat of silence to each connection on which nothing has arrived since the last, closes those on which that
-// has gone on for too long, and returns the longest silence of the others.
+// count adds a beat of silence to each connection on which nothing has arrived since the last beat,
+// and closes those that have been silent for silentAfter beats. It returns the longest silence of
+// the others, in beats.
 func (l *link) count() (longest int) {
-	var silent []*heard
+	var silent []*watchedConn
 	l.mu.Lock()
 	for c := range l.open {
-		if c.silence++; c.something.Swap(false) {
+		if c.silence++; c.arrived.Swap(false) {
 			c.silence = 0
 		}
 		if c.silence >= silentAfter {
@@ -207,7 +220,7 @@ func (l *link) count() (longest int) {
 	return longest
 }
 
-// dial connects to an endpoint, for gRPC.
+// dial opens a TCP or Unix connection to an endpoint. gRPC calls it.
 func (l *link) dial(ctx context.Context, address string) (net.Conn, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -217,32 +230,32 @@ func (l *link) dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &heard{Conn: conn, link: l}
+	c := &watchedConn{Conn: conn, link: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[c] = struct{}{}
 	return c, nil
 }
 
-// heard is a connection that notes whether anything arrives.
-type heard struct {
+// watchedConn is a connection that notes whether anything arrives on it.
+type watchedConn struct {
 	net.Conn
-	link      *link
-	something atomic.Bool
-	silence   int // in beats; guarded by link.mu
+	link    *link
+	arrived atomic.Bool // bytes have arrived since the last beat
+	silence int         // beats without bytes; guarded by link.mu
 }
 
 // Read implements net.Conn.
-func (c *heard) Read(b []byte) (int, error) {
+func (c *watchedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.something.Store(true)
+		c.arrived.Store(true)
 	}
 	return n, err
 }
 
 // Close implements net.Conn.
-func (c *heard) Close() error {
+func (c *watchedConn) Close() error {
 	c.link.mu.Lock()
 	delete(c.link.open, c)
 	c.link.mu.Unlock()

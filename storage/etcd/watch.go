@@ -12,30 +12,38 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// Cursors: each is a watch of etcd on a gRPC stream of its own, with a goroutine that receives
+// (run) and one that asks for progress (ask). If the stream breaks, run opens another one after the
+// last batch that Next has returned.
+
 const (
-	// Waits between attempts to connect, or to open a stream, growing. gRPC's own would grow to two minutes, by which
-	// a server would come back later than its etcd.
+	// The pause between attempts to connect, or to open a stream, grows from retryFirst to
+	// retryLast. gRPC's own pause would grow to two minutes, and the server would come back that
+	// much later than its etcd.
 	retryFirst = 50 * time.Millisecond
 	retryLast  = time.Second
-	// etcd drops a request for progress while the watcher catches up; it is repeated this often until answered.
+	// progressAgain is the interval at which a request for progress is repeated until it is
+	// answered. etcd drops such requests while the watch catches up.
 	progressAgain = 100 * time.Millisecond
 )
 
-// cursor is one watch on one stream of its own. A loop receives a batch and hands it to Next before it receives
-// another: a slow reader is held back by gRPC's flow control, and etcd keeps its place in the history on disk. If
-// the stream breaks, or its member loses the leader, the loop opens another behind the last batch handed over.
+// cursor is one watch on a stream of its own. A loop receives a batch and passes it to Next before
+// it receives another. So gRPC's flow control holds back the stream of a slow reader, and etcd
+// keeps the position in its history on disk. If the stream breaks, or its member loses the leader,
+// the loop opens another stream after the last batch passed on.
 type cursor struct {
 	store *Store
-	req   storage.WatchRequest
+	req   storage.WatchRequest // After moves with each batch; owned by the loop
 
-	out    chan storage.Batch
-	kick   chan struct{} // capacity 1: Progress
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the loop has ended; then err is set
+	out    chan storage.Batch // unbuffered: from the loop to Next
+	kick   chan struct{}      // capacity 1; Progress was called
+	cancel context.CancelFunc // ends the loop and its stream
+	done   chan struct{}      // closed when the loop has ended; then err is set
 	err    error
 }
 
-// Watch implements storage.Store. A cursor has two goroutines, one that receives and one that asks for progress.
+// Watch implements storage.Store. A cursor has two goroutines, one that receives and one that asks
+// for progress.
 func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	if s.isClosed() {
 		return nil, closedError("watch", req.Prefix)
@@ -102,13 +110,14 @@ func (c *cursor) Close() {
 	c.store.cursors.Unlock()
 }
 
-// stream is a watch stream in use.
+// stream is an open watch stream and the function that ends it.
 type stream struct {
 	pb.Watch_WatchClient
 	cancel context.CancelFunc
 }
 
-// open starts a stream behind req.After and waits for etcd's confirmation, at most as long as ctx.
+// open starts a stream after req.After and waits until etcd confirms it. ctx bounds the wait, and
+// the stream lives until run ends.
 func (c *cursor) open(ctx, run context.Context, opts ...grpc.CallOption) (*stream, error) {
 	sctx, cancel := context.WithCancel(run)
 	stop := context.AfterFunc(ctx, cancel)
@@ -123,6 +132,7 @@ func (c *cursor) open(ctx, run context.Context, opts ...grpc.CallOption) (*strea
 	return &stream{Watch_WatchClient: w, cancel: cancel}, nil
 }
 
+// start opens the stream, sends the request to watch and waits for its confirmation.
 func (c *cursor) start(ctx context.Context, opts []grpc.CallOption) (pb.Watch_WatchClient, error) {
 	w, err := c.store.watch.Watch(ctx, opts...)
 	if err != nil {
@@ -153,26 +163,31 @@ func (c *cursor) start(ctx context.Context, opts []grpc.CallOption) (pb.Watch_Wa
 	}
 }
 
-// refused returns the error that etcd has ended the watch with.
+// refused returns the error with which etcd has ended the watch, or nil if it has not.
 func (c *cursor) refused(resp *pb.WatchResponse) error {
 	if resp.CompactRevision != 0 {
 		return c.compacted(storage.Revision(resp.CompactRevision))
 	}
 	if resp.Canceled {
-		return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Unavailable, Err: cancelReason(resp.CancelReason)}
+		return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Unavailable,
+			Err: cancelReason(resp.CancelReason)}
 	}
 	return nil
 }
 
+// cancelReason is the reason that etcd gives for ending a watch.
 type cancelReason string
 
 func (r cancelReason) Error() string { return string(r) }
 
+// compacted returns the error of a position that is no longer in the history. rev is the oldest
+// revision that is, 0 if unknown.
 func (c *cursor) compacted(rev storage.Revision) error {
 	return &storage.Error{Op: "watch", Key: c.req.Prefix, Kind: storage.Compacted, Rev: rev}
 }
 
-// run receives until the cursor is closed or its position compacted.
+// run receives until the cursor is closed or its position has been compacted. All other errors end
+// the stream only, and run opens another one.
 func (c *cursor) run(ctx context.Context, s *stream) {
 	defer close(c.done)
 	defer c.cancel()
@@ -205,7 +220,7 @@ func (c *cursor) run(ctx context.Context, s *stream) {
 	}
 }
 
-// receive hands over batches until the stream ends.
+// receive passes batches to Next until the stream ends.
 func (c *cursor) receive(ctx context.Context, s *stream) error {
 	var asking sync.WaitGroup
 	answered := make(chan struct{}, 1)
@@ -229,11 +244,12 @@ func (c *cursor) receive(ctx context.Context, s *stream) error {
 			events = append(events, e)
 		}
 		if resp.Fragment {
-			continue // the rest of the same revisions follows
+			continue // more events of the same revision follow
 		}
 		b := storage.Batch{Events: events}
 		if events = nil; len(b.Events) > 0 {
-			// Not the header's revision: while the watcher catches up that is ahead of what has been sent.
+			// The header's revision is not used: while the watch catches up it is ahead of the
+			// events.
 			b.Rev = b.Events[len(b.Events)-1].Rev
 		} else {
 			b.Rev = storage.Revision(resp.Header.Revision)
@@ -254,9 +270,11 @@ func (c *cursor) receive(ctx context.Context, s *stream) error {
 	}
 }
 
-// ask sends requests for progress until the stream ends.
+// ask sends a request for progress when Progress was called, and again until one is answered. It
+// ends with the stream.
 func (c *cursor) ask(s *stream, answered <-chan struct{}) {
-	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}
+	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{
+		ProgressRequest: &pb.WatchProgressRequest{}}}
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	for {

@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// crashAt is the size in bytes at which the kernel lets no file of a victim grow, and kills it instead.
+// crashAt is the size in bytes at which the kernel lets no file of a victim grow, and kills it
+// instead.
 const crashAt = "FILE_CRASH_AT"
 
 func init() {
@@ -57,8 +58,8 @@ func init() {
 
 const oldValue, newValue = `{"n":1}`, `{"n":2}`
 
-// dieBeyond has the kernel kill the process when a file would grow beyond a size. Go catches the signal; its default
-// action is to die on the spot.
+// dieBeyond has the kernel kill the process when a file would grow beyond a size. Go catches the
+// signal; its default action is to die on the spot.
 func dieBeyond(size uint64) error {
 	var def struct{ handler, flags, restorer, mask uintptr }
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGXFSZ), uintptr(unsafe.Pointer(&def)), 0, 8, 0, 0)
@@ -88,8 +89,8 @@ func untilEmpty(ctx context.Context, s *Store) error {
 	return err
 }
 
-// crash runs a victim in dir, which the kernel kills when its journal has grown by some bytes. It reports whether the
-// victim was done before.
+// crash runs a victim in dir, which the kernel kills when its journal has grown by some bytes. It
+// reports whether the victim was done before.
 func crash(t *testing.T, dir, as string, growth int) (done bool) {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(dir, journalName))
@@ -108,9 +109,9 @@ func crash(t *testing.T, dir, as string, growth int) (done bool) {
 	return true
 }
 
-// TestCrashPoints kills writes at every part of every line that they note, and with them between all steps of a write:
-// before and behind what is noted first, the rename or removal of the file, and what is noted last. Whatever of it has
-// happened, nothing may be without its lease.
+// TestCrashPoints kills writes at every part of every line that they note, and with them between
+// all steps of a write: before and behind what is noted first, the rename or removal of the file,
+// and what is noted last. Whatever of it has happened, nothing may be without its lease.
 func TestCrashPoints(t *testing.T) {
 	for _, tt := range []struct {
 		name, victim string
@@ -141,7 +142,7 @@ func TestCrashPoints(t *testing.T) {
 				}
 				s = openAt(t, dir)
 				e, err := s.Get(t.Context(), key)
-				k := s.commit.known[key]
+				k := s.commit.records[key]
 				left := time.Until(k.ends).Round(time.Hour)
 				switch got := strings.ReplaceAll(string(e.Value), " ", ""); {
 				case got == newValue && left == time.Hour && k.lease != 0 && e.Rev > rev:

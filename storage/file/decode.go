@@ -15,15 +15,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Reading takes any YAML that JSON can express, and keeps its order. Of what the engine has written it makes the very
-// bytes that were put; see encode.go.
+// Decoding a file into a value, and the hashes by which files and values are compared. The decoder
+// takes any YAML that JSON can express, and keeps its order. From a file that the engine has
+// written it makes the exact bytes that were put (encode.go). loadFileLocked and compareLocked call
+// decode, and encode calls it to check itself.
 
+// These bound the work for one file.
 const (
-	maxDepth = 500
-	maxNodes = 1 << 20 // aliases expanded
+	maxDepth = 500     // nesting of maps and lists
+	maxNodes = 1 << 20 // nodes, with aliases expanded
 )
 
-// decode returns the value in a file: compact JSON, or the bytes of a !!binary scalar.
+// decode returns the value of a file: compact JSON, or the bytes of a !!binary scalar.
 func decode(content []byte) ([]byte, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(content))
 	var doc yaml.Node
@@ -53,9 +56,10 @@ func decode(content []byte) ([]byte, error) {
 // reader turns YAML nodes into JSON.
 type reader struct {
 	out   []byte
-	nodes int
+	nodes int // converted so far
 }
 
+// value appends the JSON of a node.
 func (r *reader) value(n *yaml.Node, depth int) error {
 	if r.nodes++; r.nodes > maxNodes || len(r.out) > maxFile {
 		return errors.New("the aliases expand to too much")
@@ -89,7 +93,7 @@ func (r *reader) value(n *yaml.Node, depth int) error {
 	}
 }
 
-// members writes an object of keys and values in turn.
+// members appends an object. nodes are its keys and values in turn.
 func (r *reader) members(nodes []*yaml.Node, depth int) error {
 	seen := make(map[string]bool, len(nodes)/2)
 	r.out = append(r.out, '{')
@@ -114,8 +118,9 @@ func (r *reader) members(nodes []*yaml.Node, depth int) error {
 	return nil
 }
 
-// headFirst moves kind and apiVersion before all other members, where the API writes them: lists leave out what an object
-// begins with. People, and kubectl, write them in any place.
+// headFirst moves kind and apiVersion before all other members, where the API writes them, because
+// lists leave out the head of an object by its length. People and kubectl write these members
+// anywhere. Without both, or with both in front, the order stays.
 func headFirst(nodes []*yaml.Node) []*yaml.Node {
 	var kind, version, rest []*yaml.Node
 	leading := 0
@@ -140,10 +145,11 @@ func headFirst(nodes []*yaml.Node) []*yaml.Node {
 	return slices.Concat(kind, version, rest)
 }
 
-// isRaw reports whether <, > and & of a text stand in JSON as they are.
+// isRaw reports whether <, > and & of a text are not escaped in JSON: the tag !!str says so.
 func isRaw(n *yaml.Node) bool { return n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str" }
 
-// appendText appends a text as encoding/json writes it, with or without escaping <, > and &.
+// appendText appends a text as encoding/json writes it, with <, > and & escaped or not. A text
+// without special characters is copied, which is faster and gives the same.
 func appendText(dst []byte, s string, escape bool) []byte {
 	special := func(c byte) bool {
 		return c < ' ' || c > '~' || c == '"' || c == '\\' || escape && (c == '<' || c == '>' || c == '&')
@@ -153,16 +159,19 @@ func appendText(dst []byte, s string, escape bool) []byte {
 			var b bytes.Buffer
 			enc := json.NewEncoder(&b)
 			enc.SetEscapeHTML(escape)
-			enc.Encode(s) // of a text, which cannot fail
+			enc.Encode(s) // a string cannot fail
 			return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 		}
 	}
 	return append(append(append(dst, '"'), s...), '"')
 }
 
+// scalar appends the JSON of a scalar. A plain number in JSON's grammar is copied digit by digit;
+// other YAML numbers are converted.
 func (r *reader) scalar(n *yaml.Node) error {
 	plain := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
-	if plain && isNumber(n.Value) && (n.Tag == "" || n.Tag == "!!int" || n.Tag == "!!float" || n.Style&yaml.TaggedStyle == 0) {
+	if plain && isNumber(n.Value) && (n.Tag == "" || n.Tag == "!!int" || n.Tag == "!!float" ||
+		n.Style&yaml.TaggedStyle == 0) {
 		r.out = append(r.out, n.Value...)
 		return nil
 	}
@@ -187,7 +196,7 @@ func (r *reader) scalar(n *yaml.Node) error {
 			return err
 		}
 		out, err := json.Marshal(f)
-		if err != nil { // infinite
+		if err != nil { // infinite or not a number
 			return fmt.Errorf("line %d: %s is no number in JSON", n.Line, n.Value)
 		}
 		r.out = append(r.out, out...)
@@ -199,20 +208,23 @@ func (r *reader) scalar(n *yaml.Node) error {
 	return nil
 }
 
-// isNumber reports whether s is a number in JSON's grammar: what begins and ends like one there is nothing else.
+// isNumber reports whether s is a number in JSON's grammar. JSON that begins and ends like a number
+// is one.
 func isNumber(s string) bool {
 	digit := func(c byte) bool { return '0' <= c && c <= '9' }
 	return s != "" && (s[0] == '-' || digit(s[0])) && digit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// checksum is by which a file's content is known again. Like digest, it guards against nothing but accident.
+// checksum is the hash by which an unchanged file is recognised. Like digest it guards against
+// accidents, not against attackers.
 func checksum(content []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(content)
 	return h.Sum64()
 }
 
-// digest tells values apart by what they mean: the order of members and the escapes of texts make no difference.
+// digest is a hash of the meaning of a value: the order of members and the escapes of texts do not
+// change it.
 func digest(value []byte) uint64 {
 	if json.Valid(value) && utf8.Valid(value) {
 		var tree any

@@ -10,19 +10,33 @@ import (
 	"unicode/utf8"
 )
 
-// A value that is JSON becomes block-style YAML in the value's own order, so that a change of a field is a change of a
-// line. Reading that gives the same bytes, because most of how JSON is written is not a matter of choice: no blanks,
-// numbers digit by digit, texts escaped as encoding/json does. Two things are, and an explicit tag tells them:
-//   - "<", ">" and "&" of a text are escaped, as in objects of Go types, or with the tag !!str stand as they are, as in
-//     objects without a type;
-//   - kind and apiVersion come first, or with the tag !!map on the document where they are written.
+// Encoding a value into a file. Put calls encode.
 //
-// A value of which that is not enough to make the same bytes again, JSON or not, becomes one !!binary scalar.
+// A JSON value becomes block-style YAML in the value's own order, so that a change of a field is a
+// change of a line. Decoding gives the same bytes, because JSON as the API writes it leaves few
+// choices: it has no blanks, numbers are copied digit by digit, and texts are escaped as
+// encoding/json does. Two choices remain, and an explicit tag records them:
+//   - "<", ">" and "&" of a text are escaped, as in built-in kinds. With the tag !!str they are
+//     not, as in custom resources.
+//   - kind and apiVersion come first. With the tag !!map on the document they stay where they are
+//     written.
+//
+// Example: {"kind":"ConfigMap","apiVersion":"v1","data":{"n":"1","cmd":"a\n<b"}} becomes
+//
+//	kind: ConfigMap
+//	apiVersion: v1
+//	data:
+//	  n: "1"
+//	  cmd: !!str |-
+//	    a
+//	    <b
+//
+// A value that would not be decoded to the same bytes, JSON or not, becomes one !!binary scalar.
 
-// encode returns the file content for a value: decode makes the same bytes of it.
+// encode returns the file content for a value. Decoding it gives the same bytes.
 func encode(value []byte) []byte {
 	if content, ok := encodeJSON(value); ok {
-		// What is written is what is read, or it is not written: YAML has more corners than any emitter.
+		// The content is decoded at once, because no emitter knows all corners of YAML.
 		for _, tag := range []string{"", "!!map\n"} {
 			content := append([]byte(tag), content...)
 			if got, err := decode(content); err == nil && bytes.Equal(got, value) {
@@ -33,8 +47,8 @@ func encode(value []byte) []byte {
 	return []byte("!!binary " + strconv.Quote(base64.StdEncoding.EncodeToString(value)) + "\n")
 }
 
-// encodeJSON writes a value as YAML. It reports false of what is no JSON, holds blanks, is nested too deeply or grows
-// too large.
+// encodeJSON returns a value as YAML. It returns false if the value is not JSON, has blanks between
+// tokens, is nested too deeply or grows too large.
 func encodeJSON(value []byte) ([]byte, bool) {
 	if !json.Valid(value) || !utf8.Valid(value) {
 		return nil, false
@@ -44,17 +58,19 @@ func encodeJSON(value []byte) ([]byte, bool) {
 	return e.out, !e.failed && e.pos == len(value)
 }
 
-// emitter turns compact JSON into block-style YAML in one pass.
+// emitter turns compact JSON into block-style YAML in one pass. It stops at the first byte that it
+// cannot write.
 type emitter struct {
-	in     []byte
-	pos    int
+	in     []byte // valid JSON
+	pos    int    // in in
 	out    []byte
 	depth  int
-	dash   bool // the line begins with a dash, beside which its text stands
-	failed bool
+	dash   bool // the line has a dash, and the next indent writes nothing
+	failed bool // the value cannot be written
 }
 
-// value writes the value at pos at an indentation. inline is true after "key:" or "-", on the same line.
+// value writes the value at pos at an indentation. inline says that "key:" or "-" stands before it
+// on the line.
 func (e *emitter) value(indent int, inline bool) {
 	if e.depth++; e.depth > maxDepth {
 		e.failed = true
@@ -87,13 +103,14 @@ func (e *emitter) value(indent int, inline bool) {
 	}
 }
 
+// begin ends the line of a key before the first line of its map or list.
 func (e *emitter) begin(inline bool) {
 	if inline {
 		e.out = append(e.out, '\n')
 	}
 }
 
-// members writes the members of an object, one on a line.
+// members writes the members of an object, one per line.
 func (e *emitter) members(indent int) {
 	for !e.failed && e.in[e.pos] != '}' {
 		e.pos++ // past { or ,
@@ -115,7 +132,8 @@ func (e *emitter) members(indent int) {
 	e.pos++
 }
 
-// items writes the elements of a list. The first line of a map or list in it stands beside the dash.
+// items writes the elements of a list. The first line of a map or list in the list stands beside
+// the dash.
 func (e *emitter) items(indent int) {
 	for !e.failed && e.in[e.pos] != ']' {
 		e.pos++ // past [ or ,
@@ -133,14 +151,14 @@ func (e *emitter) items(indent int) {
 	e.pos++
 }
 
-// among fails at anything but one of what may come next: a blank.
+// among fails unless the next byte is one of next. Only a blank is another.
 func (e *emitter) among(next string) {
 	if !e.failed && strings.IndexByte(next, e.in[e.pos]) < 0 {
 		e.failed = true
 	}
 }
 
-// token reads a text. raw says that it holds characters as they are which are escaped as a rule.
+// token reads a string. raw reports that it has <, > or & unescaped.
 func (e *emitter) token() (text string, raw bool) {
 	if e.in[e.pos] != '"' {
 		e.failed = true
@@ -164,6 +182,7 @@ func (e *emitter) token() (text string, raw bool) {
 	return text, bytes.ContainsAny(token, "<>&")
 }
 
+// text writes a string: as a block of lines if it has several, else on the line.
 func (e *emitter) text(indent int, inline bool) {
 	s, raw := e.token()
 	if inline && literal(s) {
@@ -175,6 +194,7 @@ func (e *emitter) text(indent int, inline bool) {
 	e.line(inline, tagOf(raw)+quote(s))
 }
 
+// tagOf returns the tag of a string, which is needed only if it is raw.
 func tagOf(raw bool) string {
 	if raw {
 		return "!!str "
@@ -182,6 +202,7 @@ func tagOf(raw bool) string {
 	return ""
 }
 
+// line writes s and ends the line.
 func (e *emitter) line(inline bool, s string) {
 	if inline {
 		e.out = append(e.out, ' ')
@@ -189,6 +210,7 @@ func (e *emitter) line(inline bool, s string) {
 	e.out = append(append(e.out, s...), '\n')
 }
 
+// indent writes the indentation of a line, unless a dash has taken its place.
 func (e *emitter) indent(n int) {
 	if e.dash {
 		e.dash = false
@@ -203,7 +225,7 @@ func (e *emitter) indent(n int) {
 	}
 }
 
-// block writes a text of several lines as such.
+// block writes a string of several lines as a literal block.
 func (e *emitter) block(s string, indent int) {
 	body := strings.TrimRight(s, "\n")
 	switch len(s) - len(body) {
@@ -223,27 +245,31 @@ func (e *emitter) block(s string, indent int) {
 	}
 }
 
-// literal reports whether a text is better read, and safely written, as a block of lines.
+// literal reports whether a string has several lines and can be written as a literal block without
+// loss.
 func literal(s string) bool {
 	if !strings.Contains(strings.TrimRight(s, "\n"), "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {
 		return false
 	}
 	for _, r := range s {
-		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == utf8.RuneError) {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff ||
+			r == utf8.RuneError) {
 			return false
 		}
 	}
 	return true
 }
 
-// quote writes a string plain if every reader takes it for a string, else as JSON does.
+// quote returns a string plain if every YAML reader takes it for that string, else quoted as in
+// JSON.
 func quote(s string) string {
 	if isPlain(s) {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range string(appendText(nil, s, false)) {
-		if r >= 0x7f && r < 0xa0 || r >= 0xfff0 && r <= 0xffff || r == 0xfeff { // YAML's readers refuse them raw
+		// YAML readers refuse these characters unless they are escaped
+		if r >= 0x7f && r < 0xa0 || r >= 0xfff0 && r <= 0xffff || r == 0xfeff {
 			fmt.Fprintf(&b, "\\u%04x", r)
 			continue
 		}
@@ -252,8 +278,9 @@ func quote(s string) string {
 	return b.String()
 }
 
-// isPlain is stricter than YAML: letters first, nothing that means something anywhere, no word that some version of
-// YAML reads as a value.
+// isPlain reports whether a string may be written without quotes. It is stricter than YAML: letters
+// first, no character with a meaning anywhere, and no word that some version of YAML reads as
+// another type.
 func isPlain(s string) bool {
 	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
@@ -264,7 +291,8 @@ func isPlain(s string) bool {
 		switch {
 		case letter, i > 0 && c >= '0' && c <= '9':
 		case c == '/':
-		case i > 0 && (c == '-' || c == '_' || c == '.' || c == '(' || c == ')' || c == '+' || c == '=' || c == ';' || c == '$' || c == '@' || c == '^' || c == '~'):
+		case i > 0 && (c == '-' || c == '_' || c == '.' || c == '(' || c == ')' || c == '+' || c == '=' || c == ';' ||
+			c == '$' || c == '@' || c == '^' || c == '~'):
 		case i > 0 && c == ' ' && s[i-1] != ':':
 		case i > 0 && c == ':' && s[i+1] != ' ':
 		default:

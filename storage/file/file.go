@@ -1,25 +1,36 @@
-// Package file is the storage engine that keeps a folder of YAML files, one per key, which people read, edit and keep
-// under version control.
+// Package file is the storage engine that keeps a folder of YAML files, one per key, which people
+// read, edit and keep under version control.
 //
-// A change made with an editor, or by git, becomes a change of the store: it gets the next revision and is seen by
-// watches, as soon as the file system reports it, at the latest when its key is next written. A file that cannot be
-// read, or holds what Config.Accept refuses, is reported, and the key keeps its last value and takes no write until the
-// file is mended or removed.
+// Words: the folder is Config.Dir. The journal is the file with the revisions of all keys
+// (.coracle/journal, docs/format-file.md); a note is one of its lines. An outside change is a
+// change of a file by another program. A file is refused if it cannot be read or Config.Accept
+// returns an error. A Birth is the identity and age that Accept adds to a value.
 //
-// The bytes of a value come back from its file as they were put (encode.go). An edit that changes nothing of its meaning,
-// such as a comment, is no change of the store.
+// Laws:
+//   - An outside change, made with an editor or by git, becomes a change of the store: it gets the
+//     next revision, and watches see it. That happens as soon as the file system reports it, and at
+//     the latest when its key is next written.
+//   - A refused file is reported. Its key keeps its last value, and accepts no write until the file
+//     is mended or removed.
+//   - The bytes of a value are read back from its file as they were put (encode.go). An edit that
+//     does not change the meaning, such as a comment, is no change of the store.
+//   - A write renames a finished file over the old one, and is then noted in the journal with its
+//     revision. A lease is noted before. All of it is synced before the write is acknowledged.
+//   - The journal keeps revisions and leases over a restart, and shows which files have been
+//     changed meanwhile. It may be deleted: then revisions begin anew, and no key has a lease.
+//   - The engine touches nothing outside the folder and follows no symbolic links in it. Files that
+//     it makes are readable only by their owner.
 //
-// A write replaces the file by renaming a finished one over it, and is then noted, with its revision, in a journal
-// (.coracle/journal, docs/format-file.md); a lease is noted before. All is synced before the write is acknowledged. The
-// journal is what keeps revisions and leases over a restart, tells outside changes made meanwhile, and may be deleted:
-// then revisions begin anew, and nothing has a lease.
+// The current state and recent history are in a memory engine, which serves reads and watches.
+// Writes happen one at a time and wait for the disk: this engine is for hundreds of objects per
+// second and tens of thousands in all. Store.commit is taken before the locks of refusals and of
+// the memory engine. One goroutine takes in outside changes; Close waits for it. All methods may be
+// called at once.
 //
-// The engine touches nothing outside of the folder and follows no symbolic links in it. What it makes is readable for its
-// owner alone.
+// Not here: what makes a value acceptable (Config.Accept).
 //
-// The current state and recent history are in a memory engine; reads and watches are its. Writes are one at a time
-// and wait for the disk: this engine is for hundreds of objects per second and tens of thousands in all.
-// Read: file.go, write.go, lease.go, outside.go, refuse.go, review.go, journal.go, folder.go, path.go, encode.go, decode.go.
+// Read: file.go, write.go, lease.go, outside.go, refuse.go, review.go, journal.go, folder.go,
+// path.go, encode.go, decode.go.
 package file
 
 import (
@@ -39,43 +50,48 @@ import (
 )
 
 const (
-	stateDir    = ".coracle" // in Dir; names that begin with a dot are never keys
+	stateDir    = ".coracle" // in the folder; names that begin with a dot are never keys
 	lockName    = stateDir + "/lock"
 	journalName = stateDir + "/journal"
 	ignoreName  = stateDir + "/.gitignore"
-	tmpPrefix   = ".tmp-"  // of unfinished files
+	tmpPrefix   = ".tmp-"  // begins the names of unfinished files
 	maxFile     = 16 << 20 // bytes; larger files are reported and not read
 )
 
-// Config says where the files are.
+// Config says where the files are and which are accepted. Only Dir is required.
 type Config struct {
-	Dir string // created with mode 0700 if missing; required
-	// MaxValue is the largest accepted key and value together in bytes, default 1.5 MiB.
+	Dir string // the folder, created with mode 0700 if missing; required
+	// MaxValue is the largest size of a key and its value together, in bytes, default 1.5 MiB.
 	MaxValue int
-	// Settle is how long a file must be left alone before an outside change is taken in, default 50 ms.
+	// Settle is how long outside changes must have paused before they are taken in, default 50 ms.
+	// After ten times Settle they are taken in anyway.
 	Settle time.Duration
-	// NoSync leaves out fsync. For tests.
+	// NoSync leaves out fsync: a crash of the machine may lose acknowledged writes. It is for
+	// tests.
 	NoSync bool
-	// Accept, if set, judges what is found in a file: at the start, when somebody has changed it, and in Review. It returns the value
-	// that the store is to have, and the birth that it has completed that with, if any; or why the file is refused. The file
-	// stays as it is in any case. It must not call the store.
+	// Accept, if set, decides on the content of a file: at the start, after an outside change, and
+	// in Review. It returns the value that the store gets, and the Birth with which it has
+	// completed the value, if any; or the error with which the file is refused. The file itself
+	// does not change. Accept must not call the store.
 	Accept func(Found) (value []byte, birth Birth, err error)
-	// Failed, if set, is told about each file that is refused, or cannot be read or written: once for each change of the
-	// file or the cause, and with nil when it is all right again or gone. It must not call the store.
+	// Failed, if set, is called for each file that is refused, or cannot be read or written: once
+	// for each change of the file or the cause, and with a nil error when the file is in order
+	// again or gone. It must not call the store.
 	Failed func(path string, err error)
 }
 
-// Found is what is in the file of a key.
+// Found is the content of a key's file, as Accept gets it.
 type Found struct {
 	Key      string
 	Value    []byte
-	Old      []byte // what the store has had there, nil if nothing or not known
-	Birth    Birth  // the last that Accept has returned for the key, since the key is there
-	Modified time.Time
+	Old      []byte    // the store's value of the key, nil if there is none or it is unknown
+	Birth    Birth     // the last Birth that Accept has returned for the key since it exists
+	Modified time.Time // when the file was last changed
 }
 
-// Birth is what somebody who makes a file does not write into it: which value it is of all that its key has had or will
-// have, and since when it is there. It is kept with the key for as long as that has a file.
+// Birth is what a person who makes a file does not write into it: a unique ID of the object, and
+// its time of creation (metadata.uid and metadata.creationTimestamp). The journal keeps it for as
+// long as the key has a file.
 type Birth struct {
 	ID string // not empty
 	At time.Time
@@ -84,16 +100,17 @@ type Birth struct {
 // Store is the file engine. It implements storage.Store.
 type Store struct {
 	cfg  Config
-	root *os.Root // of cfg.Dir
-	mem  *memory.Store
+	root *os.Root      // of cfg.Dir
+	mem  *memory.Store // current state and recent history
 
-	// commit is held by whoever changes a file or takes one in, so that files, journal and memory change together.
-	// It is held across I/O on purpose: it is the queue of the single writer. Reads do not take it.
+	// commit is held to change a file or to take one in, so that files, journal and memory change
+	// together. It is held across I/O on purpose: it is the queue of the single writer. Reads do
+	// not take it.
 	commit struct {
 		sync.Mutex
 		journal *journal
-		known   map[string]known // by key: what the file holds, as far as we know
-		births  map[string]Birth // by key
+		records map[string]fileRecord // by key: the file as it was last read or written
+		births  map[string]Birth      // by key
 		leases  map[storage.LeaseID]*lease
 		lastID  storage.LeaseID
 		closed  bool
@@ -106,18 +123,19 @@ type Store struct {
 	unlock  func() error
 }
 
-// known is what was last read from or written to a file.
-type known struct {
-	content uint64 // checksum of the file, by which it is known again without reading it as YAML
-	hash    uint64 // digest of the value
-	lease   storage.LeaseID
-	ends    time.Time // of the lease, zero without
+// fileRecord is what was last read from or written to a file.
+type fileRecord struct {
+	content uint64          // checksum of the file, by which an unchanged file is recognised without decoding
+	hash    uint64          // digest of the value
+	lease   storage.LeaseID // 0 for none
+	ends    time.Time       // end of the lease, zero without
 }
 
 var _ storage.Store = (*Store)(nil)
 
-// Open reads all files, gives revisions to those that changed since the journal was written, and begins to watch for
-// changes. It fails if another process has the folder open.
+// Open reads all files, gives revisions to those that have changed since the journal was written,
+// and begins to watch for outside changes. It fails if another process has the folder open. Close
+// the Store.
 func Open(cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("file: no folder")
@@ -154,7 +172,7 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// open takes the lock, loads what there is and begins to watch.
+// open takes the lock, loads the files and begins to take in outside changes.
 func (s *Store) open() error {
 	if err := s.root.Mkdir(stateDir, dirMode); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -164,7 +182,7 @@ func (s *Store) open() error {
 		return fmt.Errorf("%s is in use by another process: %w", s.cfg.Dir, err)
 	}
 	s.unlock = unlock
-	s.commit.known = map[string]known{}
+	s.commit.records = map[string]fileRecord{}
 	s.commit.leases = map[storage.LeaseID]*lease{}
 	s.refused.mu.files = map[string]refusal{}
 	s.commit.Lock() // for the timers of leases, which may end at once
@@ -182,7 +200,7 @@ func (s *Store) open() error {
 	return nil
 }
 
-// loadLocked fills memory from the journal and the files.
+// loadLocked fills the memory engine from the journal and the files.
 func (s *Store) loadLocked() error {
 	if err := s.ignoreState(); err != nil {
 		return err
@@ -199,8 +217,8 @@ func (s *Store) loadLocked() error {
 		return err
 	}
 	keys := s.scan(".")
-	// What was changed while nobody looked gets revisions now. Nobody can watch from before: the changes have no
-	// events, so memory's history begins behind them.
+	// Outside changes from before the start get revisions here. They have no events, so the history
+	// of the memory engine begins after them, and watches from before are Compacted.
 	var entries []storage.Entry
 	rev := max(notes.rev, 1)
 	for _, key := range keys {
@@ -212,7 +230,7 @@ func (s *Store) loadLocked() error {
 		if !noted || n.hash != k.hash {
 			rev++
 			n = note{rev: rev, op: opPut, key: key, hash: k.hash}
-			if l := notes.leases[key]; l.hash == k.hash { // a write that was not finished, and not an edit
+			if l := notes.leases[key]; l.hash == k.hash { // an unfinished write of this engine, not an outside change
 				n.ends = l.ends
 			}
 			if err := j.add(n); err != nil {
@@ -221,13 +239,14 @@ func (s *Store) loadLocked() error {
 		}
 		entries = append(entries, storage.Entry{Key: key, Value: value, Rev: n.rev})
 		k.ends = n.ends
-		s.commit.known[key] = k
+		s.commit.records[key] = k
 	}
 	for key := range notes.keys {
-		if _, ok := s.commit.known[key]; ok {
+		if _, ok := s.commit.records[key]; ok {
 			continue
 		}
-		if _, _, err := s.read(keyPath(key)); !errors.Is(err, fs.ErrNotExist) { // refused, or behind a folder that cannot be read
+		// the file is refused, or its folder cannot be read
+		if _, _, err := s.read(keyPath(key)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		rev++
@@ -241,10 +260,10 @@ func (s *Store) loadLocked() error {
 	return j.rewriteIfLong(s.notes)
 }
 
-// loadFileLocked returns the value in the file of a key, and what is known of it but the lease; ok is false if the file is
-// refused.
-func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, k known, ok bool) {
-	content, modified, err := readFile(s.root, keyPath(key)) // scan has just been there, and followed no link
+// loadFileLocked returns the value of a key's file and its record without the lease. ok is false if
+// the file is refused.
+func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, k fileRecord, ok bool) {
+	content, modified, err := readFile(s.root, keyPath(key)) // scan has just seen that the path has no link
 	if err == nil {
 		k.content = checksum(content)
 		value, err = decode(content)
@@ -253,11 +272,12 @@ func (s *Store) loadFileLocked(key string, rev storage.Revision) (value []byte, 
 		k.hash = digest(value)
 		value, err = s.acceptLocked(Found{Key: key, Value: value, Modified: modified}, rev)
 	}
-	s.refused.tell(keyPath(key), k.content, err)
+	s.refused.report(keyPath(key), k.content, err)
 	return value, k, err == nil
 }
 
-// ignoreState keeps revisions out of version control: they differ from folder to folder.
+// ignoreState writes a .gitignore for the engine's own files, because revisions differ from folder
+// to folder.
 func (s *Store) ignoreState() error {
 	f, err := s.root.OpenFile(ignoreName, os.O_CREATE|os.O_WRONLY, fileMode)
 	if err != nil {
@@ -269,7 +289,7 @@ func (s *Store) ignoreState() error {
 	return errors.Join(err, f.Close())
 }
 
-// notes returns the state as the journal notes it.
+// notes returns the present state as a rewritten journal notes it.
 func (s *Store) notes() journalState {
 	out := newJournalState()
 	out.rev, out.births = s.mem.Current(), s.commit.births
@@ -278,7 +298,7 @@ func (s *Store) notes() journalState {
 		return out
 	}
 	for _, e := range res.Entries {
-		k := s.commit.known[e.Key]
+		k := s.commit.records[e.Key]
 		out.keys[e.Key] = note{rev: e.Rev, op: opPut, key: e.Key, hash: k.hash, ends: k.ends}
 	}
 	return out
@@ -299,7 +319,7 @@ func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cu
 	return s.mem.Watch(ctx, req)
 }
 
-// Compact implements storage.Store. The history is in memory only.
+// Compact implements storage.Store. Only the memory engine has a history.
 func (s *Store) Compact(ctx context.Context, rev storage.Revision) error {
 	return s.mem.Compact(ctx, rev)
 }

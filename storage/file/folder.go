@@ -13,23 +13,28 @@ import (
 	"time"
 )
 
-// All names here are relative to the folder, and all files are reached through Store.root, which no symbolic link leads
-// out of. Those that stay inside are not followed either: what is behind one has a name of its own.
+// Access to the folder: reading, replacing and removing files without following symbolic links. All
+// other files of the package go through these functions.
+
+// All names are relative to the folder, and all files are reached through Store.root, out of which
+// no symbolic link leads. Links that stay inside are not followed either, because their target has
+// a name of its own.
 //
-// What the engine makes is for its owner alone: there are secrets among the objects.
+// Only the owner can read what the engine makes, because there are secrets among the objects.
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
 )
 
 var (
+	// These are reasons to refuse a name.
 	errLink     = errors.New("a symbolic link, which is not followed")
 	errNoFile   = errors.New("no regular file")
 	errNoFolder = errors.New("a file in the place of a folder")
 )
 
-// enter opens a folder, step by step so that each is seen not to be a link. With missing it makes those that are not
-// there, and watches them.
+// enter opens a folder step by step, so that no step follows a link. With missing it makes the
+// folders that are not there and watches them.
 func (s *Store) enter(dir string, missing bool) (*os.Root, error) {
 	at, err := s.root.OpenRoot(".")
 	if dir == "." || err != nil {
@@ -57,20 +62,20 @@ func (s *Store) enter(dir string, missing bool) (*os.Root, error) {
 	return at, nil
 }
 
-// makeDir makes the folder name in parent.
+// makeDir makes the folder name in parent, durably, and watches it.
 func (s *Store) makeDir(parent *os.Root, name, way string) error {
 	if err := parent.Mkdir(name, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	s.watch(way)
 	if err := s.syncDir(parent); err != nil {
-		parent.Remove(name) // or the next write would take it for durable
+		parent.Remove(name) // the next write must not take it for durable
 		return err
 	}
 	return nil
 }
 
-// lstat is os.Root's, with an error for a link.
+// lstat is Lstat of os.Root with an error for a link.
 func lstat(dir *os.Root, name string) (fs.FileInfo, error) {
 	info, err := dir.Lstat(name)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -79,7 +84,8 @@ func lstat(dir *os.Root, name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// stat is lstat of a file or folder anywhere, and fs.ErrNotExist if a folder above it is missing.
+// stat is lstat of a file or folder at any depth. It returns fs.ErrNotExist also if a folder above
+// is missing.
 func (s *Store) stat(name string) (fs.FileInfo, error) {
 	dir, err := s.enter(filepath.Dir(name), false)
 	if err != nil {
@@ -89,7 +95,8 @@ func (s *Store) stat(name string) (fs.FileInfo, error) {
 	return lstat(dir, filepath.Base(name))
 }
 
-// noneBelow makes the error for a file in the place of a folder one that says that there is nothing in it.
+// noneBelow returns fs.ErrNotExist for errNoFolder: where a file stands in the place of a folder,
+// there is nothing below.
 func noneBelow(err error) error {
 	if errors.Is(err, errNoFolder) {
 		return fs.ErrNotExist
@@ -97,7 +104,8 @@ func noneBelow(err error) error {
 	return err
 }
 
-// read returns what is in a file, and when it was last changed. A folder of that name is no file.
+// read returns the content of a file and when it was last changed. A folder of that name counts as
+// no file.
 func (s *Store) read(name string) (content []byte, modified time.Time, err error) {
 	dir, err := s.enter(filepath.Dir(name), false)
 	if err != nil {
@@ -107,6 +115,8 @@ func (s *Store) read(name string) (content []byte, modified time.Time, err error
 	return readFile(dir, filepath.Base(name))
 }
 
+// readFile is read within an open folder. It refuses links, special files, and files larger than
+// maxFile.
 func readFile(dir *os.Root, name string) (content []byte, modified time.Time, err error) {
 	info, err := lstat(dir, name)
 	switch {
@@ -115,7 +125,7 @@ func readFile(dir *os.Root, name string) (content []byte, modified time.Time, er
 	case info.IsDir():
 		return nil, modified, fs.ErrNotExist
 	case !info.Mode().IsRegular():
-		return nil, modified, errNoFile // a pipe, say, which would be waited for
+		return nil, modified, errNoFile // to read a pipe, for example, would block
 	}
 	f, err := dir.Open(name)
 	if err != nil {
@@ -129,8 +139,9 @@ func readFile(dir *os.Root, name string) (content []byte, modified time.Time, er
 	return content, info.ModTime(), err
 }
 
-// replace writes a file so that its readers, and a crash, leave either the old or the new content. It reports whether
-// the new one is in place, perhaps not durably.
+// replace writes a file so that readers, and a start after a crash, see either the old or the new
+// content. replaced reports whether the new content is in place; with an error it may not be
+// durable.
 func (s *Store) replace(name string, content []byte) (replaced bool, err error) {
 	dir, err := s.enter(filepath.Dir(name), true)
 	if err != nil {
@@ -159,8 +170,8 @@ func (s *Store) replace(name string, content []byte) (replaced bool, err error) 
 	return true, s.syncDir(dir)
 }
 
-// remove removes a file, if it is there, and then the folders that are empty without it. It reports whether the file is
-// gone, perhaps not durably.
+// remove removes a file if it is there, and then the folders that have become empty. gone reports
+// whether the file is gone; with an error that may not be durable.
 func (s *Store) remove(name string) (gone bool, err error) {
 	dir, err := s.enter(filepath.Dir(name), false)
 	if err == nil {
@@ -188,6 +199,7 @@ func (s *Store) remove(name string) (gone bool, err error) {
 	return true, s.syncDir(left)
 }
 
+// syncDir makes the names in a folder durable, unless Config.NoSync is set.
 func (s *Store) syncDir(dir *os.Root) error {
 	if s.cfg.NoSync {
 		return nil
@@ -195,6 +207,7 @@ func (s *Store) syncDir(dir *os.Root) error {
 	return syncDir(dir, ".")
 }
 
+// syncDir makes the names in the folder name of dir durable.
 func syncDir(dir *os.Root, name string) error {
 	d, err := dir.Open(name)
 	if err != nil {
@@ -204,5 +217,5 @@ func syncDir(dir *os.Root, name string) error {
 	return d.Sync()
 }
 
-// abs is where a name is outside of the folder.
+// abs returns the path of a name outside of the folder's root.
 func (s *Store) abs(name string) string { return filepath.Join(s.cfg.Dir, name) }

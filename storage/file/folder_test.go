@@ -40,8 +40,8 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestLinks puts symbolic links into the folder, which lead out of it or elsewhere in it. Nothing is read, written, made
-// or removed behind one.
+// TestLinks puts symbolic links into the folder, which lead out of it or elsewhere in it. Nothing
+// is read, written, made or removed behind one.
 func TestLinks(t *testing.T) {
 	outside := t.TempDir()
 	for name, content := range map[string]string{"secret.yaml": "n: 1\n", "x.yaml": "n: 2\n", "empty/.keep": ""} {
@@ -133,7 +133,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNoFile puts what is no file in the place of one: reading a pipe would wait for somebody to write.
+// TestNoFile puts what is no file in the place of one: reading a pipe would wait for somebody to
+// write.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a/dir.yaml"), 0o755); err != nil {
@@ -151,7 +152,8 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestModes checks that everything the engine makes is for its owner alone, whatever the umask allows.
+// TestModes checks that everything the engine makes is for its owner alone, whatever the umask
+// allows.
 func TestModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)

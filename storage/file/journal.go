@@ -16,12 +16,16 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// What a line of the journal says of its key. The layout is in docs/format-file.md.
+// The journal: a file of lines that give each key its revision. Every change of the store adds a
+// line (add), and a start reads all of them (openJournal). A long journal is rewritten with one
+// line per key, and one that could not be written is mended in the same way.
+
+// These are the kinds of lines. The layout is in docs/format-file.md.
 const (
-	opPut    = "put"   // it has a value since
-	opDelete = "del"   // it is gone since
-	opLease  = "lease" // it will end, if its file gets the value that is about to be written
-	opBorn   = "born"  // its value is completed with this birth, until it is gone
+	opPut    = "put"   // the key has the value of the hash since the revision
+	opDelete = "del"   // the key is gone since the revision
+	opLease  = "lease" // the key has a lease if its file has the value of the hash: written before the file
+	opBorn   = "born"  // the key's value is completed with this Birth, until the key is gone
 )
 
 // note is one line of the journal.
@@ -30,15 +34,16 @@ type note struct {
 	op    string
 	key   string
 	hash  uint64    // the digest of the value
-	ends  time.Time // of the lease, zero without
-	birth Birth     // of opBorn
+	ends  time.Time // end of the lease, zero without
+	birth Birth     // only of opBorn
 }
 
-// journalState is what the lines of a journal add up to.
+// journalState is the sum of the lines of a journal.
 type journalState struct {
 	rev  storage.Revision
 	keys map[string]note
-	// leases are the notes of leases behind which no other note of the key follows: of a write that was not finished.
+	// leases are notes of leases that no later note of the key follows: their writes were not
+	// finished.
 	leases map[string]note
 	births map[string]Birth
 }
@@ -47,7 +52,7 @@ func newJournalState() journalState {
 	return journalState{keys: map[string]note{}, leases: map[string]note{}, births: map[string]Birth{}}
 }
 
-// take adds a line.
+// take adds a line to the sum.
 func (s *journalState) take(n note) {
 	s.rev = max(s.rev, n.rev)
 	switch delete(s.leases, n.key); n.op {
@@ -63,17 +68,18 @@ func (s *journalState) take(n note) {
 	}
 }
 
-// journal is the open file. It is used by one goroutine at a time.
+// journal is the open file. One goroutine at a time uses it: the holder of Store.commit.
 type journal struct {
 	root  *os.Root
 	file  *os.File
-	sync  bool
-	lines int // in the file
-	live  int // of them still telling something, at the last rewrite
-	err   error
+	sync  bool  // fsync after each line
+	lines int   // in the file
+	live  int   // lines that counted at the last rewrite or at the start
+	err   error // of the last write, until mend; the end of the file is unknown
 }
 
-// append adds the line to buf.
+// append appends the line of n to buf: checksum, revision, kind, the kind's fields and the quoted
+// key.
 func (n note) append(buf []byte) []byte {
 	start := len(buf)
 	buf = append(buf, "00000000 "...)
@@ -96,10 +102,11 @@ func (n note) append(buf []byte) []byte {
 
 var errLine = errors.New("damaged line")
 
-// parseNote reads a line without its end.
+// parseNote reads a line without its line end. A line whose checksum or form is wrong is errLine.
 func parseNote(line string) (note, error) {
 	check, rest, ok := strings.Cut(line, " ")
-	if want, err := strconv.ParseUint(check, 16, 32); !ok || err != nil || len(check) != 8 || uint32(want) != crc32.ChecksumIEEE([]byte(rest)) {
+	if want, err := strconv.ParseUint(check, 16, 32); !ok || err != nil || len(check) != 8 ||
+		uint32(want) != crc32.ChecksumIEEE([]byte(rest)) {
 		return note{}, errLine
 	}
 	quote := strings.IndexByte(rest, '"')
@@ -144,6 +151,7 @@ func parseNote(line string) (note, error) {
 	return n, nil
 }
 
+// parseMilli reads a time in milliseconds since 1970.
 func parseMilli(s string) (time.Time, error) {
 	ms, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -152,8 +160,8 @@ func parseMilli(s string) (time.Time, error) {
 	return time.UnixMilli(ms), nil
 }
 
-// readJournal adds up the lines. Damaged ones, of which a crash leaves one at the end, count for nothing; good is the
-// number of bytes up to the end of the last good one.
+// readJournal sums up the lines. Damaged lines count for nothing; a crash leaves one at the end.
+// good is the number of bytes up to the end of the last line that is not damaged.
 func readJournal(r io.Reader) (state journalState, lines int, good int64, err error) {
 	state = newJournalState()
 	b := bufio.NewReader(r)
@@ -174,7 +182,8 @@ func readJournal(r io.Reader) (state journalState, lines int, good int64, err er
 	}
 }
 
-// openJournal reads the journal in root and opens it for more. A missing one is empty.
+// openJournal reads the journal in root and opens it for more lines. A missing journal is an empty
+// one.
 func openJournal(root *os.Root, sync bool) (*journal, journalState, error) {
 	f, err := root.OpenFile(journalName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -194,10 +203,12 @@ func openJournal(root *os.Root, sync bool) (*journal, journalState, error) {
 		f.Close()
 		return nil, journalState{}, err
 	}
-	return &journal{root: root, file: f, sync: sync, lines: lines, live: len(state.keys) + len(state.births)}, state, nil
+	return &journal{root: root, file: f, sync: sync, lines: lines, live: len(state.keys) + len(state.births)}, state,
+		nil
 }
 
-// add appends a line. After a failure the end of the file is unknown, so the journal takes no more until it is mended.
+// add appends a line and syncs it. After a failure the end of the file is unknown, so the journal
+// accepts no lines until mend succeeds.
 func (j *journal) add(n note) error {
 	if j.err != nil {
 		return j.err
@@ -214,7 +225,7 @@ func (j *journal) add(n note) error {
 	return nil
 }
 
-// mend replaces a journal that could not be written. The disk may have been full, and be so no more.
+// mend rewrites a journal after a failed write. The disk may have been full and have room again.
 func (j *journal) mend(state func() journalState) error {
 	if j.err == nil {
 		return nil
@@ -226,7 +237,7 @@ func (j *journal) mend(state func() journalState) error {
 	return nil
 }
 
-// rewriteIfLong replaces the journal if it has many more lines than keys.
+// rewriteIfLong rewrites the journal if it has at least 1000 lines and four times as many as count.
 func (j *journal) rewriteIfLong(state func() journalState) error {
 	if j.lines < 1000 || j.lines < 4*j.live {
 		return nil
@@ -234,8 +245,8 @@ func (j *journal) rewriteIfLong(state func() journalState) error {
 	return j.rewrite(state())
 }
 
-// rewrite replaces the journal by one line per key. The revision of the store is kept by a line without meaning
-// otherwise, the deletion of the empty key.
+// rewrite replaces the journal by one with one line per key and birth. Its first line keeps the
+// revision of the store: the deletion of the empty key, which has no other meaning.
 func (j *journal) rewrite(s journalState) error {
 	buf := note{rev: s.rev, op: opDelete}.append(nil)
 	for key, birth := range s.births {
@@ -263,7 +274,7 @@ func (j *journal) rewrite(s journalState) error {
 	j.file.Close()
 	j.file, j.lines, j.live = f, bytes.Count(buf, []byte{'\n'}), len(s.keys)+len(s.births)
 	if j.sync {
-		// Until then the old one may come back, without the lines that follow.
+		// Before this sync a crash may bring back the old file, without the lines that follow.
 		if err := syncDir(j.root, stateDir); err != nil {
 			j.err = err
 			return err
@@ -272,6 +283,7 @@ func (j *journal) rewrite(s journalState) error {
 	return nil
 }
 
+// close closes the file. j may be nil.
 func (j *journal) close() error {
 	if j == nil {
 		return nil

@@ -4,7 +4,8 @@ package file
 
 import "os"
 
-// lockFile does nothing where there is no flock: two processes over one folder are not kept apart.
+// lockFile does nothing on systems without flock: nothing keeps two processes from using one
+// folder.
 func lockFile(*os.Root, string) (unlock func() error, err error) {
 	return func() error { return nil }, nil
 }

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock that keeps a second process out. The kernel releases it when the process dies.
+// lockFile takes the lock that keeps a second process out. The kernel releases it when the process
+// dies.
 func lockFile(root *os.Root, name string) (unlock func() error, err error) {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR, fileMode)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestSameMeaning edits a file in ways that change nothing of what it means, while the store is open and while it is not.
-// No revision comes of it, and the key stays on its lease.
+// TestSameMeaning edits a file in ways that change nothing of what it means, while the store is
+// open and while it is not. No revision comes of it, and the key stays on its lease.
 func TestSameMeaning(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -38,7 +38,7 @@ func TestSameMeaning(t *testing.T) {
 			}
 			s.syncPath(keyPath(key))
 			got, err := s.Get(t.Context(), key)
-			if err != nil || got.Rev != e.Rev || s.mem.Current() != e.Rev || s.commit.known[key].lease == 0 {
+			if err != nil || got.Rev != e.Rev || s.mem.Current() != e.Rev || s.commit.records[key].lease == 0 {
 				t.Errorf("%s: got revision %d of %d, %v, want %d on its lease", content, got.Rev, s.mem.Current(), err, e.Rev)
 			}
 		}
@@ -47,7 +47,7 @@ func TestSameMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.syncPath(keyPath(key))
-	if got, err := s.Get(t.Context(), key); err != nil || got.Rev != e.Rev+1 || s.commit.known[key].lease != 0 {
+	if got, err := s.Get(t.Context(), key); err != nil || got.Rev != e.Rev+1 || s.commit.records[key].lease != 0 {
 		t.Errorf("a number made a text: got revision %d, %v, want %d without a lease", got.Rev, err, e.Rev+1)
 	}
 }

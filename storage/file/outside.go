@@ -13,8 +13,12 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// takeIn collects the paths that the file system reports, and takes them in once they have been left alone for
-// Settle, or after ten times that. It ends when notify is closed.
+// Outside changes. takeIn waits for reports of the file system; syncKeyLocked compares the file of
+// a key with the last known content and commits a difference. Writes call syncKeyLocked as well
+// (checkLocked in write.go), so that they never overwrite a change that has not been seen.
+
+// takeIn collects the paths that the file system reports. It takes them in when there has been no
+// report for Settle, or ten times Settle after the first. It ends when notify is closed.
 func (s *Store) takeIn() {
 	dirty := map[string]bool{}
 	var since time.Time
@@ -43,7 +47,7 @@ func (s *Store) takeIn() {
 				s.cfg.Failed(s.cfg.Dir, err)
 				continue
 			}
-			dirty["."] = true // events were lost: look at everything
+			dirty["."] = true // reports were lost: look at everything
 			settle.Reset(s.cfg.Settle)
 		case <-settle.C:
 			for name := range dirty {
@@ -54,7 +58,7 @@ func (s *Store) takeIn() {
 	}
 }
 
-// hidden reports whether a name has a part that begins with a dot.
+// hidden reports whether a part of a name begins with a dot.
 func hidden(name string) bool {
 	for part := range strings.SplitSeq(name, string(filepath.Separator)) {
 		if strings.HasPrefix(part, ".") && part != "." {
@@ -64,7 +68,7 @@ func hidden(name string) bool {
 	return false
 }
 
-// syncPath takes in whatever has become of a file or folder.
+// syncPath takes in the changes of a file or of everything in a folder.
 func (s *Store) syncPath(name string) {
 	var keys []string
 	info, err := s.stat(name)
@@ -84,9 +88,9 @@ func (s *Store) syncPath(name string) {
 	if key, ok := s.keyOf(name); ok {
 		keys = append(keys, key)
 	} else {
-		// A folder that has gone or been replaced may have taken known keys with it.
+		// The keys in a folder that is gone or replaced may be gone, too.
 		under := name + string(filepath.Separator)
-		for key := range s.commit.known {
+		for key := range s.commit.records {
 			if name == "." || strings.HasPrefix(keyPath(key), under) {
 				keys = append(keys, key)
 			}
@@ -97,7 +101,8 @@ func (s *Store) syncPath(name string) {
 	}
 }
 
-// keyOf returns the key that a file stands for, if it can be one.
+// keyOf returns the key of a file. It returns false if no key has that file, and reports a YAML
+// file with such a name.
 func (s *Store) keyOf(name string) (string, bool) {
 	if !strings.HasSuffix(name, suffix) {
 		return "", false
@@ -112,7 +117,8 @@ func (s *Store) keyOf(name string) (string, bool) {
 	return key, true
 }
 
-// scan returns the keys of all files under dir, and watches its folders. It reports, and leaves out, what it cannot read.
+// scan returns the keys of all files under dir, and watches its folders. It reports and leaves out
+// what it cannot read.
 func (s *Store) scan(dir string) []string {
 	var keys []string
 	fs.WalkDir(s.root.FS(), filepath.ToSlash(dir), func(path string, d fs.DirEntry, err error) error {
@@ -146,23 +152,23 @@ func (s *Store) scan(dir string) []string {
 	return keys
 }
 
-// watch asks to be told of changes in a folder. Without that its files are still read and written, only outside changes
-// go unnoticed.
+// watch asks the file system for reports on a folder. If that fails, outside changes in it are
+// noticed only when their keys are written.
 func (s *Store) watch(dir string) {
 	if err := s.notify.Add(s.abs(dir)); !errors.Is(err, fsnotify.ErrClosed) {
 		s.failed(dir, err)
 	}
 }
 
-// removeOld removes what a crash has left of an unfinished write.
+// removeOld removes an unfinished file that a crash has left more than an hour ago.
 func (s *Store) removeOld(name string, d fs.DirEntry) {
 	if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
 		s.root.Remove(name)
 	}
 }
 
-// syncKeyLocked compares the file of a key with what is known of it, and commits a difference of meaning. It reports, and
-// does nothing else about, a file that is refused.
+// syncKeyLocked compares the file of a key with the content last seen, and commits a difference of
+// meaning. It reports a refused file, and leaves its key as it is.
 func (s *Store) syncKeyLocked(key string) error {
 	err := s.commit.journal.mend(s.notes)
 	if err != nil {
@@ -170,7 +176,7 @@ func (s *Store) syncKeyLocked(key string) error {
 		return err
 	}
 	content, modified, err := s.read(keyPath(key))
-	_, had := s.commit.known[key]
+	_, had := s.commit.records[key]
 	sum := uint64(0)
 	switch {
 	case err == nil:
@@ -181,13 +187,13 @@ func (s *Store) syncKeyLocked(key string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
 	}
-	s.refused.tell(keyPath(key), sum, err)
+	s.refused.report(keyPath(key), sum, err)
 	return err
 }
 
 // compareLocked is syncKeyLocked for a file that has been read.
 func (s *Store) compareLocked(key string, content []byte, modified time.Time) error {
-	k, had := s.commit.known[key]
+	k, had := s.commit.records[key]
 	sum := checksum(content)
 	if had && k.content == sum {
 		return nil
@@ -199,7 +205,7 @@ func (s *Store) compareLocked(key string, content []byte, modified time.Time) er
 	hash := digest(value)
 	if had && k.hash == hash {
 		k.content = sum
-		s.commit.known[key] = k
+		s.commit.records[key] = k
 		return nil
 	}
 	found := Found{Key: key, Value: value, Modified: modified}
@@ -215,6 +221,6 @@ func (s *Store) compareLocked(key string, content []byte, modified time.Time) er
 	if _, err := s.mem.Put(context.Background(), key, value, storage.Pre{}, 0); err != nil {
 		return err
 	}
-	s.attachLocked(key, known{content: sum, hash: hash})
+	s.attachLocked(key, fileRecord{content: sum, hash: hash})
 	return nil
 }

@@ -9,17 +9,19 @@ import (
 
 const (
 	suffix     = ".yaml"
-	joint      = "%+" // ends a folder whose name goes on in the next part
-	maxSegment = 200  // bytes of a name before it is cut by a joint
+	joint      = "%+" // ends the name of a folder that continues in the next part
+	maxSegment = 200  // bytes of a name, joint apart, beyond which it is cut
 	maxKey     = 2048 // bytes
 )
 
-// A key is a path: its parts, without the leading slash, are folders, and the last a file with the suffix. A byte
-// that is not safe in file names everywhere is written %XX: upper-case letters, because some file systems ignore
-// case; what is not ASCII, because some change its form; a dot at the beginning, which hides, or the end; and that of a folder's ".yaml", which would look like a
-// file's. A name longer than file systems take is cut, and the cut marked.
+// The path of a key. Its parts, without the leading slash, are folders, and the last part is a file
+// with the suffix. A byte that is not safe in file names on every system is written %XX: upper-case
+// letters, because some file systems ignore case; bytes outside ASCII, because some change their
+// form; a dot at the beginning of a name, which hides it, or at the end; and the dot of a folder's
+// ".yaml", which would look like a file's. A longer name than file systems accept is cut, and a
+// joint marks the cut. For example, /registry/Pods/a is the file registry/%50ods/a.yaml.
 
-// checkKey reports keys that have no path of their own.
+// checkKey returns an error for a key that has no path of its own.
 func checkKey(key string) error {
 	switch {
 	case len(key) > maxKey:
@@ -30,8 +32,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// keyPath returns the path of a key's file, relative to the folder. A key that does not begin with a slash gets a
-// first part "%-", which no other has.
+// keyPath returns the path of a key's file, relative to the folder. A key without a leading slash
+// gets a first part "%-", which no other key has.
 func keyPath(key string) string {
 	parts := []string{}
 	rest, rooted := strings.CutPrefix(key, "/")
@@ -60,7 +62,8 @@ func keyPath(key string) string {
 	return filepath.Join(parts...) + suffix
 }
 
-// pathKey is the inverse of keyPath. It refuses paths that keyPath does not make.
+// pathKey returns the key of a path. It is the inverse of keyPath, and refuses paths that keyPath
+// does not make.
 func pathKey(path string) (string, error) {
 	rest, ok := strings.CutSuffix(filepath.ToSlash(path), suffix)
 	if !ok {
@@ -93,10 +96,13 @@ func pathKey(path string) (string, error) {
 	return key, nil
 }
 
+// safe reports whether a byte stands in file names as it is.
 func safe(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '@' || c == '=' || c == ',' || c == '+'
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '@' || c == '=' ||
+		c == ',' || c == '+'
 }
 
+// escape returns a part of a key as a name, with %XX for unsafe bytes.
 func escape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -109,6 +115,7 @@ func escape(s string) string {
 	return b.String()
 }
 
+// unescape is the inverse of escape.
 func unescape(s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestJournalFails takes the journal away under a store, as a full disk does. The write that noticed is in doubt; as
-// soon as the journal can be written again the store goes on by itself, with revisions that survive a restart.
+// TestJournalFails takes the journal away under a store, as a full disk does. The write that
+// noticed is in doubt; as soon as the journal can be written again the store goes on by itself,
+// with revisions that survive a restart.
 func TestJournalFails(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -61,7 +62,8 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// TestLeaseOfEdited: an edit takes an object off its lease, also one that is noticed only when the lease ends.
+// TestLeaseOfEdited: an edit takes an object off its lease, also one that is noticed only when the
+// lease ends.
 func TestLeaseOfEdited(t *testing.T) {
 	s := openAt(t, t.TempDir())
 	id, err := s.Lease(t.Context(), time.Hour)

@@ -10,10 +10,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// refusals are the files, folders and links that the engine does not take for what they are in the place of. Each change is
-// told once.
+// refusals are the files, folders and links that the engine cannot or may not read. Each change of
+// one is reported once.
 type refusals struct {
-	dir    string // of the store
+	dir    string // Config.Dir, absolute
 	failed func(path string, err error)
 
 	mu struct {
@@ -22,14 +22,15 @@ type refusals struct {
 	}
 }
 
-// refusal is why a file is refused. With another content it is another refusal.
+// refusal is why a file is refused. Another content of the file makes another refusal.
 type refusal struct {
 	content uint64 // checksum; 0 if it could not be read
 	cause   string
 }
 
-// tell notes what has become of a file: it is refused, or with nil all right or gone.
-func (r *refusals) tell(name string, content uint64, err error) {
+// report notes that a file is refused, or with a nil error that it is in order or gone, and reports
+// a change of that.
+func (r *refusals) report(name string, content uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, had := r.mu.files[name]
@@ -48,7 +49,7 @@ func (r *refusals) tell(name string, content uint64, err error) {
 	r.failed(filepath.Join(r.dir, name), err)
 }
 
-// under returns the refused files at a name, or in a folder of that name.
+// under returns the refused files with a name, or in the folder of that name.
 func (r *refusals) under(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,21 +62,23 @@ func (r *refusals) under(name string) []string {
 	return names
 }
 
-// Refused implements storage.Reviewer. Folders and links are counted, too.
+// Refused implements storage.Reviewer. It counts refused folders and links, too.
 func (s *Store) Refused() int { return len(s.refused.under(".")) }
 
-// forgive forgets the refusals of what is gone at a name, or in a folder of that name.
+// forgive drops the refusals of files that are gone, at a name or in the folder of that name.
 func (s *Store) forgive(name string) {
 	for _, file := range s.refused.under(name) {
 		if _, err := s.stat(file); errors.Is(err, fs.ErrNotExist) {
-			s.refused.tell(file, 0, nil)
+			s.refused.report(file, 0, nil)
 		}
 	}
 }
 
-func (s *Store) failed(name string, err error) { s.refused.tell(name, 0, err) }
+// failed notes that a name cannot be read or written.
+func (s *Store) failed(name string, err error) { s.refused.report(name, 0, err) }
 
-// acceptLocked judges what was found in a file, and notes the birth that its value is completed with. rev is the store's.
+// acceptLocked calls Accept for the content of a file, and notes the Birth with which Accept has
+// completed it. rev is the store's revision.
 func (s *Store) acceptLocked(f Found, rev storage.Revision) ([]byte, error) {
 	f.Birth = s.commit.births[f.Key]
 	value, birth, err := s.cfg.Accept(f)

@@ -126,8 +126,8 @@ func gone(t *testing.T, path string) {
 	}
 }
 
-// TestRefused: each file that cannot be taken in is reported once, with its cause, whether it is there at the start or comes
-// later, and again when it is all right.
+// TestRefused: each file that cannot be taken in is reported once, with its cause, whether it is
+// there at the start or comes later, and again when it is all right.
 func TestRefused(t *testing.T) {
 	for what, b := range broken {
 		for _, when := range []string{"at the start", "later"} {
@@ -163,7 +163,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: the same content is reported once, another one again. The last good value stays, and takes no write.
+// TestRefusedAgain: the same content is reported once, another one again. The last good value
+// stays, and takes no write.
 func TestRefusedAgain(t *testing.T) {
 	s, r := openReporting(t, t.TempDir(), picky)
 	path := s.abs(keyPath(key))
@@ -211,7 +212,8 @@ func TestRefusedFolder(t *testing.T) {
 	}
 }
 
-// completing completes values with their births, as "id" and "at", and makes births one after the other.
+// completing completes values with their births, as "id" and "at", and makes births one after the
+// other.
 func completing() func(Found) ([]byte, Birth, error) {
 	made := 0
 	return func(f Found) ([]byte, Birth, error) {
@@ -229,8 +231,9 @@ func completing() func(Found) ([]byte, Birth, error) {
 	}
 }
 
-// TestBirth: what a file lacks stays the same through edits, restarts and a time in which it is broken, whatever becomes of the
-// journal's length, and ends with the file. The file is left as it is.
+// TestBirth: what a file lacks stays the same through edits, restarts and a time in which it is
+// broken, whatever becomes of the journal's length, and ends with the file. The file is left as it
+// is.
 func TestBirth(t *testing.T) {
 	dir := t.TempDir()
 	const hand = "# by hand\nn:   1\n"

@@ -10,9 +10,12 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Review implements storage.Reviewer: it has Accept judge once more what is under a prefix of keys,
-// for when it knows more about that than when it was found. What it refuses now leaves the store,
-// and what it completes changes; the files stay as they are. What was refused before may come in.
+// Review lets Accept decide again, for example after a kind's schema has changed.
+
+// Review implements storage.Reviewer. It calls Accept again for the keys under a prefix, because
+// Accept knows more about them than when they were found. A value that is refused leaves the store,
+// and one that is completed differently changes. Files that were refused before may be accepted. No
+// file changes.
 func (s *Store) Review(prefix string) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -20,7 +23,7 @@ func (s *Store) Review(prefix string) {
 		return
 	}
 	refused := s.refused.under(".")
-	for _, key := range slices.Sorted(maps.Keys(s.commit.known)) {
+	for _, key := range slices.Sorted(maps.Keys(s.commit.records)) {
 		if strings.HasPrefix(key, prefix) {
 			s.reviewLocked(key)
 		}
@@ -32,21 +35,21 @@ func (s *Store) Review(prefix string) {
 	}
 }
 
-// reviewLocked is Review of a key that is known.
+// reviewLocked is Review for one key of the store.
 func (s *Store) reviewLocked(key string) {
 	info, err := s.stat(keyPath(key))
-	if err != nil { // an outside change, which will be noticed
+	if err != nil { // an outside change, which takeIn will notice
 		return
 	}
 	e, err := s.mem.Get(context.Background(), key)
 	if err != nil {
 		return
 	}
-	k := s.commit.known[key]
+	k := s.commit.records[key]
 	value, err := s.acceptLocked(Found{Key: key, Value: e.Value, Modified: info.ModTime()}, s.mem.Current())
 	switch {
 	case err != nil:
-		s.refused.tell(keyPath(key), k.content, err)
+		s.refused.report(keyPath(key), k.content, err)
 		_, err = s.forgetLocked(key, nil)
 	case !bytes.Equal(value, e.Value):
 		err = s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opPut, key: key, hash: k.hash, ends: k.ends})

@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestReview: what Accept learns to refuse, to complete or to take is judged anew, without a change of its file, and named
-// once; the rest and other prefixes stay as they were. So it is after a restart, too.
+// TestReview: what Accept learns to refuse, to complete or to take is judged anew, without a change
+// of its file, and named once; the rest and other prefixes stay as they were. So it is after a
+// restart, too.
 func TestReview(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a/bad": "v: bad", "a/born": "v: born", "a/plain": "v: 1", "a/later": "v: later", "b/bad": "v: bad"} {

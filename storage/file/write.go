@@ -7,12 +7,16 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// fail makes the error of an operation.
 func fail(op, key string, kind storage.Kind, rev storage.Revision, err error) error {
 	return &storage.Error{Op: op, Key: key, Kind: kind, Rev: rev, Err: err}
 }
 
-// Put implements storage.Store.
-func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, id storage.LeaseID) (storage.Entry, error) {
+// Put implements storage.Store. Steps: take in an outside change of the key, check pre, note the
+// lease, replace the file, note the revision, change memory.
+func (s *Store) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, id storage.LeaseID,
+) (storage.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Entry{}, err
 	}
@@ -22,6 +26,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.P
 	if err := checkKey(key); err != nil {
 		return storage.Entry{}, fail("put", key, storage.Unavailable, 0, err)
 	}
+	// The value is encoded before the lock is taken: writes wait for each other.
 	content, hash := encode(value), digest(value)
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -35,8 +40,10 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.P
 			return storage.Entry{}, fail("put", key, storage.NoLease, 0, nil)
 		}
 		n.ends = l.ends
-		// Noted before there is anything to end: who is killed behind the rename leaves no file without its lease.
-		if err := s.commit.journal.add(note{rev: s.mem.Current(), op: opLease, key: key, hash: hash, ends: l.ends}); err != nil {
+		// The lease is noted before the file is in place. So a process that is killed after the
+		// rename leaves no file without its lease.
+		if err := s.commit.journal.add(note{rev: s.mem.Current(), op: opLease, key: key, hash: hash,
+			ends: l.ends}); err != nil {
 			return storage.Entry{}, fail("put", key, storage.Unavailable, 0, err)
 		}
 	}
@@ -44,13 +51,14 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.P
 	if !replaced {
 		return storage.Entry{}, fail("put", key, storage.Unavailable, 0, err)
 	}
-	// From here on memory follows the file, whatever fails: all that is in doubt is whether it lasts.
+	// The file has the value. Memory follows it whatever fails from here on; an error leaves in
+	// doubt only whether the write survives a crash.
 	err = errors.Join(err, s.commit.journal.add(n))
 	e, merr := s.mem.Put(context.Background(), key, value, storage.Pre{}, 0)
 	if merr != nil {
 		return storage.Entry{}, merr
 	}
-	s.attachLocked(key, known{content: checksum(content), hash: hash, lease: id, ends: n.ends})
+	s.attachLocked(key, fileRecord{content: checksum(content), hash: hash, lease: id, ends: n.ends})
 	if err != nil {
 		return storage.Entry{}, fail("put", key, storage.InDoubt, 0, err)
 	}
@@ -58,7 +66,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.P
 	return e, nil
 }
 
-// Delete implements storage.Store.
+// Delete implements storage.Store. It removes the file, notes the revision, and changes memory.
 func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -86,11 +94,12 @@ func (s *Store) removeLocked(key string) (storage.Revision, error) {
 	return s.forgetLocked(key, err)
 }
 
-// forgetLocked notes and commits the deletion of a key whose file is gone. doubt says why that may not last.
+// forgetLocked notes and commits the deletion of a key whose file is gone. doubt is the error
+// because of which the file may come back after a crash.
 func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) {
 	err := errors.Join(doubt, s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opDelete, key: key}))
 	s.detachLocked(key)
-	delete(s.commit.known, key)
+	delete(s.commit.records, key)
 	delete(s.commit.births, key)
 	rev, merr := s.mem.Delete(context.Background(), key, storage.Pre{})
 	if err != nil {
@@ -99,7 +108,8 @@ func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) 
 	return rev, merr
 }
 
-// checkLocked takes in an outside change of the key that has not been noticed yet, then checks pre.
+// checkLocked takes in an outside change of the key that has not been noticed yet, and then checks
+// pre.
 func (s *Store) checkLocked(ctx context.Context, op, key string, pre storage.Pre) error {
 	if s.commit.closed {
 		return fail(op, key, storage.Closed, 0, nil)

@@ -9,19 +9,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// lease is guarded by Store.mu.
+// lease is one lease and its keys. Store.mu guards it.
 type lease struct {
-	keys map[string]struct{}
-	stop func() bool
+	keys map[string]struct{} // keys whose present version was put with this lease
+	stop func() bool         // stops the timer that calls expire
 }
 
+// detach removes key from the lease, because another version of it has been written. l is nil if
+// the lease has ended.
 func (l *lease) detach(key string) {
 	if l != nil {
 		delete(l.keys, key)
 	}
 }
 
-// Lease implements storage.Store. A part of a second is rounded up.
+// Lease implements storage.Store. A part of a second in ttl is rounded up, as the resolution is
+// seconds.
 func (s *Store) Lease(_ context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	ttl = max(1, (ttl+time.Second-1)/time.Second) * time.Second
 	s.mu.Lock()
@@ -38,7 +41,8 @@ func (s *Store) Lease(_ context.Context, ttl time.Duration) (storage.LeaseID, er
 	return id, nil
 }
 
-// expire deletes the keys of a lease in key order, each at its own revision.
+// expire deletes the keys of a lease in key order, each at a revision of its own, and forgets the
+// lease. The timer of the lease calls it.
 func (s *Store) expire(id storage.LeaseID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,16 +1,25 @@
-// Package memory is the storage engine that keeps everything in the process. Nothing survives the process.
+// Package memory is the storage engine that keeps everything in the process. Nothing survives the
+// process.
 //
-// A key is a chain of immutable versions, newest first; an ordered copy-on-write tree holds the heads. A shared log
-// holds one version per revision, oldest first. Old versions live exactly as long as the log entry that replaced
-// them, so history is bounded by the log: Compact, or the bounds of Config, cut it at its old end.
+// Words: a version is one state of one key. The head of a key is its newest version. The log holds
+// one version per revision, oldest first. The floor is the oldest revision that can be read.
+//
+// A key is a chain of immutable versions, newest first. An ordered copy-on-write tree holds the
+// heads. An old version lives exactly as long as the log entry that replaced it, so the log bounds
+// the history: Compact and the bounds of Config cut the log at its old end.
 //
 // Invariants:
-//   - log[i].rev == floor+1+i, and the last is rev. floor is the oldest readable revision.
-//   - A version reachable from the log by one prev step is intact; older ones may be gone.
+//   - log[i].rev == floor+1+i, and the rev of the last one is Store.rev.
+//   - A version reachable from the log by one prev step is intact. Older ones may be gone.
 //   - A head that is a deletion has a revision above floor.
 //
-// One RWMutex guards all of it; nothing slow happens under it. Ranges iterate a copy of the tree outside it. There
-// is no goroutine: a cursor is a position, a lease is a timer.
+// One RWMutex guards all of it, and nothing slow happens under it: a Range iterates a copy of the
+// tree after it has released the lock. There is no goroutine: a cursor is a position in the log,
+// and a lease is a timer. All methods may be called at once.
+//
+// Not here: persistence (embedded and file build on other engines), encryption, and values of any
+// meaning.
+//
 // Read: memory.go, read.go, watch.go, lease.go.
 package memory
 
@@ -26,40 +35,46 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Config sets bounds and the clock of a Store. The zero value is ready to use.
+// Config sets the bounds, the clock and the first state of a Store. The zero value is ready to use.
 type Config struct {
 	// History is the number of revisions that can be read and watched, default 16384.
 	History int
-	// HistoryBytes bounds the values held only by the history, default 64 MiB.
+	// HistoryBytes bounds the versions that only the history holds, in bytes, default 64 MiB.
 	HistoryBytes int64
-	// MaxValue is the largest accepted key and value together in bytes, default 1.5 MiB like etcd.
+	// MaxValue is the largest size of a key and its value together, in bytes, default 1.5 MiB as in
+	// etcd.
 	MaxValue int
-	// Clock drives leases, default the real one.
+	// Clock runs the timers of leases, default the real clock.
 	Clock Clock
-	// Entries is the state to start with, and Rev its revision, at least that of each entry. Default: empty, 1.
+	// Entries is the first state, default empty. Rev is its revision, default the highest of the
+	// entries and at least 1.
 	Entries []storage.Entry
 	Rev     storage.Revision
 }
 
-// Clock calls f once, d from now, unless the returned function is called before.
+// Clock is a source of timers, so that tests can use their own time.
 type Clock interface {
+	// AfterFunc calls f once, d from now, unless stop is called before.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
+// realClock is the Clock of package time.
 type realClock struct{}
 
 func (realClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
-// version is one state of one key. Only prev changes, and only to nil, once nobody may read behind it.
+// version is one state of one key. It is immutable but for prev, which becomes nil once nobody may
+// read behind the version.
 type version struct {
 	key     string
 	value   []byte
 	rev     storage.Revision
 	lease   storage.LeaseID
-	deleted bool
+	deleted bool // the version is a deletion; value is nil
 	prev    atomic.Pointer[version]
 }
 
+// size estimates the memory of a version in bytes.
 func (v *version) size() int64 { return int64(len(v.key) + len(v.value) + 64) }
 
 // Store is the memory engine. It implements storage.Store.
@@ -70,22 +85,22 @@ type Store struct {
 
 	mu struct {
 		sync.RWMutex
-		heads    *btree.Map[string, *version]
+		heads    *btree.Map[string, *version] // newest version by key, deletions above floor included
 		snap     *btree.Map[string, *version] // copy of heads, nil if stale
-		log      []*version
-		logBytes int64 // of versions replaced by one in the log
+		log      []*version                   // one version per revision from floor+1 on
+		logBytes int64                        // bytes of the versions that versions in the log have replaced
 		leases   map[storage.LeaseID]*lease
 		lastID   storage.LeaseID
 		closed   bool
 		wake     chan struct{} // closed at the next commit if waiting is set
 	}
-	closed  atomic.Bool // mu.closed for readers without the lock
-	waiting atomic.Bool // set under mu.RLock, cleared under mu.Lock
+	closed  atomic.Bool // equals mu.closed, for readers without the lock
+	waiting atomic.Bool // a cursor may wait on wake; set under mu.RLock, cleared under mu.Lock
 }
 
 var _ storage.Store = (*Store)(nil)
 
-// New returns an empty store, or one that starts with cfg.Entries.
+// New returns a store with the entries of cfg, which is empty for the zero Config.
 func New(cfg Config) *Store {
 	if cfg.History <= 0 {
 		cfg.History = 16384
@@ -119,12 +134,15 @@ var (
 	errEmptyKey = errors.New("empty key")
 )
 
+// fail makes the error of an operation.
 func fail(op, key string, kind storage.Kind, rev storage.Revision, err error) error {
 	return &storage.Error{Op: op, Key: key, Kind: kind, Rev: rev, Err: err}
 }
 
-// Put implements storage.Store.
-func (s *Store) Put(ctx context.Context, key string, value []byte, pre storage.Pre, id storage.LeaseID) (storage.Entry, error) {
+// Put implements storage.Store. The store keeps value without copying it.
+func (s *Store) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, id storage.LeaseID,
+) (storage.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Entry{}, err
 	}
@@ -164,10 +182,12 @@ func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storag
 	return s.commitLocked(head, &version{key: key, deleted: true}).rev, nil
 }
 
-// Current returns the current revision, like Revision.
+// Current returns the current revision. Unlike Revision it needs no context and does not fail after
+// Close.
 func (s *Store) Current() storage.Revision { return storage.Revision(s.rev.Load()) }
 
-// checkLocked returns the head of key, nil if there is none, or says how pre fails.
+// checkLocked returns the head of key, which is nil if there is none, or the error of a
+// precondition that fails.
 func (s *Store) checkLocked(op, key string, pre storage.Pre) (*version, error) {
 	if s.mu.closed {
 		return nil, fail(op, key, storage.Closed, 0, errClosed)
@@ -185,7 +205,8 @@ func (s *Store) checkLocked(op, key string, pre storage.Pre) (*version, error) {
 	return head, nil
 }
 
-// commitLocked makes v the head of its key in place of head, at the next revision, and wakes the watchers.
+// commitLocked makes v the head of its key at the next revision, in place of head, and wakes the
+// cursors. It moves the key from the lease of head to that of v.
 func (s *Store) commitLocked(head, v *version) *version {
 	v.rev = s.Current() + 1
 	if head != nil {
@@ -207,7 +228,7 @@ func (s *Store) commitLocked(head, v *version) *version {
 	return v
 }
 
-// trimLocked keeps the log within its bounds. It always keeps the newest entry.
+// trimLocked cuts the log to the bounds of Config. It always keeps the newest entry.
 func (s *Store) trimLocked() {
 	cut := s.floor.Load()
 	bytes := s.mu.logBytes
@@ -220,8 +241,9 @@ func (s *Store) trimLocked() {
 	s.cutLocked(cut)
 }
 
-// cutLocked forgets what only revisions before floor need. floor rises first: a reader that finds its chain cut
-// then sees the new floor and reports Compacted.
+// cutLocked drops every version that only reads below floor need. It raises s.floor before it cuts
+// a chain: a reader without the lock that finds its chain cut then sees the new floor and reports
+// Compacted.
 func (s *Store) cutLocked(floor uint64) {
 	old := s.floor.Load()
 	if floor <= old {
@@ -245,7 +267,8 @@ func (s *Store) cutLocked(floor uint64) {
 	s.mu.log = s.mu.log[n:]
 }
 
-// Compact implements storage.Store. A revision not reached yet is Future, one compacted before is no error.
+// Compact implements storage.Store. A revision that has not been reached is Future. One that has
+// been compacted before is no error.
 func (s *Store) Compact(_ context.Context, rev storage.Revision) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

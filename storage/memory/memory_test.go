@@ -81,7 +81,8 @@ func TestStartState(t *testing.T) {
 	}
 }
 
-// TestRangeDuringCuts lists at old revisions while writes cut the history: every answer is whole, or Compacted.
+// TestRangeDuringCuts lists at old revisions while writes cut the history: every answer is whole,
+// or Compacted.
 func TestRangeDuringCuts(t *testing.T) {
 	s := memory.New(memory.Config{History: 64})
 	defer s.Close()

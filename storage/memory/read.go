@@ -23,7 +23,9 @@ func (s *Store) Get(_ context.Context, key string) (storage.Entry, error) {
 	return storage.Entry{Key: v.key, Value: v.value, Rev: v.rev}, nil
 }
 
-// Range implements storage.Store. Counting what is behind Limit costs a walk over it (see NoCount).
+// Range implements storage.Store. It walks a snapshot of the heads without the lock, and follows
+// the chain of each key to the revision that is read. To count the entries behind Limit costs a
+// walk over them; NoCount avoids it.
 func (s *Store) Range(_ context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	tree, cur, err := s.snapshot()
 	if err != nil {
@@ -61,14 +63,16 @@ func (s *Store) Range(_ context.Context, req storage.RangeRequest) (storage.Rang
 		}
 		return true
 	})
-	// What this walk needed may have been cut meanwhile. A read of the snapshot's own revision follows no chain.
+	// A chain that this walk followed may have been cut meanwhile. A read at the snapshot's own
+	// revision follows none.
 	if floor = storage.Revision(s.floor.Load()); res.Rev < min(floor, cur) {
 		return storage.RangeResult{}, fail("range", req.Prefix, storage.Compacted, floor, nil)
 	}
 	return res, nil
 }
 
-// snapshot returns an unchanging tree of heads and its revision. All readers between two writes share one.
+// snapshot returns an immutable tree of heads and its revision. All readers between two writes
+// share one tree.
 func (s *Store) snapshot() (*btree.Map[string, *version], storage.Revision, error) {
 	s.mu.RLock()
 	tree, rev, closed := s.mu.snap, s.Current(), s.mu.closed

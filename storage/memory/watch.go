@@ -8,17 +8,19 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// maxBatch bounds the events looked at in one Next, so that no cursor holds the lock for long.
+// maxBatch bounds the log entries that one Next looks at under the lock, so that no cursor holds it
+// for long.
 const maxBatch = 4096
 
+// cursor is a position in the log. It implements storage.Cursor.
 type cursor struct {
 	store  *Store
-	prefix string
-	prev   bool
-	pos    storage.Revision // everything up to here has been yielded; owned by the goroutine in Next
+	prefix string           // of the keys to yield
+	prev   bool             // fill Event.Prev
+	pos    storage.Revision // every change up to here has been yielded; owned by the goroutine in Next
 
-	kick   chan struct{} // capacity 1: Progress
-	closed chan struct{}
+	kick   chan struct{} // capacity 1; Progress was called
+	closed chan struct{} // closed by Close
 	once   sync.Once
 }
 
@@ -56,7 +58,7 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 			return batch, err
 		}
 		if wake == nil {
-			continue // maxBatch events under other prefixes
+			continue // all maxBatch entries were under other prefixes
 		}
 		select {
 		case <-wake:
@@ -69,8 +71,8 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// collect returns the events behind pos and moves it. If it has reached the end of the log, it also returns the
-// channel that the next commit closes.
+// collect returns the events after pos and moves pos behind them. At the end of the log it also
+// returns the channel that the next commit closes.
 func (c *cursor) collect() (storage.Batch, <-chan struct{}, error) {
 	s := c.store
 	s.mu.RLock()
@@ -104,6 +106,7 @@ func (c *cursor) collect() (storage.Batch, <-chan struct{}, error) {
 	return storage.Batch{Events: events, Rev: c.pos}, s.mu.wake, nil
 }
 
+// event returns a version as an event. Its prev is intact if the version is in the log.
 func (c *cursor) event(v *version) storage.Event {
 	ev := storage.Event{Key: v.key, Value: v.value, Rev: v.rev, Deleted: v.deleted}
 	prev := v.prev.Load()
@@ -125,7 +128,8 @@ func (c *cursor) Progress() {
 // Close implements storage.Cursor.
 func (c *cursor) Close() { c.once.Do(func() { close(c.closed) }) }
 
-// wakeLocked ends the wait of all cursors. It costs nothing if none waits.
+// wakeLocked ends the wait of all cursors. It is called with each commit, and costs nothing if no
+// cursor waits.
 func (s *Store) wakeLocked() {
 	if s.waiting.Load() {
 		close(s.mu.wake)

@@ -1,10 +1,22 @@
-// Package standin is about a process that stands where an etcd server would: it has the address, the health and the flags of one, and
-// keeps nothing. Programs that start an etcd, wait for it and then start an API server on it find all of that as it was; the API server
-// asks at the address whether it is such a stand-in, is told the data folder, and opens the embedded store there itself.
+// Package standin is the stand-in for an etcd server: a process that has the address, the health
+// checks and the flags of an etcd, and stores nothing. Programs start an etcd, wait until it is
+// healthy, and then start an API server on it. With a stand-in they do so unchanged: the API server
+// asks at the address whether a stand-in answers there, learns the data folder from it, and opens
+// the embedded store in that folder itself.
 //
-// The folder is the API server's, whose lock keeps a second one out. It outlives both processes, and is laid out as a member's is: a
-// real etcd can be started on it later. Since it has to be on the same machine, stand-ins are looked for at loopback addresses only,
-// and without TLS.
+// Laws:
+//   - The API server owns the folder, and the lock of the embedded store keeps a second server out.
+//     The stand-in never opens the folder.
+//   - The folder outlives both processes and has the layout of an etcd member's: a real etcd can be
+//     started on it later.
+//   - Because the folder has to be on the same machine, Find looks for stand-ins at loopback
+//     addresses only, and without TLS.
+//
+// The stand-in's process serves Handler. The API server calls Find at its start and Place.Answers
+// in its health checks. All functions may be called at once. The package starts no goroutine that
+// outlives a call.
+//
+// Not here: the embedded store (package embedded), and the flags of the process.
 package standin
 
 import (
@@ -24,17 +36,18 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 )
 
-// path is where a stand-in says what it stands for. An etcd has nothing there.
+// path is the URL path at which a stand-in describes its Place. An etcd answers it with 404.
 const path = "/coracle/stand-in"
 
-// Place is the store that a stand-in stands for.
+// Place is the store for which a stand-in stands. Its JSON is the answer at path.
 type Place struct {
-	Dir    string `json:"dataDir"`       // absolute
-	NoSync bool   `json:"unsafeNoFsync"` // whoever opens it need not wait for the disk
+	Dir    string `json:"dataDir"`       // absolute path of the data folder
+	NoSync bool   `json:"unsafeNoFsync"` // the API server need not wait for the disk (etcd's --unsafe-no-fsync)
 }
 
-// Handler answers for a stand-in: its health and version as etcd does, and what it stands for. Clients that want to talk to an etcd are
-// told that there is none.
+// Handler answers the requests to a stand-in: its health and version as an etcd does, and p at a
+// path of its own. It refuses the gRPC calls of etcd clients with the status Unimplemented and an
+// explanation.
 func Handler(p Place) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(path, contentType string, body []byte) {
@@ -43,12 +56,13 @@ func Handler(p Place) http.Handler {
 			w.Write(body)
 		})
 	}
-	about, _ := json.Marshal(p) // strings, which always have JSON
+	about, _ := json.Marshal(p) // a string and a bool always have JSON
 	answer(path, "application/json", about)
 	answer("/health", "application/json", []byte(`{"health":"true","reason":""}`))
 	answer("/livez", "text/plain; charset=utf-8", []byte("ok\n"))
 	answer("/readyz", "text/plain; charset=utf-8", []byte("ok\n"))
-	answer("/version", "application/json", fmt.Appendf(nil, `{"etcdserver":%q,"etcdcluster":"%s.0","storage":""}`, version.Version, majorMinor(version.Version)))
+	answer("/version", "application/json", fmt.Appendf(nil, `{"etcdserver":%q,"etcdcluster":"%s.0","storage":""}`,
+		version.Version, majorMinor(version.Version)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 			refuseCall(w)
@@ -59,37 +73,42 @@ func Handler(p Place) http.Handler {
 	return mux
 }
 
+// majorMinor returns the first two numbers of a version: "3.6" of "3.6.4".
 func majorMinor(v string) string {
 	major, rest, _ := strings.Cut(v, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	return major + "." + minor
 }
 
-// refuseCall answers a call by gRPC: an answer without a body, of which headers are all.
+// refuseCall answers a gRPC call with Unimplemented. Such an answer has no body and carries the
+// status in its headers (the "Trailers-Only" response of gRPC over HTTP/2).
 func refuseCall(w http.ResponseWriter) {
 	const unimplemented = 12
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Grpc-Status", strconv.Itoa(unimplemented))
-	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one before one API server of Coracle, which is started after it and keeps the data itself")
+	w.Header().Set("Grpc-Message", "this is no etcd: it stands in for one "+
+		"before one API server of Coracle, which is started after it and keeps the data itself")
 }
 
-// findTimeout bounds the question whether somebody is a stand-in, which an etcd answers at once.
+// findTimeout bounds one question of Find. An etcd answers at once, with 404.
 const findTimeout = time.Second
 
-// askAgain is how long after nobody listened Find asks again.
+// askAgain is the pause after a refused connection.
 const askAgain = 10 * time.Millisecond
 
-// moment is how long it takes to start both.
-const moment = 500 * time.Millisecond
+// noticeAfter is the time after which Find reports that it waits. Two processes that are started
+// together are both up within it.
+const noticeAfter = 500 * time.Millisecond
 
-// Find asks whether a stand-in answers at the only one of some client URLs, and returns the store it stands for, or nil if nobody says
-// so. As long as nobody listens there it waits, until ctx ends: both may have been started at once. away is called once if that takes
-// longer than a moment.
+// Find asks whether a stand-in answers at urls, the client URLs of an etcd. It returns the store
+// for which the stand-in stands, or nil if none answers. There is only a stand-in if urls is one
+// loopback URL. While the connection is refused, Find waits, until ctx ends, because both processes
+// may have been started at once. It calls away once if that takes longer than half a second.
 func Find(ctx context.Context, urls []string, away func()) *Place {
-	if len(urls) != 1 || !near(urls[0]) {
+	if len(urls) != 1 || !mayStandIn(urls[0]) {
 		return nil
 	}
-	told := time.AfterFunc(moment, away)
+	told := time.AfterFunc(noticeAfter, away)
 	defer told.Stop()
 	for {
 		asking, cancel := context.WithTimeout(ctx, findTimeout)
@@ -109,21 +128,22 @@ func Find(ctx context.Context, urls []string, away func()) *Place {
 	}
 }
 
-// near reports whether a URL is one where a stand-in may be.
-func near(server string) bool {
+// mayStandIn reports whether a stand-in may answer at a URL: on a loopback address and without TLS.
+func mayStandIn(server string) bool {
 	u, err := url.Parse(server)
 	return err == nil && u.Scheme == "http" && Loopback(u.Hostname())
 }
 
-// Loopback reports whether a host is this machine, and nobody else can mean it.
+// Loopback reports whether a host is a loopback address or "localhost", which every machine
+// resolves to itself.
 func Loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// errOther says that another than it was answers, or none that stands in for anything.
+// errOther says that another process answers than the stand-in that was found.
 var errOther = errors.New("what stands in for etcd has been replaced")
 
-// Answers returns nil as long as the stand-in at a URL is there, and stands for p.
+// Answers returns nil if the stand-in at url answers and still stands for p.
 func (p *Place) Answers(ctx context.Context, url string) error {
 	now, err := ask(ctx, url)
 	if err == nil && *now != *p {
@@ -132,9 +152,10 @@ func (p *Place) Answers(ctx context.Context, url string) error {
 	return err
 }
 
-// client leaves no connection behind.
+// client keeps no connection open after an answer.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
+// ask returns what the stand-in at url says of its store.
 func ask(ctx context.Context, url string) (*Place, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+path, nil)
 	if err != nil {

@@ -69,7 +69,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAnswers asks a stand-in as long as it is there, when another has taken its place, and when none has.
+// TestAnswers asks a stand-in as long as it is there, when another has taken its place, and when
+// none has.
 func TestAnswers(t *testing.T) {
 	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Place{Dir: "/other"})
 	if err := place.Answers(t.Context(), first.URL); err != nil {

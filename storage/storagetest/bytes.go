@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// testRestartKeepsBytes checks that a restart gives back the very bytes that were put. The cache takes an update for one
-// that changes nothing if it would write what is there, so values that only mean the same make revisions and events.
+// testRestartKeepsBytes checks that a restart returns the exact bytes that were put. The cache
+// recognises an update that changes nothing by its bytes, so an engine that returns other bytes of
+// the same meaning causes writes, revisions and events.
 func testRestartKeepsBytes(t *testing.T, e Engine) {
 	if e.Reopen == nil {
 		t.Log("nothing survives this engine")
@@ -18,15 +19,19 @@ func testRestartKeepsBytes(t *testing.T, e Engine) {
 	}
 	b := open(t, e)
 	values := []string{
-		// As the API stores objects: of Go types, of types that arrive at run time, as protobuf, encrypted.
-		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","uid":"1","creationTimestamp":"2024-01-01T00:00:00Z"},` +
+		// The forms in which the API stores objects: built-in kinds, custom resources, protobuf,
+		// encrypted.
+		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","uid":"1",` +
+			`"creationTimestamp":"2024-01-01T00:00:00Z"},` +
 			`"data":{"run.sh":"a \u0026\u0026 b\nif c \u003e 1; then\n","\u003ckey\u003e":"é\u2028😀\b\f\u0000"}}`,
-		`{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{"a":"\u003c"},"name":"x"},"spec":{"run":"a && b\nc < d\n"}}`,
+		`{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"annotations":{"a":"\u003c"},"name":"x"},` +
+			`"spec":{"run":"a && b\nc < d\n"}}`,
 		`{"apiVersion":"example.org/v1","data":{"z":1,"a":2},"kind":"Widget","metadata":{"name":"x"},"spec":null}`,
 		"k8s\x00\n\x0f\n\x02v1\x12\tConfigMap\xff", "k8s:enc:aesgcm:v1:key:\x00\xfe\xff",
-		// What else JSON can say in more than one way.
+		// Values that JSON, or YAML, can write in more than one way.
 		`{"n":[1e3,1E3,1e+3,1000,1000.0,-0,-0.0,12345678901234567890123,0.1000,1e400]}`,
-		`{"s":["1","1e3","0x10","true","null","~","yes","no","",".inf","2024-01-01","<<","=","- x","a: b","# c","!t","*a","&a","|"]}`,
+		`{"s":["1","1e3","0x10","true","null","~","yes","no","",".inf","2024-01-01","<<","=","- x","a: b","# c",` +
+			`"!t","*a","&a","|"]}`,
 		`{"e":[{},[],null,[{}],[[]],{"":""}],"t":true,"f":false}`,
 		`{"u":"\u00e9é\u003c<\/\ud83d\ude00\u0041","c":"\u001f\u0085\ufeff"}`, "{\"u\":\"\u2028\u0085\ufeff\x7f\"}",
 		`{"b":" lead","c":"trail ","d":"\ta\n\tb\n\n","e":"a\r\nb","f":"\n\n","g":"x\n"}`,
@@ -51,7 +56,8 @@ func testRestartKeepsBytes(t *testing.T, e Engine) {
 		for i, v := range values {
 			got, err := b.Get(context.Background(), key(i))
 			if err != nil || string(got.Value) != v || got.Rev != want.Entries[i].Rev {
-				t.Errorf("round %d: got %.200q at %d, %v, want %.200q at %d", round, got.Value, got.Rev, err, v, want.Entries[i].Rev)
+				t.Errorf("round %d: got %.200q at %d, %v, want %.200q at %d", round, got.Value, got.Rev, err, v,
+					want.Entries[i].Rev)
 			}
 		}
 	}

@@ -9,44 +9,47 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Fault is what goes wrong with one operation.
+// Fault is what goes wrong in one operation of a Faulty.
 type Fault uint8
 
-// The faults.
+// These are the faults.
 const (
-	None    Fault = iota
-	Refuse        // nothing is done; Unavailable
-	Lose          // nothing is done; a write is InDoubt, anything else Unavailable
-	Pretend       // a write is done, and yet InDoubt, unless it fails by itself; anything else is Unavailable
+	None Fault = iota // the operation is done
+
+	Refuse  // nothing is done; the error is Unavailable
+	Lose    // nothing is done; the error of a write is InDoubt, of other operations Unavailable
+	Pretend // a write is done and returns InDoubt, or its own error; other operations return Unavailable
 )
 
 // ErrInjected is the cause of every error that Faulty makes.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty wraps a store and lets operations fail, by number or by choice of a function. Cursors are not touched.
+// Faulty wraps a store and lets some of its operations fail. Cursors work as those of the store;
+// only opening one can fail. All methods may be called at once.
 type Faulty struct {
 	storage.Store
 	mu struct {
 		sync.Mutex
-		n    int
-		plan func(n int, op string) Fault
+		n    int                          // operations since the plan was set
+		plan func(n int, op string) Fault // nil: no faults
 	}
 }
 
-// NewFaulty returns s without faults.
+// NewFaulty returns a wrapper of s that lets nothing fail until Plan or FailAt is called.
 func NewFaulty(s storage.Store) *Faulty { return &Faulty{Store: s} }
 
 // Unwrap implements storage.Wrapper.
 func (f *Faulty) Unwrap() storage.Store { return f.Store }
 
-// Plan lets f decide on each operation from now on; n counts them from 0, op is the method in lower case.
+// Plan sets the function that decides on each operation. n counts the operations from 0, and op is
+// the name of the method in lower case. A nil function ends the faults.
 func (f *Faulty) Plan(plan func(n int, op string) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.n, f.mu.plan = 0, plan
 }
 
-// FailAt lets the i-th operation from now fail.
+// FailAt lets operation i fail, counted from 0 from this call on, and no other.
 func (f *Faulty) FailAt(i int, fault Fault) {
 	f.Plan(func(n int, _ string) Fault {
 		if n == i {
@@ -56,13 +59,14 @@ func (f *Faulty) FailAt(i int, fault Fault) {
 	})
 }
 
-// Ops returns the number of operations since the plan was set.
+// Ops returns the number of operations since the last Plan or FailAt.
 func (f *Faulty) Ops() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.mu.n
 }
 
+// next counts an operation and returns its fault.
 func (f *Faulty) next(op string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,12 +78,14 @@ func (f *Faulty) next(op string) Fault {
 	return f.mu.plan(n, op)
 }
 
-// do runs call unless a fault forbids it.
+// do runs call unless the fault of the operation forbids it, and makes the error of the fault.
 func (f *Faulty) do(op, key string, write bool, call func() error) error {
 	fault := f.next(op)
 	if fault == None {
 		return call()
 	}
+	// The write reaches the store, and the caller is told that its outcome is unknown: this is the
+	// case that a retry must survive.
 	if fault == Pretend && write {
 		if err := call(); err != nil {
 			return err
@@ -105,7 +111,9 @@ func (f *Faulty) Range(ctx context.Context, req storage.RangeRequest) (res stora
 }
 
 // Put implements storage.Store.
-func (f *Faulty) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (e storage.Entry, err error) {
+func (f *Faulty) Put(
+	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
+) (e storage.Entry, err error) {
 	err = f.do("put", key, true, func() error { e, err = f.Store.Put(ctx, key, value, pre, lease); return err })
 	if err != nil {
 		return storage.Entry{}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// lease grants a lease that must not be refused.
 func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 	b.Helper()
 	id, err := b.Lease(b.ctx, ttl)
@@ -16,6 +17,8 @@ func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 	return id
 }
 
+// testLeaseEnds checks that the end of a lease deletes its keys, not before its time, with events
+// that have the previous values, and that no key can be put with it afterwards.
 func testLeaseEnds(t *testing.T, e Engine) {
 	t.Parallel() // it waits most of the time
 	b := open(t, e)
@@ -28,6 +31,7 @@ func testLeaseEnds(t *testing.T, e Engine) {
 			t.Fatalf("Put with lease: %v", err)
 		}
 	}
+	// The two puts come first; the deletions follow when the lease ends. They may share a revision.
 	var ends []storage.Event
 	for len(ends) < 2 {
 		batch, err := w.Next(b.ctx)
@@ -61,6 +65,8 @@ func testLeaseEnds(t *testing.T, e Engine) {
 	wantKind(t, "Put with an ended lease", err, storage.NoLease)
 }
 
+// testLeaseDetaches checks that a key leaves its lease when it is put without a lease or with
+// another one.
 func testLeaseDetaches(t *testing.T, e Engine) {
 	t.Parallel() // it waits most of the time
 	b := open(t, e)
@@ -87,6 +93,7 @@ func testLeaseDetaches(t *testing.T, e Engine) {
 	}
 }
 
+// testLeaseUnknown checks that a put with a lease that does not exist fails and changes nothing.
 func testLeaseUnknown(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()

@@ -15,16 +15,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// model is the plain map that a store is compared with, one state per revision.
+// Random operations, on a store and on a plain map. Run calls testRandom as the law "Random"; a
+// failure prints its seed and the last steps.
+
+// model is the plain map with which a store is compared, and its copy at each revision.
 type model struct {
-	now    map[string]storage.Entry
-	states map[storage.Revision]map[string]storage.Entry
-	floor  storage.Revision
+	now    map[string]storage.Entry                      // the present entries by key
+	states map[storage.Revision]map[string]storage.Entry // the entries at each revision from floor on
+	floor  storage.Revision                              // that at which the test began
 }
 
+// commit keeps a copy of the present entries as the state at rev.
 func (m *model) commit(rev storage.Revision) { m.states[rev] = maps.Clone(m.now) }
 
-// testRandom does the same random operations on the store and on a map. STORAGETEST_SEED repeats a run.
+// testRandom does the same random operations on a store and on a map and compares all answers, then
+// applies the events of a watch to the first state and compares every later state. The environment
+// variable STORAGETEST_SEED repeats a run.
 func testRandom(t *testing.T, e Engine) {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("STORAGETEST_SEED"); s != "" {
@@ -43,14 +49,16 @@ func testRandom(t *testing.T, e Engine) {
 		desc, err := randomStep(b, r, m, &last, i)
 		log = append(log, desc)
 		if err != nil {
-			t.Fatalf("seed %d, step %d: %v\nlast steps:\n%s", seed, i, err, strings.Join(log[max(0, len(log)-10):], "\n"))
+			t.Fatalf("seed %d, step %d: %v\nlast steps:\n%s", seed, i, err,
+				strings.Join(log[max(0, len(log)-10):], "\n"))
 		}
 	}
-	// The events, applied to the first state, must give every later state.
+	// The events, applied to the first state one by one, must give every later state.
 	state := map[string]storage.Entry{}
 	for _, ev := range w.until(last) {
 		old, had := state[ev.Key]
-		if had == ev.Created && !ev.Deleted || (had && (ev.PrevRev != old.Rev || string(ev.Prev) != string(old.Value))) {
+		if had == ev.Created && !ev.Deleted || (had && (ev.PrevRev != old.Rev ||
+			string(ev.Prev) != string(old.Value))) {
 			t.Fatalf("seed %d: event %s, before: %s", seed, showEvent(ev), show(old))
 		}
 		if state[ev.Key] = (storage.Entry{Key: ev.Key, Value: ev.Value, Rev: ev.Rev}); ev.Deleted {
@@ -65,6 +73,7 @@ func testRandom(t *testing.T, e Engine) {
 	}
 }
 
+// sorted returns the entries of m in key order.
 func sorted(m map[string]storage.Entry) []storage.Entry {
 	var out []storage.Entry
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -75,7 +84,8 @@ func sorted(m map[string]storage.Entry) []storage.Entry {
 
 func showMap(m map[string]storage.Entry) string { return showAll(sorted(m)) }
 
-// randomStep does one operation on both and compares the answers.
+// randomStep does one operation on the store and the model and compares the answers. It returns a
+// description for the log.
 func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int) (string, error) {
 	key := fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5))
 	cur, exists := m.now[key]
@@ -132,8 +142,11 @@ func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int)
 	}
 }
 
+// randomRange reads a random range, half of them at a past revision, and compares it with the
+// model.
 func randomRange(b *bench, r *rand.Rand, m *model, last storage.Revision) (string, error) {
-	req := storage.RangeRequest{Prefix: []string{"/r/", "/r/a/", "/r/b/"}[r.IntN(3)], Limit: r.IntN(6), NoCount: r.IntN(3) == 0}
+	req := storage.RangeRequest{Prefix: []string{"/r/", "/r/a/", "/r/b/"}[r.IntN(3)], Limit: r.IntN(6),
+		NoCount: r.IntN(3) == 0}
 	state := m.now
 	if r.IntN(2) == 0 {
 		req.Rev = last - storage.Revision(r.IntN(int(last-m.floor)+1))
@@ -154,13 +167,15 @@ func randomRange(b *bench, r *rand.Rand, m *model, last storage.Revision) (strin
 	if req.Limit > 0 {
 		want = want[:min(req.Limit, count)]
 	}
-	if showAll(got.Entries) != showAll(want) || !req.NoCount && got.Count != int64(count) || got.More != (len(want) < count) {
+	if showAll(got.Entries) != showAll(want) || !req.NoCount && got.Count != int64(count) ||
+		got.More != (len(want) < count) {
 		return desc, fmt.Errorf("want %s, count %d", showAll(want), count)
 	}
 	return desc, nil
 }
 
-// expect returns the kind of error that pre gives, or 0.
+// expect returns the kind of error that a write with pre must give for the entry cur, or 0 for
+// none.
 func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
 	switch {
 	case pre.Absent && exists:
@@ -173,6 +188,7 @@ func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
 	return 0
 }
 
+// same returns nil if err is of the kind want, where 0 means no error.
 func same(err error, want storage.Kind) error {
 	if want == 0 && err == nil || want != 0 && errors.Is(err, want) {
 		return nil

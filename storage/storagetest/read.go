@@ -8,6 +8,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// The laws of reads: order, prefixes and pages of Range, past revisions, and Compact. Run
+// (suite.go) calls each as a subtest.
+
+// keys returns the keys of entries.
 func keys(list []storage.Entry) []string {
 	out := make([]string, 0, len(list))
 	for _, e := range list {
@@ -16,6 +20,8 @@ func keys(list []storage.Entry) []string {
 	return out
 }
 
+// testRangeOrder checks that Range returns the keys with a prefix, and no others, in byte order,
+// and that After leaves out keys up to it.
 func testRangeOrder(t *testing.T, e Engine) {
 	b := open(t, e)
 	for i, key := range []string{"/b/z", "/a/b/y", "/a/b", "/a/a", "/a/b/x", "/ab/q", "/a/b.c/x", "/a/c/x"} {
@@ -37,13 +43,16 @@ func testRangeOrder(t *testing.T, e Engine) {
 		{"/", "/a/c/x", []string{"/ab/q", "/b/z"}},
 	} {
 		res := b.list(storage.RangeRequest{Prefix: tt.prefix, After: tt.after})
-		if got := keys(res.Entries); !slices.Equal(got, tt.want) || res.Count != int64(len(tt.want)) || res.More || res.Rev != rev {
+		if got := keys(res.Entries); !slices.Equal(got, tt.want) || res.Count != int64(len(tt.want)) || res.More ||
+			res.Rev != rev {
 			t.Errorf("Range(%s after %q): got %v, count %d, more %v, revision %d, want %v at %d",
 				tt.prefix, tt.after, got, res.Count, res.More, res.Rev, tt.want, rev)
 		}
 	}
 }
 
+// testRangePages checks that the pages of a range at one revision are complete and without
+// duplicates for several limits, and that writes between pages do not change them.
 func testRangePages(t *testing.T, e Engine) {
 	b := open(t, e)
 	const n = 25
@@ -70,7 +79,7 @@ func testRangePages(t *testing.T, e Engine) {
 				break
 			}
 			req.Rev, req.After = res.Rev, got[len(got)-1]
-			if page == 0 { // what happens now must not be in later pages
+			if page == 0 { // these writes must not be in later pages
 				b.put("/p/999", 1, storage.Pre{})
 				b.del("/p/024", storage.Pre{})
 			}
@@ -89,9 +98,12 @@ func testRangePages(t *testing.T, e Engine) {
 	}
 }
 
+// testRangeAtRevision checks that a range at a past revision returns the state that a range
+// returned at that time.
 func testRangeAtRevision(t *testing.T, e Engine) {
 	b := open(t, e)
 	var states []storage.RangeResult
+	// write changes the store and keeps the state that a range shows right afterwards.
 	write := func(f func()) {
 		f()
 		states = append(states, b.list(storage.RangeRequest{Prefix: "/a/"}))
@@ -106,7 +118,8 @@ func testRangeAtRevision(t *testing.T, e Engine) {
 	for _, want := range states {
 		got := b.list(storage.RangeRequest{Prefix: "/a/", Rev: want.Rev})
 		if got.Rev != want.Rev || showAll(got.Entries) != showAll(want.Entries) || got.Count != want.Count {
-			t.Errorf("Range at %d: got %s at %d, want %s", want.Rev, showAll(got.Entries), got.Rev, showAll(want.Entries))
+			t.Errorf("Range at %d: got %s at %d, want %s", want.Rev, showAll(got.Entries), got.Rev,
+				showAll(want.Entries))
 		}
 	}
 	now := b.rev()
@@ -116,6 +129,8 @@ func testRangeAtRevision(t *testing.T, e Engine) {
 	}
 }
 
+// testCompact checks which reads fail after Compact, and that it changes neither entries nor the
+// revision.
 func testCompact(t *testing.T, e Engine) {
 	b := open(t, e)
 	var revs []storage.Revision

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// testRestart checks that keys, values and revisions survive, that revisions go on growing, and that a watch from
-// before the restart is complete or Compacted.
+// testRestart checks that keys, values and revisions survive a restart, that revisions go on
+// growing, and that a watch from before the restart is complete or Compacted.
 func testRestart(t *testing.T, e Engine) {
 	if e.Reopen == nil {
 		t.Log("nothing survives this engine")

@@ -9,10 +9,12 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// bystanders are cursors that nobody reads, so that an engine which tells one after the other is slow to tell all.
+// bystanders is the number of cursors that are open and never read. An engine that serves cursors
+// one after the other serves the last one late, which widens the window that testShown looks into.
 const bystanders = 32
 
-// testShown reads and changes keys in the moment in which a cursor shows them.
+// testShown checks the law that whatever a cursor has yielded can be read: it reads and changes
+// each key at the moment at which a cursor yields it.
 func testShown(t *testing.T, e Engine) {
 	for _, writers := range []int{1, 4} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
@@ -28,7 +30,8 @@ func testShown(t *testing.T, e Engine) {
 			for g := range writers {
 				wg.Go(func() {
 					for i := g; i < keys; i += writers {
-						if _, err := b.Put(b.ctx, fmt.Sprintf("/a/%04d", i), value(i), storage.Pre{Absent: true}, 0); err != nil {
+						if _, err := b.Put(b.ctx, fmt.Sprintf("/a/%04d", i), value(i), storage.Pre{Absent: true},
+							0); err != nil {
 							b.Error(err)
 							return
 						}
@@ -43,9 +46,10 @@ func testShown(t *testing.T, e Engine) {
 				if err := w.check(batch); err != nil {
 					b.Fatal(err)
 				}
-				// The last first: it is the one that may have been shown too early.
+				// The last event comes first, because it is the one that may have been yielded too
+				// early.
 				for i := len(batch.Events) - 1; i >= 0; i-- {
-					if batch.Events[i].Created { // what is written here is shown as well
+					if batch.Events[i].Created { // the events of the writes in shown are left out
 						b.shown(batch.Events[i], left)
 						left--
 					}
@@ -55,8 +59,9 @@ func testShown(t *testing.T, e Engine) {
 	}
 }
 
-// shown finds the key of an event by one way of reading or another, depending on n. Some are also changed: a write takes
-// so long that the next events are no news.
+// shown reads the key of an event in one of several ways, depending on n. For a tenth of the events
+// it writes to the key instead. It does so rarely, because a write takes so long that the next
+// events are old by then.
 func (b *bench) shown(ev storage.Event, n int) {
 	b.Helper()
 	switch n % 20 {
@@ -77,14 +82,17 @@ func (b *bench) shown(ev storage.Event, n int) {
 			b.Errorf("Get of %s, shown at %d: got %s, %v", ev.Key, ev.Rev, show(got), err)
 		}
 	case 1:
-		last := len(ev.Key) - 1 // up to ten keys differ in it
+		last := len(ev.Key) - 1 // up to ten keys differ in their last byte only
 		res, err := b.Range(b.ctx, storage.RangeRequest{Prefix: "/a/", After: ev.Key[:last], Limit: 10, NoCount: true})
-		found := slices.ContainsFunc(res.Entries, func(e storage.Entry) bool { return e.Key == ev.Key && e.Rev == ev.Rev })
+		found := slices.ContainsFunc(res.Entries, func(e storage.Entry) bool {
+			return e.Key == ev.Key && e.Rev == ev.Rev
+		})
 		if err != nil || res.Rev < ev.Rev || !found {
 			b.Errorf("Range for %s, shown at %d: got %s at %d, %v", ev.Key, ev.Rev, showAll(res.Entries), res.Rev, err)
 		}
 	case 2:
-		if res, err := b.Range(b.ctx, storage.RangeRequest{Prefix: "/b/", Rev: ev.Rev}); err != nil || res.Rev != ev.Rev {
+		if res, err := b.Range(b.ctx, storage.RangeRequest{Prefix: "/b/", Rev: ev.Rev}); err != nil ||
+			res.Rev != ev.Rev {
 			b.Errorf("Range at %d, which was shown: got %d, %v", ev.Rev, res.Rev, err)
 		}
 	}

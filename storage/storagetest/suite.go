@@ -1,7 +1,16 @@
-// Package storagetest is the proof of the contract in package storage: Run checks every law on any engine or
-// wrapper. It also has Faulty, a store that fails on demand, for tests of what is built on a store.
+// Package storagetest is the proof of the contract in package storage. Run checks each law of the
+// contract on any engine or wrapper, in a subtest of its name.
 //
-// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go, bytes.go, random.go, and faulty.go.
+// Words: a law is one promise of package storage. A bench is one store under test. Faulty is a
+// store that fails on demand, for tests of packages that are built on a store.
+//
+// An engine's test calls Run with functions that open its store. Each law gets a store of its own,
+// which it closes.
+//
+// Not here: what only one engine promises; that is in the tests of the engine.
+//
+// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go,
+// bytes.go, random.go, and faulty.go.
 package storagetest
 
 import (
@@ -14,17 +23,19 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Engine says how to get stores to test.
+// Engine says how to open the stores to test.
 type Engine struct {
-	// Open returns an empty store. The test closes it; closing twice must be harmless. It may be called at once.
+	// Open returns an empty store. The test closes it, perhaps twice. Several tests may call Open
+	// at once.
 	Open func(t *testing.T) storage.Store
-	// Reopen returns a store over the data of s, which has been closed. nil if nothing survives.
+	// Reopen returns a store over the data of s, which has been closed. It is nil if nothing
+	// survives a restart.
 	Reopen func(t *testing.T, s storage.Store) storage.Store
-	// MaxValue is a size in bytes that the engine refuses, default 2 MiB.
+	// MaxValue is a size of a value in bytes that the engine must refuse, default 2 MiB.
 	MaxValue int
 }
 
-// Run checks all laws, each in a subtest with a store of its own.
+// Run checks all laws on the engine, each in a subtest with a store of its own.
 func Run(t *testing.T, e Engine) {
 	if e.MaxValue == 0 {
 		e.MaxValue = 2 << 20
@@ -69,14 +80,16 @@ func Run(t *testing.T, e Engine) {
 	}
 }
 
-// bench is one store under test, with calls that must not fail.
+// bench is one store under test. Its methods in lower case fail the test if the store's method
+// fails.
 type bench struct {
 	*testing.T
 	storage.Store
 	e   Engine
-	ctx context.Context
+	ctx context.Context // ends with the test, or after three minutes
 }
 
+// open opens an empty store and closes it at the end of the test.
 func open(t *testing.T, e Engine) *bench {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -86,8 +99,10 @@ func open(t *testing.T, e Engine) *bench {
 	return b
 }
 
+// value returns a small JSON value that contains n.
 func value(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
 
+// put puts value(n) at key and returns its revision.
 func (b *bench) put(key string, n int, pre storage.Pre) storage.Revision {
 	b.Helper()
 	e, err := b.Put(b.ctx, key, value(n), pre, 0)
@@ -100,6 +115,7 @@ func (b *bench) put(key string, n int, pre storage.Pre) storage.Revision {
 	return e.Rev
 }
 
+// del deletes key and returns the revision of the deletion.
 func (b *bench) del(key string, pre storage.Pre) storage.Revision {
 	b.Helper()
 	rev, err := b.Delete(b.ctx, key, pre)
@@ -109,6 +125,7 @@ func (b *bench) del(key string, pre storage.Pre) storage.Revision {
 	return rev
 }
 
+// rev returns the current revision of the store.
 func (b *bench) rev() storage.Revision {
 	b.Helper()
 	rev, err := b.Revision(b.ctx)
@@ -118,6 +135,7 @@ func (b *bench) rev() storage.Revision {
 	return rev
 }
 
+// list ranges over the store. It returns entries, count and revision as the store does.
 func (b *bench) list(req storage.RangeRequest) storage.RangeResult {
 	b.Helper()
 	res, err := b.Range(b.ctx, req)
@@ -127,6 +145,7 @@ func (b *bench) list(req storage.RangeRequest) storage.RangeResult {
 	return res
 }
 
+// watch opens a cursor that is closed at the end of the test.
 func (b *bench) watch(req storage.WatchRequest) *watcher {
 	b.Helper()
 	c, err := b.Watch(b.ctx, req)
@@ -137,14 +156,15 @@ func (b *bench) watch(req storage.WatchRequest) *watcher {
 	return &watcher{b: b, Cursor: c, last: req.After}
 }
 
-// watcher checks order and completeness of batches as they come.
+// watcher is a cursor whose batches are checked for order and completeness.
 type watcher struct {
 	b *bench
 	storage.Cursor
-	last storage.Revision
+	last storage.Revision // Batch.Rev of the last batch
 }
 
-// until collects events up to revision rev.
+// until returns the events up to revision rev. It asks for progress, so that it ends without
+// events, too.
 func (w *watcher) until(rev storage.Revision) []storage.Event {
 	w.b.Helper()
 	var all []storage.Event
@@ -162,6 +182,7 @@ func (w *watcher) until(rev storage.Revision) []storage.Event {
 	return all
 }
 
+// check returns an error if a batch is out of order, and moves last.
 func (w *watcher) check(batch storage.Batch) error {
 	rev := w.last
 	for i, ev := range batch.Events {
@@ -177,7 +198,7 @@ func (w *watcher) check(batch storage.Batch) error {
 	return nil
 }
 
-// wantKind fails unless err is of the kind, and returns its Rev.
+// wantKind ends the test unless err is of the kind want. It returns Error.Rev.
 func wantKind(t testing.TB, what string, err error, want storage.Kind) storage.Revision {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -188,8 +209,10 @@ func wantKind(t testing.TB, what string, err error, want storage.Kind) storage.R
 	return e.Rev
 }
 
+// show returns an entry as text, to be compared and printed.
 func show(e storage.Entry) string { return fmt.Sprintf("%s@%d=%.40q", e.Key, e.Rev, e.Value) }
 
+// showAll returns entries as text, to be compared and printed.
 func showAll(list []storage.Entry) string {
 	s := ""
 	for _, e := range list {

@@ -12,10 +12,17 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// The laws of cursors: which events they yield, from which revision, and how they end. Run
+// (suite.go) calls each as a subtest.
+
+// showEvent returns an event as text, to be compared and printed.
 func showEvent(ev storage.Event) string {
-	return fmt.Sprintf("%s@%d=%.40q deleted=%v created=%v prev=%.40q@%d", ev.Key, ev.Rev, ev.Value, ev.Deleted, ev.Created, ev.Prev, ev.PrevRev)
+	return fmt.Sprintf("%s@%d=%.40q deleted=%v created=%v prev=%.40q@%d", ev.Key, ev.Rev, ev.Value, ev.Deleted,
+		ev.Created, ev.Prev, ev.PrevRev)
 }
 
+// testWatchEvents checks the fields of the events of a create, an update, a deletion and another
+// create, with and without previous values.
 func testWatchEvents(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -48,6 +55,8 @@ func testWatchEvents(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchFromNow checks that a watch without a revision yields the changes after it was opened,
+// and no earlier ones.
 func testWatchFromNow(t *testing.T, e Engine) {
 	b := open(t, e)
 	b.put("/a/x", 1, storage.Pre{})
@@ -59,6 +68,7 @@ func testWatchFromNow(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchPrefix checks that a watch yields the changes under its prefix and no others.
 func testWatchPrefix(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -84,6 +94,8 @@ func testWatchPrefix(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchResumes checks that a watch after the revision of any event yields the same later
+// events.
 func testWatchResumes(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -109,6 +121,8 @@ func testWatchResumes(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchConcurrent checks that several cursors yield every change of several writers, once and
+// in order.
 func testWatchConcurrent(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -155,6 +169,8 @@ func testWatchConcurrent(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchProgress checks that Progress brings a batch with the present revision although no key
+// under the prefix changes.
 func testWatchProgress(t *testing.T, e Engine) {
 	b := open(t, e)
 	w := b.watch(storage.WatchRequest{Prefix: "/quiet/"})
@@ -173,6 +189,8 @@ func testWatchProgress(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchCompacted checks that a watch from before a compaction fails, and that cursors beyond it
+// go on.
 func testWatchCompacted(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.put("/a/x", 0, storage.Pre{})
@@ -185,6 +203,7 @@ func testWatchCompacted(t *testing.T, e Engine) {
 	if err := b.Compact(b.ctx, now); err != nil {
 		t.Fatal(err)
 	}
+	// An engine may report the compaction at Watch or at the first Next.
 	c, err := b.Watch(b.ctx, storage.WatchRequest{Prefix: "/a/", After: start})
 	if err == nil {
 		b.Cleanup(c.Close)
@@ -201,6 +220,8 @@ func testWatchCompacted(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchSlow checks that a cursor that is not read delays neither writers nor other cursors, and
+// that it yields everything later or ends with Compacted.
 func testWatchSlow(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -221,7 +242,7 @@ func testWatchSlow(t *testing.T, e Engine) {
 		slow.Progress()
 		batch, err := slow.Next(b.ctx)
 		if errors.Is(err, storage.Compacted) {
-			return // an engine may give up on it
+			return // an engine may drop a slow cursor
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -236,6 +257,8 @@ func testWatchSlow(t *testing.T, e Engine) {
 	}
 }
 
+// testWatchEnds checks that the end of a context ends one Next and not the cursor, and that Close
+// of the cursor or of the store ends a blocked Next with Closed.
 func testWatchEnds(t *testing.T, e Engine) {
 	b := open(t, e)
 	w := b.watch(storage.WatchRequest{Prefix: "/a/"})
@@ -248,6 +271,8 @@ func testWatchEnds(t *testing.T, e Engine) {
 	if got := w.until(rev); len(got) != 1 {
 		t.Fatalf("after the end of a context: got %d events, want 1", len(got))
 	}
+	// ends checks that end ends a blocked Next with Closed, and that Next fails with Closed from
+	// then on.
 	ends := func(what string, end func()) {
 		t.Helper()
 		w := b.watch(storage.WatchRequest{Prefix: "/a/"})
@@ -271,6 +296,8 @@ func testWatchEnds(t *testing.T, e Engine) {
 	ends("Next of a closed store", func() { b.Close() })
 }
 
+// testListThenWatch checks, while writers run, that a range and the events of a watch from its
+// revision give the final state.
 func testListThenWatch(t *testing.T, e Engine) {
 	b := open(t, e)
 	stop := make(chan struct{})
@@ -292,6 +319,8 @@ func testListThenWatch(t *testing.T, e Engine) {
 			}
 		})
 	}
+	// A pair is the state of a range and the watch from its revision. Applying the watch's events
+	// to the state must give the final state.
 	type pair struct {
 		state map[string]storage.Revision
 		w     *watcher

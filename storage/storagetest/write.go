@@ -12,12 +12,18 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// The laws of writes: revisions, preconditions, failed, canceled and concurrent writes, sizes, and
+// a closed store. Run (suite.go) calls each as a subtest.
+
+// testRevisionsGrow checks that each write, one of the same value included, takes the next
+// revision.
 func testRevisionsGrow(t *testing.T, e Engine) {
 	b := open(t, e)
 	last := b.rev()
 	if last == 0 {
 		t.Fatal("the revision of an empty store is 0, which means none")
 	}
+	// step checks that a write got the next revision, and that Revision reports it.
 	step := func(what string, rev storage.Revision) {
 		t.Helper()
 		if rev != last+1 {
@@ -36,6 +42,7 @@ func testRevisionsGrow(t *testing.T, e Engine) {
 	}
 }
 
+// testReadsRaiseNothing checks that no read changes the revision, and that NotFound reports it.
 func testReadsRaiseNothing(t *testing.T, e Engine) {
 	b := open(t, e)
 	want := b.put("/a/x", 1, storage.Pre{})
@@ -54,6 +61,8 @@ func testReadsRaiseNothing(t *testing.T, e Engine) {
 	}
 }
 
+// testPreconditions checks the kind and the revision of the error for each precondition that fails,
+// and that the others hold.
 func testPreconditions(t *testing.T, e Engine) {
 	b := open(t, e)
 	gone := b.put("/a/gone", 1, storage.Pre{})
@@ -65,7 +74,7 @@ func testPreconditions(t *testing.T, e Engine) {
 		name, key string
 		pre       storage.Pre
 		want      storage.Kind
-		wantRev   storage.Revision // 0: the store's revision or nothing
+		wantRev   storage.Revision // of the error; 0 if it is not checked
 	}{
 		{"present, must be absent", "/a/x", storage.Pre{Absent: true}, storage.Exists, now},
 		{"stale revision", "/a/x", storage.Pre{Rev: old}, storage.Conflict, now},
@@ -96,6 +105,8 @@ func testPreconditions(t *testing.T, e Engine) {
 	b.put("/a/x", 3, storage.Pre{Rev: now})
 }
 
+// testFailedWrite checks that writes whose preconditions fail change neither entries nor the
+// revision.
 func testFailedWrite(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.put("/a/x", 1, storage.Pre{})
@@ -113,11 +124,14 @@ func testFailedWrite(t *testing.T, e Engine) {
 	if got := b.rev(); got != rev {
 		t.Errorf("Revision: got %d, want %d", got, rev)
 	}
-	if got := b.list(storage.RangeRequest{Prefix: "/a/"}).Entries; len(got) != 1 || got[0].Rev != rev || string(got[0].Value) != string(value(1)) {
+	if got := b.list(storage.RangeRequest{Prefix: "/a/"}).Entries; len(got) != 1 || got[0].Rev != rev ||
+		string(got[0].Value) != string(value(1)) {
 		t.Errorf("Range: got %s", showAll(got))
 	}
 }
 
+// testConcurrentWriters checks that writers that read, add one and write with a precondition lose
+// no addition, and that no two writes share a revision.
 func testConcurrentWriters(t *testing.T, e Engine) {
 	b := open(t, e)
 	const writers, each = 8, 20
@@ -128,6 +142,8 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 	for range writers {
 		wg.Go(func() {
 			for done := 0; done < each; {
+				// A Conflict means that another writer was quicker: this one reads again. Any other
+				// error is a failure of the store.
 				cur, err := b.Get(b.ctx, "/a/sum")
 				if err != nil {
 					t.Error(err)
@@ -143,6 +159,7 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 					return
 				}
 				mu.Lock()
+				// Two writes at one revision would break the law that every change has its own.
 				if seen[next.Rev] {
 					t.Errorf("two writes at revision %d", next.Rev)
 				}
@@ -158,6 +175,7 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 	}
 }
 
+// testCanceled checks that a write whose context has ended before the call does nothing.
 func testCanceled(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()
@@ -174,6 +192,7 @@ func testCanceled(t *testing.T, e Engine) {
 	}
 }
 
+// testValues checks that values and keys of all kinds are returned as they were put.
 func testValues(t *testing.T, e Engine) {
 	b := open(t, e)
 	values := []string{`{}`, `{"a":"ü\n\"<>&"}`, `{"n":12345678901234567890.12345678901234567890}`,
@@ -189,7 +208,8 @@ func testValues(t *testing.T, e Engine) {
 			t.Errorf("Get: got %.60q, %v, want %.60q", got.Value, err, v)
 		}
 	}
-	for _, key := range []string{"/a/with space", "/a/ü", "/a/..", "/a/.hidden", "/a/A", "/a/a", "/a/x:y", "/a/%2F", "/a/x.yaml", "/a/long-" + strings.Repeat("n", 240)} {
+	for _, key := range []string{"/a/with space", "/a/ü", "/a/..", "/a/.hidden", "/a/A", "/a/a", "/a/x:y", "/a/%2F",
+		"/a/x.yaml", "/a/long-" + strings.Repeat("n", 240)} {
 		b.put(key, 1, storage.Pre{Absent: true})
 		if got, err := b.Get(b.ctx, key); err != nil || got.Key != key {
 			t.Errorf("Get(%q): got %s, %v", key, show(got), err)
@@ -200,9 +220,11 @@ func testValues(t *testing.T, e Engine) {
 	}
 }
 
+// testTooLarge checks that a value of MaxValue bytes is refused and changes nothing.
 func testTooLarge(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()
+	// The key makes the request larger than MaxValue in any case.
 	v := []byte(`{"v":"` + strings.Repeat("x", e.MaxValue) + `"}`)
 	_, err := b.Put(b.ctx, "/a/x", v, storage.Pre{}, 0)
 	wantKind(t, "Put of a large value", err, storage.TooLarge)
@@ -211,6 +233,8 @@ func testTooLarge(t *testing.T, e Engine) {
 	}
 }
 
+// testReadSeesAcknowledged checks that Get, Range and Revision see a write as soon as it has been
+// acknowledged.
 func testReadSeesAcknowledged(t *testing.T, e Engine) {
 	b := open(t, e)
 	for i := range 50 {
@@ -219,7 +243,8 @@ func testReadSeesAcknowledged(t *testing.T, e Engine) {
 		if err != nil || got.Rev != rev || string(got.Value) != string(value(i)) {
 			t.Fatalf("Get: got %s, %v, want revision %d", show(got), err, rev)
 		}
-		if list := b.list(storage.RangeRequest{Prefix: "/a/"}); list.Rev < rev || len(list.Entries) != 1 || list.Entries[0].Rev != rev {
+		if list := b.list(storage.RangeRequest{Prefix: "/a/"}); list.Rev < rev || len(list.Entries) != 1 ||
+			list.Entries[0].Rev != rev {
 			t.Fatalf("Range: got revision %d: %s, want %d", list.Rev, showAll(list.Entries), rev)
 		}
 		if got := b.rev(); got < rev {
@@ -228,6 +253,7 @@ func testReadSeesAcknowledged(t *testing.T, e Engine) {
 	}
 }
 
+// testClosed checks that Close can be repeated and that every operation after it fails with Closed.
 func testClosed(t *testing.T, e Engine) {
 	b := open(t, e)
 	b.put("/a/x", 1, storage.Pre{})

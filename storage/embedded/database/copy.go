@@ -13,15 +13,20 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// Bounds of what is copied while writers wait, and of what is committed to the copy at once.
+// A Copy, from its beginning to the switch. Database.Copy begins one, Step copies more, and Switch
+// puts it in place or Abandon drops it. Transactions tell it what they change (change, addBucket,
+// deleteBucket; see recorder in transaction.go). storage/embedded drives it in defragment.go.
+
+// These bound what is copied while writers wait (take), and what is committed to the copy at once
+// (stepBytes).
 const (
 	takeKeys  = 500
 	takeBytes = 512 << 10
 	takeTime  = 5 * time.Millisecond
 	stepBytes = 2 << 20
 
-	// It is time to switch if a step that got to the end had no more than this to copy: writers
-	// will wait for about as much, and for its commit.
+	// It is time to switch when a step reaches the end and copied no more than this. Writers then
+	// wait for about as much, and for its commit.
 	fewKeys  = 200
 	fewBytes = 128 << 10
 )
@@ -32,46 +37,49 @@ var (
 	errSnapshot = errors.New("database: the snapshots of the backend show no buckets")
 )
 
-// lastKey is behind all keys that a database can have.
+// lastKey is greater than all keys that a database can have.
 var lastKey = bytes.Repeat([]byte{0xff}, bolt.MaxKeySize+1)
 
-// Copy is a copy of a database that is to take its place. It is for one goroutine, and ends with
-// Switch or Abandon.
+// Copy is a copy of a database that is about to replace it. One goroutine at a time uses it. Switch
+// or Abandon ends it.
 type Copy struct {
 	db       *Database
 	from, to *file
 	buckets  []backend.Bucket
 	rank     map[backend.BucketID]int // index in buckets
-	used     int64                    // of from, at the beginning
+	used     int64                    // bytes in use in from, at the beginning
 
-	// Guarded by the batch transaction of from. All keys up to the place are in the copy, apart
-	// from those in changed.
+	// Guarded by the batch transaction of from. The copy has all keys up to position as they are,
+	// except those in changed.
 
-	place   place
-	changed map[place]struct{}
-	err     error
+	position position
+	changed  map[position]struct{}
+	err      error
 }
 
-// place is a key in a bucket, or the place before all keys.
-type place struct {
+// position is the place of a key in the order of buckets and keys, or the position before all keys
+// of a bucket.
+type position struct {
 	bucket int
 	key    string // "" is before all keys
 }
 
-// entry is what a key is to be in the copy.
+// entry is a key and its value, or its deletion, to be written to the copy.
 type entry struct {
 	bucket     backend.Bucket
 	key, value []byte
 	deleted    bool
 }
 
-// Copy begins to copy the database into a file that does not exist yet.
+// Copy begins to copy the database into a file at path, which it makes empty. There is one copy at
+// a time.
 func (d *Database) Copy(path string) (*Copy, error) {
 	buckets, err := d.buckets()
 	if err != nil {
 		return nil, err
 	}
-	c := &Copy{db: d, from: d.now.Load(), buckets: buckets, rank: map[backend.BucketID]int{}, changed: map[place]struct{}{}}
+	c := &Copy{db: d, from: d.now.Load(), buckets: buckets, rank: map[backend.BucketID]int{},
+		changed: map[position]struct{}{}}
 	c.used = c.from.SizeInUse()
 	for i, b := range buckets {
 		c.rank[b.ID()] = i
@@ -79,7 +87,8 @@ func (d *Database) Copy(path string) (*Copy, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // the backend ends the process if it cannot do that
+	// tried first, because the backend ends the process if it cannot create the file
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.end()
 		return nil, fmt.Errorf("database: %w", err)
@@ -95,7 +104,7 @@ func (d *Database) Copy(path string) (*Copy, error) {
 	return c, nil
 }
 
-// begin makes the copy known to those who change the database.
+// begin lets transactions report their changes to the copy.
 func (c *Copy) begin() error {
 	c.db.batch.LockOutsideApply()
 	defer c.db.batch.Unlock()
@@ -113,8 +122,8 @@ func (c *Copy) end() {
 	c.from.copy = nil
 }
 
-// buckets lists the buckets of the database. That of the revisions is the last: it grows at its end
-// alone, where it has not been copied.
+// buckets lists the buckets of the database. The bucket of revisions is the last: it grows only at
+// its end, which has not been copied yet.
 func (d *Database) buckets() ([]backend.Bucket, error) {
 	s := d.Snapshot()
 	defer s.Close()
@@ -138,13 +147,13 @@ func (d *Database) buckets() ([]backend.Bucket, error) {
 // isKey reports whether a bucket is that of the revisions.
 func isKey(b backend.Bucket) bool { return b.ID() == schema.Key.ID() }
 
-// other is a bucket that this version of etcd does not know.
+// other is a bucket that this version of etcd does not have.
 type other struct {
 	id   backend.BucketID
 	name string
 }
 
-// firstOther is beyond the IDs of all buckets that etcd knows.
+// firstOther is greater than the IDs of all buckets of etcd.
 const firstOther = 1 << 20
 
 // ID implements backend.Bucket.
@@ -159,7 +168,8 @@ func (o other) String() string { return o.name }
 // IsSafeRangeBucket implements backend.Bucket.
 func (o other) IsSafeRangeBucket() bool { return false }
 
-// change notes that a key has been changed, if the copy has it already.
+// change notes that a key has been changed, if it has been copied already. c may be nil: there is
+// no copy.
 func (c *Copy) change(b backend.Bucket, key []byte) {
 	if c == nil {
 		return
@@ -167,12 +177,13 @@ func (c *Copy) change(b backend.Bucket, key []byte) {
 	bucket, ok := c.rank[b.ID()]
 	if !ok {
 		c.err = errBuckets
-	} else if bucket < c.place.bucket || bucket == c.place.bucket && string(key) <= c.place.key {
-		c.changed[place{bucket, string(key)}] = struct{}{}
+	} else if bucket < c.position.bucket || bucket == c.position.bucket && string(key) <= c.position.key {
+		c.changed[position{bucket, string(key)}] = struct{}{}
 	}
 }
 
-// addBucket notes that a bucket has been created, which may have been there before.
+// addBucket notes that a bucket may have been created. A bucket that the copy does not have makes
+// the copy fail.
 func (c *Copy) addBucket(b backend.Bucket) {
 	if c == nil {
 		return
@@ -182,16 +193,16 @@ func (c *Copy) addBucket(b backend.Bucket) {
 	}
 }
 
-// deleteBucket notes that a bucket has been deleted.
+// deleteBucket notes that a bucket has been deleted, which makes the copy fail.
 func (c *Copy) deleteBucket() {
 	if c != nil {
 		c.err = errBuckets
 	}
 }
 
-// Step copies some of what is left, and reports whether it is time to Switch. If alone, writers
-// wait until that has been written, and less is copied: so a copy catches up with writers who are
-// faster.
+// Step copies some of the rest, and reports whether it is time to Switch. With alone, writers wait
+// until the step has been written, and the step is smaller: so a copy catches up with writers that
+// are faster than it.
 func (c *Copy) Step(alone bool) (ready bool, err error) {
 	var all []entry
 	if alone {
@@ -222,19 +233,20 @@ func sizeOf(entries []entry) (size int) {
 	return size
 }
 
-// Chases reports whether more has been copied than there was at the beginning, by some part: the
-// copy may never catch up with writers without steps alone.
+// Chases reports whether the copy has grown to a quarter more than the database was at the
+// beginning. Then it may never catch up with the writers without steps alone.
 func (c *Copy) Chases() bool { return c.to.SizeInUse() > c.used+c.used/4 }
 
-// warm reads what take will probably read, so that writers do not wait for the disk meanwhile.
+// warm reads the keys that take will probably read, so that take does not wait for the disk while
+// it holds up writers.
 func (c *Copy) warm() {
-	if !isKey(c.buckets[c.place.bucket]) {
+	if !isKey(c.buckets[c.position.bucket]) {
 		return
 	}
 	tx := c.from.ConcurrentReadTx()
 	tx.RLock()
 	defer tx.RUnlock()
-	keys, values := tx.UnsafeRange(schema.Key, []byte(c.place.key+"\x00"), lastKey, takeKeys)
+	keys, values := tx.UnsafeRange(schema.Key, []byte(c.position.key+"\x00"), lastKey, takeKeys)
 	size := 0
 	for i := range keys {
 		if size += len(bytes.Clone(values[i])); size >= takeBytes {
@@ -243,8 +255,8 @@ func (c *Copy) warm() {
 	}
 }
 
-// take appends the next entries, and reports whether there are no more at this moment. The caller
-// holds the batch transaction.
+// take appends the next entries, changed keys first, and reports whether there are no more at this
+// moment. The caller holds the batch transaction.
 func (c *Copy) take(to []entry) (_ []entry, end bool, err error) {
 	if c.err != nil {
 		return nil, false, c.err
@@ -263,10 +275,10 @@ func (c *Copy) take(to []entry) (_ []entry, end bool, err error) {
 		delete(c.changed, p)
 	}
 	for start := time.Now(); ; {
-		b := c.buckets[c.place.bucket]
+		b := c.buckets[c.position.bucket]
 		var from []byte
-		if c.place.key != "" {
-			from = []byte(c.place.key + "\x00")
+		if c.position.key != "" {
+			from = []byte(c.position.key + "\x00")
 		}
 		keys, values := tx.UnsafeRange(b, from, lastKey, takeKeys)
 		for i, key := range keys {
@@ -275,15 +287,15 @@ func (c *Copy) take(to []entry) (_ []entry, end bool, err error) {
 			}
 			to = append(to, entry{bucket: b, key: bytes.Clone(key), value: bytes.Clone(values[i])})
 			size += len(key) + len(values[i])
-			c.place.key = string(key)
+			c.position.key = string(key)
 		}
 		if len(keys) == takeKeys {
 			return to, false, nil
 		}
-		if c.place.bucket == len(c.buckets)-1 {
+		if c.position.bucket == len(c.buckets)-1 {
 			return to, true, nil
 		}
-		c.place = place{bucket: c.place.bucket + 1}
+		c.position = position{bucket: c.position.bucket + 1}
 	}
 }
 
@@ -304,7 +316,7 @@ func (c *Copy) put(entries []entry) {
 	}
 }
 
-// Switch replaces the database by the copy. Writers wait meanwhile. If it fails, the database is
+// Switch replaces the database by the copy, while writers wait. If it fails, the database is
 // unchanged and the copy can be abandoned. The caller makes the rename durable.
 func (c *Copy) Switch() error {
 	d := c.db
@@ -315,13 +327,13 @@ func (c *Copy) Switch() error {
 	}
 	d.batch.lock.Unlock()
 	d.ending.Go(func() {
-		c.from.BatchTx().Unlock() // commits, perhaps, and nobody waits for that any more
-		_ = c.from.Close()        // when the last transaction has ended
+		c.from.BatchTx().Unlock() // may commit; no writer waits for it
+		_ = c.from.Close()        // waits for the last transaction
 	})
 	return nil
 }
 
-// replace copies the rest, and makes the copy the database. The caller holds the batch transaction,
+// replace copies the rest and makes the copy the database. The caller holds the batch transaction,
 // which stays locked.
 func (c *Copy) replace() error {
 	d := c.db
@@ -348,7 +360,7 @@ func (c *Copy) replace() error {
 	return nil
 }
 
-// setLive says whether the hooks count for the file.
+// setLive sets whether commits of the file call the hooks.
 func (f *file) setLive(live bool) {
 	tx := f.BatchTx()
 	tx.LockOutsideApply()
@@ -356,7 +368,7 @@ func (f *file) setLive(live bool) {
 	f.live = live
 }
 
-// Abandon ends a copy that has not taken the place of the database.
+// Abandon ends a copy that has not replaced the database, and removes its file.
 func (c *Copy) Abandon() error {
 	c.end()
 	return errors.Join(c.to.Close(), os.Remove(c.to.path))

@@ -1,15 +1,22 @@
 // Package database is etcd's backend over a file that can be replaced by a smaller one while it is
 // in use.
 //
-// A database file never shrinks: pages that are free are written again. A Copy has in a file of its
-// own what the database holds, without free pages, and takes its place. It is made in steps,
-// between which reads and writes go on: each step copies the next keys, and the keys before them
-// that have been changed since they were copied. When hardly anything is left, Switch copies the
-// rest while writers wait, and renames the file of the copy.
+// Words: the live file is the database at the moment. A Copy is another file, without free pages,
+// that is about to replace it. A position is a place in the order of buckets and keys.
 //
-// Laws: at each moment one of the two files is the whole database, up to its last commit. Whoever
-// reads or writes after Switch finds what was written before it. A transaction that was begun
-// before Switch goes on over the old file, which is closed when the last of them has ended.
+// A database file never shrinks: its free pages are only used again. A Copy is made in steps,
+// between which reads and writes go on. Each step copies the next keys, and again those earlier
+// keys that have been changed since they were copied. When little is left, Switch copies the rest
+// while writers wait, and renames the file of the copy.
+//
+// Laws:
+//   - At each moment one of the two files is the whole database, up to its last commit.
+//   - A read or write after Switch sees everything that was written before it.
+//   - A transaction that began before Switch continues on the old file, which is closed when the
+//     last of them has ended.
+//
+// A Database may be used by many goroutines as etcd's backend may; a Copy by one at a time.
+// Not here: when to copy, and how much room that takes (storage/embedded).
 //
 // Locks are taken in this order: batchTx, the batch transaction of the backend, Database.swap,
 // those of the backend.
@@ -26,14 +33,14 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// Database is a backend whose file can be replaced.
+// Database is a backend of etcd whose file can be replaced.
 type Database struct {
 	config backend.BackendConfig
 	hooks  backend.Hooks
-	after  func() // each ForceCommit
+	after  func() // called after each ForceCommit
 
-	// now is replaced while batch and swap are held, and read under one of them, or by who only
-	// wants a number.
+	// now is the live file. It is replaced while batch and swap are held, and read under one of
+	// them, or under none if only a number is wanted.
 	now  atomic.Pointer[file]
 	swap sync.RWMutex
 
@@ -49,16 +56,16 @@ var _ backend.Backend = (*Database)(nil)
 // file is the backend of one file.
 type file struct {
 	backend.Backend
-	path string // when it was opened
+	path string // as it was opened, or after Switch the database's
 
 	// Guarded by the batch transaction of the backend.
 
-	live bool  // it is the database: commits tell the hooks
-	copy *Copy // that is being made of it, or nil
+	live bool  // the file is the database: its commits call the hooks
+	copy *Copy // the copy that is being made of the file, or nil
 }
 
-// Open opens the database of a configuration, or makes one. All buckets that etcd knows are in it.
-// After each ForceCommit, after is called.
+// Open opens the database of a configuration, or makes one, with all buckets of etcd. It calls
+// after after each ForceCommit.
 func Open(config backend.BackendConfig, after func()) *Database {
 	d := &Database{config: config, hooks: config.Hooks, after: after}
 	d.batch.db, d.read.db = d, d
@@ -74,7 +81,7 @@ func Open(config backend.BackendConfig, after func()) *Database {
 	return d
 }
 
-// open opens the backend of a file. The file does not become the live one.
+// open opens the backend of a file that is not the live one.
 func (d *Database) open(path string) *file {
 	f := &file{path: path}
 	config := d.config
@@ -124,13 +131,13 @@ func (d *Database) SizeInUse() int64 { return d.now.Load().SizeInUse() }
 // OpenReadTxN implements backend.Backend.
 func (d *Database) OpenReadTxN() int64 { return d.now.Load().OpenReadTxN() }
 
-// ForceCommit implements backend.Backend.
+// ForceCommit implements backend.Backend, and calls the function given to Open.
 func (d *Database) ForceCommit() {
 	d.batch.Commit()
 	d.after()
 }
 
-// Defrag implements backend.Backend: it makes a Copy at once.
+// Defrag implements backend.Backend. It makes a Copy without pauses and switches to it.
 func (d *Database) Defrag() error {
 	c, err := d.Copy(d.config.Path + ".tmp")
 	for ready := false; err == nil && !ready; {
@@ -153,8 +160,7 @@ func (d *Database) SetTxPostLockInsideApplyHook(hook func()) {
 	d.now.Load().SetTxPostLockInsideApplyHook(hook)
 }
 
-// Close implements backend.Backend. It waits for the transactions, and nobody may make a Copy any
-// more.
+// Close implements backend.Backend. It waits for the transactions. No Copy may be begun afterwards.
 func (d *Database) Close() error {
 	err := d.now.Load().Close()
 	d.ending.Wait()

@@ -11,10 +11,10 @@ import (
 // openPatience is how long Rewrite waits for another process that has the file open.
 const openPatience = 2 * time.Second
 
-// Rewrite replaces a file that nobody has open by a copy without free pages, if worth says so of
-// its size and what of it is free. The copy is at the path temp until it is whole. After each step
-// of it next is called, whose error ends it. Rewrite reports whether the file has been replaced;
-// the caller makes the new name durable.
+// Rewrite replaces a database file that no process has open by a copy without free pages, if worth
+// returns true for the size of the file and the bytes that are free in it. The copy is made at the
+// path temp and renamed when it is complete. After each step Rewrite calls next, whose error ends
+// it. Rewrite reports whether the file has been replaced; the caller makes the rename durable.
 func Rewrite(path, temp string, worth func(size, free int64) bool, next func() error) (done bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -22,7 +22,8 @@ func Rewrite(path, temp string, worth func(size, free int64) bool, next func() e
 	}
 	from, err := bolt.Open(path, 0o600, &bolt.Options{
 		ReadOnly: true, PreLoadFreelist: true, FreelistType: bolt.FreelistMapType, Timeout: openPatience,
-		InitialMmapSize: int(2*info.Size()) + 1, // what is mapped is known to be given back if the file does not fill half of it
+		// the trimmer only releases a mapping of which the file fills less than half
+		InitialMmapSize: int(2*info.Size()) + 1,
 	})
 	if err != nil {
 		return false, err

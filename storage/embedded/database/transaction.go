@@ -6,15 +6,17 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/backend"
 )
 
-// batchTx is the batch transaction of whichever backend is the database when it is locked.
+// batchTx is the batch transaction of the live file at the time at which it is locked. It reports
+// changes to the copy, if one is being made.
 type batchTx struct {
 	lock sync.Mutex // held with the lock of the backend's transaction
 	db   *Database
 }
 
+// inner returns the batch transaction of the live file.
 func (t *batchTx) inner() backend.BatchTx { return t.db.now.Load().BatchTx() }
 
-// recorder returns what records changes. The caller holds the locks.
+// recorder returns the transaction with the reporting of changes. The caller holds the locks.
 func (t *batchTx) recorder() recorder {
 	f := t.db.now.Load()
 	return recorder{f.BatchTx(), f}
@@ -87,7 +89,7 @@ func (t *batchTx) UnsafeForEach(b backend.Bucket, visit func(k, v []byte) error)
 	return t.inner().UnsafeForEach(b, visit)
 }
 
-// recorder tells the copy of a file, if one is being made, what a transaction changes.
+// recorder reports to the copy of a file, if one is being made, what a transaction changes.
 type recorder struct {
 	backend.UnsafeReadWriter
 	file *file
@@ -123,9 +125,10 @@ func (r recorder) UnsafeDelete(b backend.Bucket, key []byte) {
 	r.file.copy.change(b, key)
 }
 
-// readTx is the read transaction of whichever backend is the database when it is locked.
+// readTx is the read transaction of the live file at the time at which it is locked.
 type readTx struct{ db *Database }
 
+// inner returns the read transaction of the live file.
 func (t *readTx) inner() backend.ReadTx { return t.db.now.Load().ReadTx() }
 
 // RLock implements backend.ReadTx.

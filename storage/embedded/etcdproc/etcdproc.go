@@ -1,12 +1,16 @@
-// Package etcdproc runs an etcd server in a process of its own, for tests of what talks to a remote etcd.
+// Package etcdproc runs an etcd server in a process of its own, for tests of clients of a remote
+// etcd.
 //
-// The process is the test binary itself, started once more: TestMain calls Main, which in that process serves etcd
-// until its standard input ends, and in all others returns at once. Nothing has to be installed.
+// The process is the test binary itself, started a second time: TestMain calls Main, which in that
+// process serves etcd until its standard input ends, and in all others returns at once. So nothing
+// has to be installed.
 //
-// The server is etcd as its makers configure it, on free loopback ports, without fsync; its data is in the test's
-// temporary folder. It ends with the test, also if the test is killed.
+// The server is etcd with its own defaults, on free loopback ports, without fsync. Its data is in
+// the test's temporary folder. It ends with the test, also if the test is killed, because its
+// standard input ends then.
 //
-// It is below storage/embedded because only there etcd's server may be imported.
+// Only tests use this package. It is below storage/embedded because only there may etcd's server be
+// imported.
 package etcdproc
 
 import (
@@ -23,14 +27,15 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// dirVariable is the environment variable that makes a process an etcd, and names its data directory.
+// dirVariable is the environment variable that makes a process an etcd. Its value is the data
+// directory.
 const dirVariable = "CORACLE_ETCDPROC_DIR"
 
-// readyPrefix begins the line on standard output that says where the server listens.
+// readyPrefix begins the line on standard output that names the address of the server.
 const readyPrefix = "etcd at "
 
-// Main must be the first call of a TestMain whose tests use Start. In the process that is to be an etcd it does not
-// return.
+// Main must be the first call of a TestMain whose tests use Start. In the process that serves etcd
+// it does not return.
 func Main() {
 	dir := os.Getenv(dirVariable)
 	if dir == "" {
@@ -72,7 +77,7 @@ func serve(dir string) error {
 	return err
 }
 
-// Start runs an etcd until the end of the test and returns its client URL once it answers.
+// Start runs an etcd until the end of the test, and returns its client URL once it answers.
 func Start(t testing.TB) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -111,5 +116,5 @@ func Start(t testing.TB) string {
 	return "http://" + endpoint
 }
 
-// startTime bounds the start of the server, and its end.
+// startTime bounds the start of the server, and again its end.
 const startTime = 30 * time.Second
