@@ -11,11 +11,12 @@ import (
 // stood behind, as far as the order of wish allows. It is the algorithm of structured-merge-diff.
 type order struct {
 	// inWish is, for each element of live, its index in wish; inLive is, for each element of
-	// wish, the index of the first element of live with its identity. -1 means that the other side lacks it.
+	// wish, the index of the first element of live with its identity. -1 means that the other side
+	// lacks the element.
 	inWish, inLive []int
 	many           []bool // for each element of wish, whether live has several elements of its identity
 	done           []bool // for each element of wish, whether next has returned it
-	shared         []int  // indexes in wish of the elements that both lists have and that next has not returned yet
+	shared         []int  // indexes in wish of elements in both lists that next has yet to return
 	i, j           int    // the next index of live, and of wish
 }
 
