@@ -1,24 +1,45 @@
-// Package apply keeps record of who owns which fields of an object, and merges what an applier wants with what is there.
+// Package apply records who owns which fields of an object, and merges the configuration that an
+// applier sends into the live object. It implements server-side apply (KEP-555) with the rules of
+// structured-merge-diff and of kube-apiserver's field manager.
 //
-// The rules are those of server-side apply (KEP-555), as structured-merge-diff and kube-apiserver's field manager have them:
+// Words:
 //
-//   - a Set is a set of fields, written as FieldsV1. What the fields of an object are follows from its schema: a list of type
-//     map has elements by their keys, a set by their values, and what is atomic is one field;
-//   - whoever changes a field by an update owns it, alone; whoever applies a field owns it together with all who apply the
-//     same value. To apply another value is a conflict, unless it is forced, and then it takes the field;
-//   - what an applier no longer lists goes, unless somebody else owns it;
-//   - an entry of metadata.managedFields is what one manager owns by one operation, in the version that it wrote in.
+//   - An Element is one step from an object or a list to a part of it, and a Path is a list of
+//     such steps. A Set is a set of fields. Its text form is FieldsV1.
+//   - A shape is what a schema means for ownership. A granular value has fields that are owned
+//     one by one; an atomic value is owned as one field. A list of type map has elements that its
+//     keys identify, and the elements of a list of type set are identified by their values.
+//   - A manager is a client as managedFields tells clients apart: name, operation, apiVersion,
+//     subresource. An owner is a manager with the Set of fields that it owns.
+//   - A Door is a resource in one version, or one of its subresources, as the way by which
+//     objects are written.
 //
-// All of it works on trees of package jsontext, which may be lazy, and schemas: whether there is a Go type nobody asks. Text
-// that is the same in both of two objects is not looked into.
+// Laws:
 //
-// Trees come from clients: no shape, size or depth of them is a reason to panic. Nothing here changes a tree that it is given;
-// results share parts with them. Everything is safe for concurrent use but what is documented otherwise.
+//   - A manager that changes a field by an update becomes the field's only owner. A manager that
+//     applies a field shares it with all managers that apply the same value. Applying another
+//     value is a conflict; if the application is forced, it takes the field from the other owners
+//     instead.
+//   - A field that an applier listed in its last application, and no longer lists, is removed
+//     unless another manager owns it.
+//   - An entry of metadata.managedFields says what one manager owns by one operation, in the
+//     version in which the manager wrote.
+//   - Trees come from clients: no shape, size or depth of a tree makes this package panic. All
+//     walks count their steps with a meter.Meter, and end early once it has ended.
+//   - Functions never change a tree that they are given. Results share parts with the trees they
+//     were made from.
+//   - Where two trees hold the same text, the walks do not look into that text.
 //
-// Not here: decoding, defaults, admission and storage, which the registry does around it, and what metadata has to look like.
+// All functions work on trees of package jsontext, which may be lazy, and on schemas; whether the
+// kind has a Go type makes no difference. All exported functions may be called concurrently, except
+// where a comment says otherwise.
 //
-// Reading order: set.go and element.go, builder.go, fieldsv1.go, recent.go; shape.go (what a schema means for ownership), part.go,
-// walker.go and list.go (how trees are looked into), fields.go, compare.go, merge.go and order.go, remove.go, reconcile.go, check.go
-// (what is done with one tree or two); managed.go (entries), door.go (updates and applications), write.go, prune.go, conflict.go,
+// Not here: decoding, defaulting, admission and storage, which the registry does before and after;
+// and validation of metadata.
+//
+// Reading order: set.go and element.go, builder.go, fieldsv1.go, recent.go; shape.go (what a schema
+// means for ownership), part.go, walker.go and list.go (how trees are read); fields.go, compare.go,
+// merge.go and order.go, remove.go, reconcile.go, check.go (operations on one tree or two);
+// managed.go (entries), door.go (updates and applications), write.go, prune.go, conflict.go,
 // lastapplied.go and scale.go.
 package apply

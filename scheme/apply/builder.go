@@ -6,25 +6,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// builder makes sets from the inside out. The nodes of a set are pushed between begin and end; sets within it are made in
-// between. The zero builder is ready to use.
+// builder makes Sets bottom-up: a nested Set is begun and ended while the Set around it is still
+// open. The nodes of all open sets share one stack, and finished sets are cut from large blocks, so
+// that a walk makes few allocations. The zero builder is ready to use.
 type builder struct {
 	pushed []node // of the sets that are begun
 	nodes  []node // room for the nodes of finished sets, and sets for the sets: many are made at once
 	sets   []Set
 }
 
-// begin starts a set and returns what end has to be called with.
+// begin opens a set and returns the position on the stack that the caller has to pass to end.
 func (b *builder) begin() int { return len(b.pushed) }
 
-// push adds a node to the set that was begun last, unless there is nothing in it.
+// push adds a node to the innermost open set. It drops a node that is neither a member nor has
+// members below it.
 func (b *builder) push(n node) {
 	if n.there() {
 		b.pushed = append(b.pushed, n)
 	}
 }
 
-// end finishes the set that was begun last. Of nodes of one element join makes one. An empty set is nil.
+// end closes the innermost open set and returns it, sorted; nil if it has no nodes. If several
+// nodes have the same element, join merges them, two at a time.
 func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set {
 	pushed := b.pushed[start:]
 	if len(pushed) == 0 {
@@ -50,7 +53,7 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 	return &b.sets[len(b.sets)-1]
 }
 
-// tidy sorts nodes and joins those of one element.
+// tidy sorts nodes in place and joins nodes that have the same element.
 func tidy(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
 	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(m, b.element) })
 	n := 0

@@ -7,8 +7,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Check says what keeps a tree from being merged by a schema: fields that it does not know, values of the wrong type, elements
-// of lists without what identifies them, and unless repeats is set also such that repeat others.
+// Check returns an error that lists why tree cannot be merged by schema s: fields that s does not
+// declare, values of a wrong type, elements of lists that lack what identifies them, and, unless
+// repeats is true, elements that repeat the identity of another. It returns nil if there is nothing
+// to report, and the error of m if m has ended. The texts of the problems are those of
+// structured-merge-diff.
+// This file checks whether a tree can be merged by a schema at all. Door.Apply checks the
+// configuration and the live object with it, write.convert checks what a conversion returned, and
+// updates of custom resources check the fields that their door resets.
+
 func Check(m *meter.Meter, tree any, s *schema.Schema, repeats bool) error {
 	c := checker{newWalker(m), repeats}
 	defer c.done()
@@ -16,7 +23,9 @@ func Check(m *meter.Meter, tree any, s *schema.Schema, repeats bool) error {
 	return c.err()
 }
 
-// checkReset is Check, with repeats, of what the door resets, and nobody judges therefore: through a subresource nearly all.
+// checkReset is Check, with repeats allowed, of the fields that the door resets. Nothing else
+// checks these fields, because the registry replaces them before validation. Through a subresource
+// that is nearly the whole object, so all of it is checked.
 func (w *write) checkReset(tree any) error {
 	if w.Subresource != "" {
 		return Check(&w.meter, tree, w.before.schema, true)
@@ -41,10 +50,10 @@ func (w *write) checkReset(tree any) error {
 	return c.err()
 }
 
-// checker looks for what is wrong with a tree.
+// checker walks one tree and notes what is wrong with it.
 type checker struct {
 	*walker
-	repeats bool // are right
+	repeats bool // whether elements of a list may have the same identity
 }
 
 func (c *checker) check(p part, sh shape) {
@@ -75,7 +84,8 @@ func (c *checker) check(p part, sh shape) {
 	}
 }
 
-// object checks the fields of an object, up to one that is not known.
+// object checks the fields of an object. It stops at the first field that the schema does not
+// allow.
 func (c *checker) object(p part, sh shape) {
 	entries := c.entries(p, c.depth())
 	defer c.freeEntries(entries)
@@ -92,7 +102,7 @@ func (c *checker) object(p part, sh shape) {
 	}
 }
 
-// list checks the elements of a list. What comes behind one that nothing identifies is not looked at.
+// list checks the elements of a list.
 func (c *checker) list(p part, sh shape) {
 	items := c.items(p, c.depth())
 	defer c.freeItems(items)
@@ -107,7 +117,8 @@ func (c *checker) list(p part, sh shape) {
 	c.granular(items, sh)
 }
 
-// granular checks the elements of a list that are identified, up to one that is not.
+// granular checks the elements of a granular list. It stops at the first element that nothing
+// identifies, and reports that element last, as structured-merge-diff does.
 func (c *checker) granular(items []part, sh shape) {
 	found := make([]identified, 0, len(items))
 	problem := ""
@@ -138,7 +149,8 @@ func (c *checker) granular(items []part, sh shape) {
 	}
 }
 
-// misfit says why a value is not what a schema says of scalars, "" if it is.
+// misfit says why a value is not the scalar that the schema asks for; "" if it is. A null, and a
+// missing value, fit every scalar.
 func (w *walker) misfit(p part, s scalar) string {
 	class := p.class()
 	switch {
@@ -155,6 +167,7 @@ func (w *walker) misfit(p part, s scalar) string {
 	return ""
 }
 
-// shown returns the value at hand as messages have it, and whole as a tree that is not lazy.
+// shown formats a value as structured-merge-diff's messages show it; whole returns the value as a
+// tree that is not lazy.
 func (w *walker) shown(p part) string { return fmt.Sprintf("&{%v}", w.whole(p)) }
 func (w *walker) whole(p part) any    { return p.whole(w.meter, w.depth()) }

@@ -7,11 +7,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Changes are the fields in which one tree differs from another.
+// Changes are the fields in which one tree differs from another: Added are only in the second tree,
+// Removed only in the first, Modified have different values in the two.
+// This file finds what differs between two trees, as structured-merge-diff's Compare does.
+// Door.Update and Door.Apply learn from it which fields a write changes, and so who gains and who
+// loses them.
+
 type Changes struct{ Added, Modified, Removed *Set }
 
-// Compare returns what was changed from one tree to the other. What is the same text in both is not looked into, so nothing is
-// found to be wrong with it.
+// Compare returns the changes that lead from one tree to the other. Values that are the same text
+// in both trees are not looked into, so an error in such a value is not found. The error is that of
+// m, or lists what does not fit the schema.
 func Compare(m *meter.Meter, from, to any, s *schema.Schema) (Changes, error) {
 	c := comparer{newWalker(m)}
 	defer c.done()
@@ -19,7 +25,7 @@ func Compare(m *meter.Meter, from, to any, s *schema.Schema) (Changes, error) {
 	return Changes{in[added], in[modified], in[removed]}, c.err()
 }
 
-// change says what happened to a field.
+// change is one of the three sets of Changes.
 type change uint8
 
 const (
@@ -29,16 +35,18 @@ const (
 	changes // is how many there are
 )
 
-// happened are the changes to a place itself.
+// happened says which changes happened to a value itself, as one field.
 type happened [changes]bool
 
-// within are the changes to what is in a place.
+// within holds the sets of changes to fields below a value.
 type within [changes]*Set
 
-// comparer finds changes.
+// comparer walks two trees at once and collects changes in one builder for each sort of change.
 type comparer struct{ *walker }
 
-// compare returns the changes to a place, of whose values at most one is missing.
+// compare returns the changes to a value and to the fields in it. At most one of from and to may be
+// missing. If the two values are of different classes, each is compared by the shape that fits it
+// and the results are united.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
 	if c.ends() || from.isTextOf(to) {
 		return self, in
@@ -65,7 +73,8 @@ func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
 	return self, in
 }
 
-// values is compare by what the schema says of values as they are. leaf says that they are compared as wholes.
+// values compares two values by one shape. leaf reports that they were compared as wholes, so that
+// self says already whether the value was added or removed.
 func (c *comparer) values(from, to part, sh shape) (self happened, in within, leaf bool) {
 	switch {
 	case sh.object != impossible:
@@ -89,7 +98,7 @@ func (c *comparer) values(from, to part, sh shape) (self happened, in within, le
 	return c.wholes(from, to), in, true
 }
 
-// wholes compares values that have no fields.
+// wholes compares two values that are owned as one field each.
 func (c *comparer) wholes(from, to part) (self happened) {
 	switch {
 	case !from.there:
@@ -102,7 +111,7 @@ func (c *comparer) wholes(from, to part) (self happened) {
 	return self
 }
 
-// as returns a value that is of a class, and the lack of one for any other.
+// as returns p if it is of class c, and otherwise the missing part.
 func (p part) as(c class) part {
 	if p.class() == c {
 		return p
@@ -110,7 +119,7 @@ func (p part) as(c class) part {
 	return part{}
 }
 
-// objects compares the fields of granular objects, one of which may be missing.
+// objects compares the fields of two granular objects. One of the objects may be missing.
 func (c *comparer) objects(from, to part, sh shape) within {
 	as, bs := c.entries(from, c.depth()), c.entries(to, c.depth())
 	defer func() { c.freeEntries(bs); c.freeEntries(as) }()
@@ -125,7 +134,7 @@ func (c *comparer) objects(from, to part, sh shape) within {
 	return c.end(start)
 }
 
-// descend compares a part and notes the changes to it.
+// descend compares the values of one element on both sides and pushes the changes to the builders.
 func (c *comparer) descend(e Element, from, to part, sh shape) {
 	c.enter(e)
 	self, in := c.compare(from, to, sh)
@@ -137,7 +146,7 @@ func (c *comparer) descend(e Element, from, to part, sh shape) {
 	}
 }
 
-// begin and end are those of all builders.
+// begin opens a set in each builder, and end closes these sets.
 func (c *comparer) begin() (start [changes]int) {
 	for i := range changes {
 		start[i] = c.builders[i].begin()
@@ -152,17 +161,19 @@ func (c *comparer) end(start [changes]int) (in within) {
 	return in
 }
 
-// lists compares the elements of granular lists, one of which may be missing. Of several that are identified alike nothing
-// else is known than that there are several, and whether they are all as they were.
+// lists compares the elements of two granular lists, one of which may be missing. If several
+// elements have the same identity, the comparison does not look into them: it only says whether the
+// whole group is as it was.
 func (c *comparer) lists(from, to part, sh shape) within {
 	as, bs := c.items(from, c.depth()), c.items(to, c.depth())
 	defer func() { c.freeItems(bs); c.freeItems(as) }()
 	start := c.begin()
-	c.groups(c.identify(sh, as), c.identify(sh, bs), func(e Element, a, b []identified) { c.group(e, a, b, sh.items()) })
+	c.groups(c.identify(sh, as), c.identify(sh, bs),
+		func(e Element, a, b []identified) { c.group(e, a, b, sh.items()) })
 	return c.end(start)
 }
 
-// group compares the elements that are identified alike.
+// group compares the elements of both lists that have one identity.
 func (c *comparer) group(e Element, from, to []identified, sh shape) {
 	if len(from) <= 1 && len(to) <= 1 {
 		c.descend(e, only(from), only(to), sh)

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conflict returns the error that says which fields owners would lose, those of one after those of
-// the other; nil if they are none. What is beyond maxConflicts is only counted.
+// conflict returns the 409 that lists the fields which owners would lose, owner by owner; nil if
+// there are none. At most maxConflicts fields are listed; the message counts all of them.
 func (w *write) conflict(losses []owner) error {
 	const maxConflicts = 1000
 	count := 0
@@ -27,7 +27,9 @@ func (w *write) conflict(losses []owner) error {
 				continue
 			}
 			field := limits.Cut(path.String(), limits.MaxText)
-			causes = append(causes, meta.StatusCause{Type: meta.CauseTypeFieldManagerConflict, Message: "conflict with " + with, Field: field})
+			causes = append(causes,
+				meta.StatusCause{Type: meta.CauseTypeFieldManagerConflict, Message: "conflict with " + with,
+					Field: field})
 			if count == before+1 {
 				list = append(list, "conflicts with "+with+":")
 			}
@@ -56,8 +58,8 @@ func (m manager) String() string {
 	return text
 }
 
-// losses returns the other owners of fields that the write changes or adds, with those fields
-// alone, sorted by who they are.
+// losses returns the owners other than self that own fields which the write changes or adds, each
+// with only those fields, sorted by their ids as kube-apiserver sorts them.
 func (w *write) losses(owners []owner, self manager) ([]owner, error) {
 	var losses []owner
 	for _, o := range owners {

@@ -12,44 +12,56 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Versions are the versions of a kind, as ownership needs them. They are always the same: what changes gets other Versions.
+// Versions gives a Door the schemas of a kind's versions and the conversions between them. A
+// Versions value never changes: when a kind's schema changes, doors with another Versions value are
+// made.
+// This file is what the registry calls: Door.Update for every write that is not an application,
+// Door.Apply for applications. Both return the managedFields that the object has after the write.
+// The steps that depend on versions are in write.go.
+
 type Versions interface {
-	// Schema returns that of objects in an apiVersion such as "apps/v1"; nil if there is no such version any more.
+	// Schema returns the schema of objects in an apiVersion such as "apps/v1"; nil if the kind has
+	// no such version.
 	Schema(apiVersion string) *schema.Schema
-	// Convert returns an object in another apiVersion, of those that have a schema. Neither tree is changed afterwards.
+	// Convert returns tree, which is in apiVersion from, in apiVersion to. Both versions have a
+	// schema. Neither the caller nor Versions changes either tree afterwards.
 	Convert(ctx context.Context, tree any, from, to string) (any, error)
-	// Empty returns a new object of an apiVersion.
+	// Empty returns a new object of an apiVersion, as it is before anybody has set a field.
 	Empty(apiVersion string) (any, error)
 }
 
-// Door is a way to the objects of a kind: a resource in a version, or a subresource of it. It is immutable.
+// Door is a way to write the objects of a kind: a resource in one version, or a subresource of it.
+// It corresponds to kube-apiserver's FieldManager. It is immutable.
 type Door struct {
 	Versions    Versions
 	Kind        meta.GroupVersionKind // that is written here
 	Subresource string
-	// Reset are the fields, by apiVersion, that nobody can own here, and neither what is in them, as they are reset.
+	// Reset holds, by apiVersion, the fields that writes through this door cannot change because
+	// the server resets them. Nobody can own these fields, or anything in them, through this door.
 	Reset map[string]*Set
-	// Custom is set for kinds without a Go type, of which kube-apiserver knows less: what is owned in a version that there is not is
-	// an error, rather than nobody's; and what the door resets may be anything, which is an error as well.
+	// Custom is set for custom resources, of which kube-apiserver has no Go type. An entry of
+	// managedFields in a version that does not exist is then an error, where for other kinds its
+	// owner is forgotten; and the fields that the door resets are checked against the schema.
 	Custom bool
 }
 
-// Object is an object in the version of a Door.
+// Object is an object in the version of a Door, with its managedFields beside it.
 type Object struct {
 	Tree any
-	// Managed are its managedFields; what the tree says of them does not count.
+	// Managed is the object's metadata.managedFields. The copy of managedFields in Tree is ignored.
 	Managed []meta.ManagedFieldsEntry
-	// Stored is set if the object exists. One that does not is that of Versions.Empty.
+	// Stored is true if the object exists. The Tree of an object that does not exist is that of
+	// Versions.Empty.
 	Stored bool
 }
 
-// Writer is who writes, and when.
+// Writer is the client that writes, and the time of its write.
 type Writer struct {
 	Manager string // "" counts as "unknown"
 	Now     time.Time
 }
 
-// manager returns who writes here.
+// manager returns the manager that by is when it writes through this door.
 func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) manager {
 	m := manager{name: by.Manager, operation: operation, subresource: d.Subresource}
 	if m.name == "" {
@@ -66,7 +78,8 @@ func (w Writer) time() *meta.Time {
 	return &now
 }
 
-// unowned are the fields that nobody owns.
+// unowned are the fields that never belong to anybody: those that identify the object and those
+// that only the server sets.
 var unowned = SetOf(
 	Path{Field("apiVersion")},
 	Path{Field("kind")},
@@ -82,15 +95,16 @@ var unowned = SetOf(
 	Path{Field("metadata"), Field("resourceVersion")},
 )
 
-// Update returns the managedFields of obj, which by, with any write but an application, has made of live. They share parts
-// with those that it was given.
+// Update returns the managedFields of obj, which the client by has made of live with any write that
+// is not an application. The entries share memory with those of live and obj.
 //
-// What the client says of managedFields in obj counts if it can be decoded: an empty list, or one with an empty entry, makes
-// the server forget them all, until somebody applies. Through a subresource it never counts.
+// If obj.Managed differs from live.Managed and can be decoded, it replaces the record of who owns
+// what. An empty list, or a list with one empty entry, makes the server forget all owners until the
+// next application. Through a subresource, obj.Managed is ignored.
 //
-// Errors are those of conversions, and of trees that do not fit the schema where one differs from
-// the other. They keep nobody from writing: who owns what is not known then, and the object is
-// stored without managedFields, which are returned as nil. If ctx is over its error is returned.
+// An error means that a conversion failed or that a changed value does not fit the schema. The
+// write goes on all the same, as in kube-apiserver: the caller stores the object without
+// managedFields, which are nil. If ctx has ended, Update returns the error of ctx.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	w := d.write(ctx)
 	owners := w.claims(live, obj)
@@ -105,7 +119,8 @@ func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.
 	return entries, nil
 }
 
-// claims returns who owns what in obj as far as the client and live are concerned.
+// claims returns the owners from which the update starts: those that the client sent, if they
+// count, and otherwise those of live.
 func (w *write) claims(live, obj Object) []owner {
 	if w.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
 		if forget(obj.Managed) {
@@ -123,14 +138,16 @@ func (w *write) claims(live, obj Object) []owner {
 }
 
 func sameEntry(a, b meta.ManagedFieldsEntry) bool {
-	if a.FieldsV1 == nil || b.FieldsV1 == nil || string(a.FieldsV1.Raw) != string(b.FieldsV1.Raw) || !a.Time.Equal(b.Time) {
+	if a.FieldsV1 == nil || b.FieldsV1 == nil || string(a.FieldsV1.Raw) != string(b.FieldsV1.Raw) ||
+		!a.Time.Equal(b.Time) {
 		return false
 	}
 	b.FieldsV1, b.Time = a.FieldsV1, a.Time
 	return a == b
 }
 
-// forget reports whether what a client says of managedFields is that there shall be none.
+// forget reports whether the client asked for the owners to be forgotten: with an empty list, or
+// with a list of one empty entry.
 func forget(managed []meta.ManagedFieldsEntry) bool {
 	switch len(managed) {
 	case 0:
@@ -141,7 +158,8 @@ func forget(managed []meta.ManagedFieldsEntry) bool {
 	return false
 }
 
-// update returns who owns what in a tree that by has made of another.
+// update returns the owners after by has made the tree to of the tree from. The updater gains what
+// it changed, every other owner loses what the update touched.
 func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error) {
 	if err := w.begin(from); err != nil {
 		return nil, err
@@ -178,16 +196,20 @@ func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error)
 	return capped(&w.meter, owners), nil
 }
 
-// Applied is what an application makes of an object.
+// Applied is the result of an application.
 type Applied struct {
-	// Tree is the object with what was applied, without defaults. It is nil if it is as it was.
+	// Tree is the object with the configuration merged in, before defaulting. It is nil if the
+	// application changes nothing.
 	Tree    any
 	Managed []meta.ManagedFieldsEntry
 }
 
-// Apply puts config, what a client applies, into live. The errors are *meta.StatusError: 409 with a cause for each conflict, unless
-// force is set; and 400 for a config of another kind, one with managedFields, and one that cannot be merged. Others say what is wrong
-// with live, which is not this client's doing. If ctx is over its error is returned.
+// Apply merges config, the configuration that client by applies, into live.
+//
+// Errors of type *meta.StatusError are the client's: 409 with a cause for each conflict, which
+// force avoids; 400 for a config of another kind, with managedFields, or that cannot be merged. Any
+// other error says what is wrong with live, which is not this client's doing. If ctx has ended,
+// Apply returns the error of ctx.
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	w := d.write(ctx)
 	applied, err := w.apply(live, config, by, force)
@@ -207,7 +229,7 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 	return Applied{}, meta.NewBadRequest(err.Error())
 }
 
-// liveError is what is wrong with an object that somebody applies to.
+// liveError is a fault of the live object rather than of the applied configuration.
 type liveError struct{ error }
 
 func (w *write) apply(live Object, config map[string]any, by Writer, force bool) (Applied, error) {
@@ -251,15 +273,16 @@ func (w *write) apply(live Object, config map[string]any, by Writer, force bool)
 	return w.finish(application{merged, config, fields, before}, owners, by, force)
 }
 
-// application is what somebody applies: to an object, with which it is merged already.
+// application is a configuration that has been merged into the live object.
 type application struct {
 	merged any
 	config map[string]any
-	fields *Set       // of config
-	time   *meta.Time // of the last one that changed something
+	fields *Set       // the fields of config
+	time   *meta.Time // when this manager's last application changed something; nil if never
 }
 
-// finish is apply from there on where the application is merged.
+// finish does the steps of an application that follow the merge: it prunes what the applier no
+// longer lists, looks for conflicts, takes forced fields from their owners, and encodes the owners.
 func (w *write) finish(a application, owners []owner, by Writer, force bool) (Applied, error) {
 	self := w.manager(by, meta.ManagedFieldsOperationApply)
 	i := find(owners, self)
@@ -323,7 +346,8 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 	return Applied{w.after, encode(&w.meter, owners)}, nil
 }
 
-// first returns who owns what in an object that nobody has applied to before: one manager, all.
+// first returns the owners of an object that has no managedFields yet: the manager
+// "before-first-apply" owns all fields.
 func (w *write) first(tree any, by Writer) ([]owner, error) {
 	version := w.Kind.GroupVersion().String()
 	s := w.Versions.Schema(version)
@@ -345,14 +369,16 @@ func (w *write) first(tree any, by Writer) ([]owner, error) {
 	return owners, nil
 }
 
-// NameOf names an object of the door, or a config, as messages do.
+// NameOf names a tree of this door's kind for a message: "namespace/name; group/version,
+// Kind=kind".
 func (d *Door) NameOf(tree any) string {
 	namespace, _ := at(tree, "metadata", "namespace").(string)
 	name, _ := at(tree, "metadata", "name").(string)
 	return meta.Excerpt(namespace) + "/" + meta.Excerpt(name) + "; " + d.Kind.String()
 }
 
-// kindOf returns what kind config says it is.
+// kindOf returns the apiVersion and kind that config says it has; the zero kind if its apiVersion
+// is malformed.
 func kindOf(config map[string]any) meta.GroupVersionKind {
 	apiVersion, _ := at(config, "apiVersion").(string)
 	kind, _ := at(config, "kind").(string)
@@ -363,7 +389,8 @@ func kindOf(config map[string]any) meta.GroupVersionKind {
 	return gv.WithKind(kind)
 }
 
-// claimsFields reports whether config has entries of managedFields, or the lack of any. What is none does not count.
+// claimsFields reports whether config has a metadata.managedFields that is a list of objects, which
+// may be empty. Anything else in that place does not count.
 func claimsFields(config map[string]any) bool {
 	entries, ok := at(config, "metadata", "managedFields").([]any)
 	return ok && !slices.ContainsFunc(entries, func(e any) bool {
@@ -372,7 +399,8 @@ func claimsFields(config map[string]any) bool {
 	})
 }
 
-// at returns the value at a path in a tree, which may be lazy, looked into one level deep.
+// at returns the value at a path of field names in a tree, nil if there is none. If that value is
+// lazy, at opens its first level.
 func at(tree any, path ...string) any {
 	tree = open(tree)
 	for _, name := range path {

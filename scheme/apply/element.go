@@ -11,7 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// sort says what an Element is. The order is that of FieldsV1.
+// sort is what an Element identifies. The order of the constants is the order in FieldsV1.
+// This file has the steps of which paths are made, their order, and their form in messages. The
+// order decides how FieldsV1 is written, so it has to be that of kube-apiserver, including the
+// order of values of different types.
+
 type sort uint8
 
 const (
@@ -21,24 +25,25 @@ const (
 	index             // an element of any other list: by its index; nothing here makes one, but clients may
 )
 
-// Element is a step to a field: from an object or a list to a part of it. It is immutable.
+// Element is one step of a Path: from an object to a field of it, or from a list to one of its
+// elements. It is immutable.
 type Element struct {
 	sort sort
 	name string // of a field
-	at   int    // of an index
-	of   any    // a tree, of a value; []key, sorted, of what is keyed
+	at   int    // the index, if sort is index
+	of   any    // if sort is value, the value as a tree; if sort is keyed, a []key that is sorted by name
 }
 
-// key is one of the keys by which an element of a list is found.
+// key is the name and value of one of the keys that identify an element of a list of type map.
 type key struct {
 	name  string
 	value any // a tree
 }
 
-// Field is the field of an object, or the entry of a map, called name.
+// Field returns the Element of an object's field, or of a map's entry, that has the given name.
 func Field(name string) Element { return Element{sort: field, name: name} }
 
-// Keyed is the element of a list of type map with the given values of its keys.
+// Keyed returns the Element of a list of type map that has the given values of its keys.
 func Keyed(keys map[string]any) Element {
 	of := make([]key, 0, len(keys))
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -47,14 +52,14 @@ func Keyed(keys map[string]any) Element {
 	return Element{sort: keyed, of: of}
 }
 
-// Value is the element of a set that is v, a tree.
+// Value returns the Element of a list of type set that equals v, a tree.
 func Value(v any) Element { return Element{sort: value, of: v} }
 
-// stepsPerCompare is the work of one comparison, by the measure of package meter.
+// stepsPerCompare is what one comparison costs, in steps of package meter.
 const stepsPerCompare = 20
 
-// compare orders elements as FieldsV1 lists them. Once m has ended all are alike, so that sorts end
-// soon.
+// compare orders elements as FieldsV1 lists them. Once m has ended all elements compare as equal,
+// so that sorts in progress end soon.
 func (e Element) compare(m *meter.Meter, other Element) int {
 	if m.Step(stepsPerCompare) != nil {
 		return 0
@@ -92,7 +97,7 @@ func (e Element) String() string {
 	return "[" + strconv.Itoa(e.at) + "]"
 }
 
-// textOf writes a tree as messages do.
+// textOf writes a tree as structured-merge-diff's messages do.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -116,7 +121,8 @@ func textOf(v any) string {
 	return string(text)
 }
 
-// rank orders trees of unlike types. Numbers of either type are alike.
+// rank orders trees of different types. Integers and floats have the same rank, because they are
+// compared by value.
 func rank(v any) int {
 	switch v.(type) {
 	case float64, int64:
@@ -133,7 +139,7 @@ func rank(v any) int {
 	return 5
 }
 
-// compareTrees orders trees that are not lazy. Once m has ended all are alike.
+// compareTrees orders trees that are not lazy. Once m has ended all trees compare as equal.
 func compareTrees(m *meter.Meter, a, b any) int {
 	if m.Step(stepsPerCompare) != nil {
 		return 0
@@ -169,7 +175,7 @@ func compareTrees(m *meter.Meter, a, b any) int {
 	return 0
 }
 
-// compareObjects orders objects: by the first key that only one has, or whose values differ.
+// compareObjects orders objects as lists of their names and values, sorted by name.
 func compareObjects(m *meter.Meter, a, b map[string]any) int {
 	_ = m.Step(stepsPerCompare * (len(a) + len(b))) // to sort their keys; what follows sees that m has ended
 	ka, kb := jsontext.Keys(a), jsontext.Keys(b)
@@ -181,7 +187,7 @@ func compareObjects(m *meter.Meter, a, b map[string]any) int {
 	return cmp.Compare(len(ka), len(kb))
 }
 
-// Path is the way to a field from the top of an object.
+// Path is the list of steps that lead from the top of an object to a field.
 type Path []Element
 
 // String writes the path as messages do: .spec.containers[name="a"].image.

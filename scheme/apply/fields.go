@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// FieldsOf returns the fields that a tree has.
+// FieldsOf returns the set of all fields that tree has by schema s. The error is that of m, or
+// lists the values that s does not allow.
 func FieldsOf(m *meter.Meter, tree any, s *schema.Schema) (*Set, error) {
 	c := collector{newWalker(m)}
 	defer c.done()
@@ -13,10 +14,11 @@ func FieldsOf(m *meter.Meter, tree any, s *schema.Schema) (*Set, error) {
 	return fields, c.err()
 }
 
-// collector finds the fields of a tree.
+// collector walks one tree and collects its fields.
 type collector struct{ *walker }
 
-// value returns the fields in a value, and whether it is one itself, wherever it is.
+// value returns the set of fields below a value, and whether the value is a field itself (a scalar,
+// or atomic), wherever it stands.
 func (c *collector) value(p part, sh shape) (in *Set, self bool) {
 	if c.ends() {
 		return nil, false
@@ -41,7 +43,8 @@ func (c *collector) value(p part, sh shape) (in *Set, self bool) {
 	return nil, false
 }
 
-// object returns the fields in an object. A part is one by itself if it is null, empty or the entry of a map.
+// object returns the set of fields in an object. An entry of a map is always a field itself; a
+// declared field is one if it is null, an empty object, or if value says so.
 func (c *collector) object(p part, sh shape) *Set {
 	entries := c.entries(p, c.depth())
 	defer c.freeEntries(entries)
@@ -60,8 +63,10 @@ func (c *collector) object(p part, sh shape) *Set {
 	return found.end(c.meter, start, lastNode)
 }
 
-// list returns the fields in a granular list. Every element is one by itself; of several that are identified alike nothing
-// else is known. That goes for those that nothing identifies, too: Remove leaves such where it takes the keys of an element.
+// list returns the set of fields in a granular list. Every element is a field itself. If several
+// elements have one identity, their contents are left out. Elements that nothing identifies are
+// treated as if they had one identity: Remove leaves such elements behind when it removes the keys
+// of an element.
 func (c *collector) list(p part, sh shape) *Set {
 	items := c.items(p, c.depth())
 	defer c.freeItems(items)

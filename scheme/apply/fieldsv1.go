@@ -13,13 +13,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// FieldsV1 is JSON: an object with a key for each part, f:name, k:{its keys}, v:value or i:index, whose value is the object of
-// what is in that part. One that has nothing in it is a field by itself; one that has something is if it also has the key ".".
+// This file reads and writes FieldsV1, the JSON form of a Set in managedFields. A Set is an object
+// with a member for each element. The member's name is f:name, k:{keys}, v:value or i:index; the
+// member's value is the Set of what is below that element. An element with an empty object is
+// itself in the set. An element with members below it is itself in the set only if the object also
+// has the key ".". Example: {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}.
+//
+// managed.go calls it, for each entry of managedFields that a write reads or makes.
 
-// errFields is what there is to say of text that is no FieldsV1: nobody but the server writes it.
+// errFields is the one error for text that is not FieldsV1. It has no detail, because clients do
+// not write FieldsV1 by hand.
 var errFields = errors.New("malformed FieldsV1")
 
-// ParseFields reads a set as FieldsV1, the form in which managedFields have it. Parts of an unknown sort are left out.
+// ParseFields reads a Set from data, its FieldsV1 form. Members of an unknown sort are left out, as
+// later versions may have more sorts. The set shares no memory with data.
 func ParseFields(m *meter.Meter, data []byte) (*Set, error) {
 	w := newWalker(m)
 	defer w.done()
@@ -31,14 +38,15 @@ func ParseFields(m *meter.Meter, data []byte) (*Set, error) {
 	return s, err
 }
 
-// fieldsReader reads FieldsV1.
+// fieldsReader reads FieldsV1 in one pass, without a tree in between.
 type fieldsReader struct {
 	jsontext.Scanner
 	*builder
 	meter *meter.Meter
 }
 
-// set reads an object, or null for an empty one. self says that the part which it belongs to is a field.
+// set reads the object of a set, or null for an empty set. self reports whether the element to
+// which the object belongs is itself in the set.
 func (r *fieldsReader) set() (s *Set, self bool, err error) {
 	if r.Next() == 'n' {
 		return nil, true, r.Word("null")
@@ -63,7 +71,8 @@ func (r *fieldsReader) set() (s *Set, self bool, err error) {
 	return s, self || s == nil, nil
 }
 
-// lastNode is what becomes of a part that is there twice: what is in it is what the last one has.
+// lastNode merges two nodes of one element: the element is in the set if either says so; what is
+// below it is what the later node says.
 func lastNode(a, b node) node {
 	a.member = a.member || b.member
 	if b.sub != nil {
@@ -72,7 +81,7 @@ func lastNode(a, b node) node {
 	return a
 }
 
-// part reads a member of an object.
+// part reads one member of an object. It sets *self if the member is ".".
 func (r *fieldsReader) part(self *bool) error {
 	name, err := r.name()
 	if err != nil {
@@ -99,7 +108,8 @@ func (r *fieldsReader) part(self *bool) error {
 	return err
 }
 
-// name reads the key of a member. What of it is no UTF-8 stays as it is.
+// name reads a member's name and the colon behind it. Bytes that are not UTF-8 are kept as they
+// are.
 func (r *fieldsReader) name() (string, error) {
 	if r.Next() != '"' {
 		return "", errFields
@@ -115,7 +125,8 @@ func (r *fieldsReader) name() (string, error) {
 	return name, r.Colon()
 }
 
-// parseElement reads a part's name; known is false if it is of a sort that a later version may have.
+// parseElement reads the name of a member as an Element; known is false if the name has a sort that
+// this version does not know.
 func parseElement(name string) (e Element, known bool, err error) {
 	if len(name) < 2 || name[1] != ':' {
 		return e, false, errFields
@@ -138,14 +149,14 @@ func parseElement(name string) (e Element, known bool, err error) {
 	return e, false, nil
 }
 
-// valueScanner returns a Scanner of a value. What follows the value does not matter.
+// valueScanner returns a Scanner that reads one value from text. Text behind the value is ignored.
 func valueScanner(text string) jsontext.Scanner {
 	s := jsontext.NewScanner(alias.Bytes(text), true, nil)
 	s.Literal = true
 	return s
 }
 
-// parseKeys reads the keys of an element, or null for none.
+// parseKeys reads the keys that identify an element, sorted by name; null stands for no keys.
 func parseKeys(text string) ([]key, error) {
 	s := valueScanner(text)
 	of := make([]key, 0, 2)
@@ -177,7 +188,7 @@ func parseKeys(text string) ([]key, error) {
 	return of, nil
 }
 
-// fieldsValue reads a value, whose numbers are all float64.
+// fieldsValue reads a value. All its numbers become float64.
 func fieldsValue(s *jsontext.Scanner) (any, error) {
 	v, err := s.Tree()
 	if err != nil {
@@ -186,7 +197,7 @@ func fieldsValue(s *jsontext.Scanner) (any, error) {
 	return floats(v)
 }
 
-// floats makes float64 of the numbers of a tree, which are text.
+// floats replaces the numbers of a tree, which are text, by float64. It changes v in place.
 func floats(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case jsontext.Raw:
@@ -207,21 +218,22 @@ func floats(v any) (_ any, err error) {
 	return v, nil
 }
 
-// AppendFields appends the set as FieldsV1. Once m has ended the rest is missing: the caller has to
-// ask m.
+// AppendFields appends the FieldsV1 form of the set to dst. Once m has ended the text is cut short,
+// so the caller has to check m before it uses the text.
 func (s *Set) AppendFields(m *meter.Meter, dst []byte) []byte {
 	w := fieldsWriter{meter: m, dst: dst}
 	w.set(s, false)
 	return w.dst
 }
 
-// fieldsWriter writes FieldsV1.
+// fieldsWriter writes FieldsV1. name is room for the name of the member that is being written.
 type fieldsWriter struct {
 	meter     *meter.Meter
 	dst, name []byte
 }
 
-// set writes the object of what is in a part; self says that the part itself is a field.
+// set writes the object of what is below an element; self says that the element itself is in the
+// set.
 func (w *fieldsWriter) set(s *Set, self bool) {
 	w.dst = append(w.dst, '{')
 	if s != nil {
@@ -244,7 +256,7 @@ func (w *fieldsWriter) set(s *Set, self bool) {
 	w.dst = append(w.dst, '}')
 }
 
-// appendName appends what FieldsV1 calls the element.
+// appendName appends the member name of the element, such as f:spec.
 func (e Element) appendName(dst []byte) []byte {
 	switch e.sort {
 	case field:
@@ -264,7 +276,8 @@ func (e Element) appendName(dst []byte) []byte {
 	return strconv.AppendInt(append(dst, "i:"...), int64(e.at), 10)
 }
 
-// appendFieldsValue appends a value as FieldsV1 spells it.
+// appendFieldsValue appends a value in the spelling of FieldsV1, with object members sorted by
+// name.
 func appendFieldsValue(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -297,9 +310,10 @@ func appendFieldsValue(dst []byte, v any) []byte {
 	return dst
 }
 
-// appendQuoted appends a JSON string. Entries of one set have to be equal byte by byte whoever has written them, so this is the
-// spelling of kube-apiserver, which in FieldsV1 is not that of encoding/json: only three control characters have a short
-// escape, and what is not told to be safe in HTML leaves anything else alone.
+// appendQuoted appends s as a JSON string. Two servers that write the same set have to write the
+// same bytes, so the spelling is that of kube-apiserver in FieldsV1, which is not that of
+// encoding/json: only \n, \r and \t have a short escape, and without html only control characters,
+// quotes and backslashes are escaped, and bytes that are not UTF-8 stay.
 func appendQuoted(dst []byte, s string, html bool) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

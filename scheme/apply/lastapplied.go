@@ -8,15 +8,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// kubectl is the manager that used to apply by itself, and left what it had applied in an annotation. What that lists it
-// may change when it comes to apply here, unless others have changed it since. As long as the annotation is there it is kept
-// up to date, so that there is a way back.
+// kubectl is the name of the manager for clients that moved from client-side to server-side apply.
+// Client-side apply left the applied configuration in the annotation lastApplied. When kubectl
+// first applies through the server, it may change the fields that the annotation lists without a
+// conflict, unless somebody has changed them since. As long as an object has the annotation,
+// applications of kubectl keep it up to date, so that users can go back to client-side apply.
 const (
 	kubectl     = "kubectl"
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// lastApplied returns the fields that the annotation lists and that are as it says; nil if there is none that makes sense.
+// lastApplied returns the fields that the annotation lists and that still have the value listed
+// there; nil if there is no annotation, or none that fits the object.
 func (w *write) lastApplied() *Set {
 	live, m := w.before, &w.meter
 	decoded, err := jsontext.Decode([]byte(annotationsOf(live.tree)[lastApplied]), m)
@@ -24,7 +27,8 @@ func (w *write) lastApplied() *Set {
 		return nil
 	}
 	config, _ := decoded.(map[string]any)
-	if kindOf(config) != w.Kind || Check(m, live.tree, live.schema, false) != nil || Check(m, config, live.schema, false) != nil {
+	if kindOf(config) != w.Kind || Check(m, live.tree, live.schema, false) != nil ||
+		Check(m, config, live.schema, false) != nil {
 		return nil
 	}
 	fields, err := FieldsOf(m, config, live.schema)
@@ -38,8 +42,9 @@ func (w *write) lastApplied() *Set {
 	return fields.Subtract(m, c.Modified).Subtract(m, c.Added).Subtract(m, c.Removed)
 }
 
-// noteApplied returns tree with config in the annotation, nil if there is none or it says so already. If that makes the
-// annotations too large, there is none any more. Annotations that are null are empty from then on.
+// noteApplied returns tree with config in the annotation; nil if tree has no annotation or the
+// annotation says the same already. If the annotations would exceed their maximal size, the
+// annotation is removed instead. An annotation whose value is null becomes an empty string.
 func noteApplied(m *meter.Meter, tree any, config map[string]any) (any, error) {
 	annotations := annotationsOf(tree)
 	if annotations[lastApplied] == "" {
@@ -66,7 +71,7 @@ func noteApplied(m *meter.Meter, tree any, config map[string]any) (any, error) {
 	return out, nil
 }
 
-// annotationsOf returns the annotations of an object as a tree, nil if it has none.
+// annotationsOf returns a copy of the annotations in a tree, nil if it has none.
 func annotationsOf(tree any) map[string]string {
 	object, _ := at(tree, "metadata", "annotations").(map[string]any)
 	if object == nil {
@@ -79,7 +84,8 @@ func annotationsOf(tree any) map[string]string {
 	return annotations
 }
 
-// withAnnotations returns an object with other annotations, without any if they are nil.
+// withAnnotations returns a copy of an object with other annotations, without the field if they are
+// nil. An object without metadata is returned as it is.
 func withAnnotations(tree any, annotations map[string]string) any {
 	object, _ := at(tree).(map[string]any)
 	metadata, ok := at(object["metadata"]).(map[string]any)

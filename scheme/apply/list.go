@@ -6,13 +6,18 @@ import (
 	"strings"
 )
 
-// identified is an element of a granular list, with what identifies it.
+// identified is an element of a granular list, with the Element that identifies it.
+// This file finds the identity of the elements of granular lists, and matches the elements of two
+// lists by it. All walkers use it: the collector, the comparer, the merger, the pruner and the
+// checker.
+
 type identified struct {
 	element Element
 	part    part
 }
 
-// identify returns the elements of a granular list, but those that nothing identifies, which are problems.
+// identify returns the elements of a granular list with their identities. Elements that nothing
+// identifies are left out and noted as problems.
 func (w *walker) identify(list shape, items []part) []identified {
 	found := make([]identified, 0, len(items))
 	for i, item := range items {
@@ -29,7 +34,8 @@ func (w *walker) identify(list shape, items []part) []identified {
 	return found
 }
 
-// element returns what identifies an element of a granular list, or says why nothing does.
+// element returns what identifies an element of a granular list, or a text that says why nothing
+// does. The texts are those of structured-merge-diff.
 func (w *walker) element(list shape, item part) (e Element, problem string) {
 	if list.key(0) != "" {
 		return w.keyed(list, item)
@@ -45,7 +51,8 @@ func (w *walker) element(list shape, item part) (e Element, problem string) {
 	return Value(item.whole(w.meter, w.depth()+1)), ""
 }
 
-// keyed is element of a list of type map.
+// keyed is element for lists of type map. A key that the element lacks has its default of the
+// schema; at least one key has to be there.
 func (w *walker) keyed(list shape, item part) (e Element, problem string) {
 	switch item.class() {
 	case nullClass:
@@ -85,7 +92,8 @@ func (w *walker) keyed(list shape, item part) (e Element, problem string) {
 	return Element{sort: keyed, of: of}, ""
 }
 
-// member returns a field of an object, whose members are at hand if it is text.
+// member returns a field of an object. If the object is text, w.members holds its members already;
+// the last of several with one name counts.
 func (w *walker) member(object part, name string) part {
 	if object.raw == "" {
 		if v, ok := object.tree.(map[string]any)[name]; ok {
@@ -101,8 +109,8 @@ func (w *walker) member(object part, name string) part {
 	return part{}
 }
 
-// groups calls f with what of two lists is identified alike, in the order of elements. It sorts the lists; those that are
-// identified alike keep their order.
+// groups calls f once for each identity in either list, in order, with the elements of both lists
+// that have this identity. It sorts both lists in place; the sort is stable.
 func (w *walker) groups(as, bs []identified, f func(e Element, as, bs []identified)) {
 	w.sort(as)
 	w.sort(bs)
@@ -129,12 +137,13 @@ func (w *walker) groups(as, bs []identified, f func(e Element, as, bs []identifi
 	}
 }
 
-// sort sorts what is identified by its elements.
+// sort sorts elements by identity, stably.
 func (w *walker) sort(list []identified) {
 	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(w.meter, b.element) })
 }
 
-// alike returns how many elements at the beginning of a sorted list are identified alike.
+// alike returns how many elements at the beginning of a sorted list have the same identity. The
+// list is not empty.
 func (w *walker) alike(list []identified) int {
 	n := 1
 	for n < len(list) && list[n].element.compare(w.meter, list[0].element) == 0 {
@@ -143,7 +152,8 @@ func (w *walker) alike(list []identified) int {
 	return n
 }
 
-// repeated says which elements are identified like one before them; nil if none is.
+// repeated reports for each element whether an element before it has the same identity; nil if no
+// element repeats.
 func (w *walker) repeated(list []identified) []bool {
 	order := make([]int, len(list))
 	for i := range order {
@@ -162,7 +172,7 @@ func (w *walker) repeated(list []identified) []bool {
 	return again
 }
 
-// only returns the value of the one element that there is, or the lack of one.
+// only returns the first element of a list of at most one, or the missing part.
 func only(list []identified) part {
 	if len(list) == 0 {
 		return part{}

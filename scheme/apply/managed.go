@@ -15,15 +15,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// manager is what tells the entries of managedFields apart.
+// manager is what tells the entries of managedFields apart: no two entries have the same manager.
+// This file turns metadata.managedFields into owners and back, and keeps the number of entries
+// within its limit. Door.Update, Door.Apply and Scale decode the entries before a write and encode
+// them after it.
+
 type manager struct {
 	name        string
 	operation   meta.ManagedFieldsOperationType
-	apiVersion  string // "" of who applies: to do so in another version makes nobody another manager
+	apiVersion  string // "" if operation is Apply: an applier that changes its version is still the same manager
 	subresource string
 }
 
-// id is the manager as kube-apiserver sorts it: as JSON.
+// id returns the manager as JSON. kube-apiserver sorts managers by this text.
 func (m manager) id() string {
 	id := []byte("{")
 	for _, member := range [...]struct{ name, value string }{
@@ -43,24 +47,24 @@ func (m manager) id() string {
 	return string(append(id, '}'))
 }
 
-// owner is a manager with what it owns.
+// owner is a manager with the fields that it owns: one entry of managedFields, decoded.
 type owner struct {
 	manager
-	version string // the apiVersion of fields
+	version string // the apiVersion in which fields are written
 	fields  *Set
-	read    *read          // from which fields are; nil if they are not
-	text    *meta.FieldsV1 // fields as they are written; nil if nobody has written them yet
-	time    *meta.Time
+	read    *read          // the remembered set that fields is; nil if fields has been changed since it was read
+	text    *meta.FieldsV1 // fields in its encoded form; nil if it has to be written anew
+	time    *meta.Time     // when the manager came to own fields; nil if that is not known
 }
 
-// own sets what the owner owns.
+// own sets the owner's fields. If they are another Set, the remembered text no longer holds.
 func (o *owner) own(fields *Set) {
 	if fields != o.fields {
 		o.fields, o.read, o.text = fields, nil, nil
 	}
 }
 
-// reconcile makes what the owner owns what it has to be by a schema.
+// reconcile adapts the owner's fields to a schema that may have changed since they were written.
 func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	if o.read != nil && o.read.fits.Load() == s {
 		return nil
@@ -76,15 +80,17 @@ func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	return nil
 }
 
-// exchange has the owner lose some fields and then get others.
+// exchange takes the fields in lost from the owner, and then adds those in won.
 func (o *owner) exchange(m *meter.Meter, lost, won *Set) {
-	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() { // nothing that it does not have
+	// If nothing changes, the encoded text is kept.
+	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() {
 		return
 	}
 	o.own(o.fields.Subtract(m, lost).Union(m, won))
 }
 
-// seconds is when the owner came to own what it does; unknown is long ago.
+// seconds returns the owner's time in Unix seconds; 0 if it is not known, so that such an owner
+// counts as the oldest.
 func (o *owner) seconds() int64 {
 	if o.time == nil {
 		return 0
@@ -92,12 +98,12 @@ func (o *owner) seconds() int64 {
 	return o.time.Unix()
 }
 
-// find returns the index of a manager among owners, -1 if it is not there.
+// find returns the index of manager m among owners, -1 if it is not there.
 func find(owners []owner, m manager) int {
 	return slices.IndexFunc(owners, func(o owner) bool { return o.manager == m })
 }
 
-// timeOf returns when a manager came to own what it does, nil if that is not known.
+// timeOf returns the time of manager m among owners, nil if it is not known.
 func timeOf(owners []owner, m manager) *meta.Time {
 	if i := find(owners, m); i >= 0 {
 		return owners[i].time
@@ -105,7 +111,7 @@ func timeOf(owners []owner, m manager) *meta.Time {
 	return nil
 }
 
-// byManager returns owners by who they are.
+// byManager returns the owners in a map.
 func byManager(owners []owner) map[manager]owner {
 	m := make(map[manager]owner, len(owners))
 	for _, o := range owners {
@@ -114,14 +120,15 @@ func byManager(owners []owner) map[manager]owner {
 	return m
 }
 
-// Decodable reports why entries of metadata.managedFields cannot be what somebody owns; nil if they
-// can. If ctx is over its error is returned.
+// Decodable returns an error that says why entries, as metadata.managedFields, cannot be decoded;
+// nil if they can. If ctx has ended, it returns the error of ctx.
 func Decodable(ctx context.Context, entries []meta.ManagedFieldsEntry) error {
 	_, err := decode(meterOf(ctx, entries), entries)
 	return err
 }
 
-// meterOf returns the Meter of work on entries; nil if that is little.
+// meterOf returns a Meter for work on the entries of all lists; nil if there is so little text that
+// no Meter is needed.
 func meterOf(ctx context.Context, lists ...[]meta.ManagedFieldsEntry) *meter.Meter {
 	size := 0
 	for _, entries := range lists {
@@ -134,7 +141,8 @@ func meterOf(ctx context.Context, lists ...[]meta.ManagedFieldsEntry) *meter.Met
 	return meter.For(ctx, size)
 }
 
-// decode returns the owners that entries tell of. Of several entries of the same manager the last counts.
+// decode returns the owners that entries describe. If several entries have the same manager, the
+// last one counts.
 func decode(m *meter.Meter, entries []meta.ManagedFieldsEntry) ([]owner, error) {
 	owners := make([]owner, 0, len(entries)+1) // there may be one more after the write
 	at := make(map[manager]int, len(entries))
@@ -180,7 +188,8 @@ func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, erro
 	}
 	var err error
 	if o.read, err = sets.parse(m, e.FieldsV1.Raw); err != nil {
-		return owner{}, fmt.Errorf("error decoding versioned set of %q: error decoding set: %w", meta.Excerpt(e.Manager), err)
+		return owner{}, fmt.Errorf("error decoding versioned set of %q: error decoding set: %w",
+			meta.Excerpt(e.Manager), err)
 	}
 	o.fields = o.read.fields
 	return o, nil
@@ -188,7 +197,8 @@ func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, erro
 
 const fieldsType = "FieldsV1"
 
-// encode returns the entries of owners, in order: who applies first, then by time.
+// encode returns the entries of owners in the order of kube-apiserver: appliers first, then by
+// time, name, version and subresource. It sorts owners in place.
 func encode(m *meter.Meter, owners []owner) []meta.ManagedFieldsEntry {
 	if len(owners) == 0 {
 		return nil
@@ -220,17 +230,19 @@ func encode(m *meter.Meter, owners []owner) []meta.ManagedFieldsEntry {
 	return entries
 }
 
-// maxUpdaters is how many entries an object may have of managers that update it. If there are more, the oldest of a version
-// become one, of the manager called bucket.
+// maxUpdaters is how many entries of updaters an object may have. If there are more, the oldest
+// entries of a version are joined into one, whose manager is called bucket.
 const (
 	maxUpdaters = 10
 	bucket      = "ancient-changes"
 )
 
-// capped returns owners with not too many updaters among them.
+// capped returns owners with at most maxUpdaters updaters among them, where that is possible.
 //
-// It does so in the steps of kube-apiserver: an updater whose version comes for the first time waits for a second, with
-// which it becomes a bucket. A bucket that is younger than what went into it is lost when it is its turn.
+// The steps are those of kube-apiserver, from the oldest updater to the newest: the first updater
+// of a version is only remembered; when a second one of that version comes, the two become a
+// bucket, and later ones are added to it. If the bucket itself comes later in that order than
+// updaters that were put into it, it is lost when its turn comes.
 func capped(m *meter.Meter, owners []owner) []owner {
 	var updaters []*owner
 	for i := range owners {

@@ -5,8 +5,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Merge returns what live becomes when config, which lists what somebody wants, is put into it. What only one of them has, or
-// both have as the same text, is not looked into.
+// Merge returns the tree that results when config, which lists the fields an applier wants, is put
+// into live. Values that only one of the two has, or that both have as the same text, are not
+// looked into. The error is that of m, or lists what does not fit the schema.
+// This file merges an applied configuration into the live object, as structured-merge-diff's Merge
+// does. Only Door.Apply calls it. It makes new objects and lists only along changed paths: wherever
+// the result equals one side, the result is that side, lazy or not.
+
 func Merge(m *meter.Meter, live, config any, s *schema.Schema) (any, error) {
 	g := merger{walker: newWalker(m)}
 	defer g.done()
@@ -17,20 +22,21 @@ func Merge(m *meter.Meter, live, config any, s *schema.Schema) (any, error) {
 	return out.value(), nil
 }
 
-// merger puts one tree into another.
+// merger walks live and config at once. config's values are called wish.
 type merger struct {
 	*walker
-	outStack []outcome // as the stacks of a reader
+	outStack []outcome // results of the open objects and lists; used like the stacks of reader
 }
 
-// outcome is what a place becomes. It may be just what it was on one side, or on both, and nothing is made then.
+// outcome is the merged value at one place. asLive and asWish say that it is exactly the value of
+// that side, so that nothing has to be made anew; both may be true.
 type outcome struct {
 	part
 	name           string // of a field
 	asLive, asWish bool
 }
 
-// merge returns what a place becomes, of whose values at most one is missing.
+// merge returns the merged value at one place. At most one of live and wish may be missing.
 func (m *merger) merge(live, wish part, sh shape) outcome {
 	switch {
 	case m.ends():
@@ -72,7 +78,7 @@ func (m *merger) merge(live, wish part, sh shape) outcome {
 	return outcome{part: wish, asWish: true}
 }
 
-// objects merges granular objects.
+// objects merges two granular objects that are not empty.
 func (m *merger) objects(live, wish part, sh shape) outcome {
 	as, bs := m.entries(live, m.depth()), m.entries(wish, m.depth())
 	start := len(m.outStack)
@@ -105,7 +111,8 @@ func (m *merger) objects(live, wish part, sh shape) outcome {
 	return outcome{part: partOf(object)}
 }
 
-// unchanged returns the side that outs have all come from, if there is one.
+// unchanged returns the side that equals outs, if one does: all of outs come from it, and none of
+// its parts is left out.
 func unchanged(outs []outcome, live part, inLive int, wish part, inWish int) (outcome, bool) {
 	same := outcome{part: live, asLive: len(outs) == inLive, asWish: len(outs) == inWish}
 	for _, out := range outs {
@@ -118,7 +125,7 @@ func unchanged(outs []outcome, live part, inLive int, wish part, inWish int) (ou
 	return same, same.asLive || same.asWish
 }
 
-// lists merges granular lists.
+// lists merges two granular lists that are not empty. order decides which element comes next.
 func (m *merger) lists(live, wish part, sh shape) outcome {
 	as, bs := m.items(live, m.depth()), m.items(wish, m.depth())
 	start := len(m.outStack)
@@ -171,7 +178,8 @@ func (m *merger) lists(live, wish part, sh shape) outcome {
 	return outcome{part: partOf(list)}
 }
 
-// refuse notes the elements of a list that repeat others, and reports whether there are any.
+// refuse notes a problem for each element that repeats the identity of another, and reports whether
+// there are any.
 func (m *merger) refuse(list []identified) bool {
 	again := m.repeated(list)
 	for i := range again {

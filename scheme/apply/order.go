@@ -6,17 +6,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// order says in which order the elements of two granular lists stand when they are merged. Those of wish have the order that they
-// have there. Those that only live has stay behind the ones that they were behind, as far as that can be.
+// order decides in which order the elements of two granular lists stand after a merge. Elements of
+// wish keep their order. Elements that only live has keep their place behind the elements they
+// stood behind, as far as the order of wish allows. It is the algorithm of structured-merge-diff.
 type order struct {
-	inWish, inLive []int  // where the element of live is in wish, and the other way round; -1 if it is not there
-	many           []bool // of wish: live has several like it
-	done           []bool // of wish: it has had its turn
-	shared         []int  // the elements of wish whose turn is yet to come and that live has, too
-	i, j           int    // what comes next of live and of wish
+	// inWish is, for each element of live, its index in wish; inLive is, for each element of
+	// wish, the index of the first element of live with its identity. -1 means that the other side
+	// lacks the element.
+	inWish, inLive []int
+	many           []bool // for each element of wish, whether live has several elements of its identity
+	done           []bool // for each element of wish, whether next has returned it
+	shared         []int  // indexes in wish of elements in both lists that next has yet to return
+	i, j           int    // the next index of live, and of wish
 }
 
-// newOrder returns the order of what live, whose elements may repeat each other, and wish, whose elements may not, make.
+// newOrder returns the order for merging live and wish. Elements of live may repeat an identity,
+// elements of wish may not.
 func newOrder(m *meter.Meter, live, wish []identified) *order {
 	o := &order{
 		inWish: make([]int, len(live)), inLive: make([]int, len(wish)),
@@ -43,7 +48,8 @@ func newOrder(m *meter.Meter, live, wish []identified) *order {
 	return o
 }
 
-// inOrder returns a function that finds an element in a list; -1 if it is not there.
+// inOrder returns a function that finds an element's index in list by binary search; -1 if it is
+// not there.
 func inOrder(m *meter.Meter, list []identified) func(e Element) int {
 	sorted := make([]int, len(list))
 	for i := range sorted {
@@ -59,8 +65,9 @@ func inOrder(m *meter.Meter, list []identified) func(e Element) int {
 	}
 }
 
-// next returns what the next element is made of: the indexes in live and in wish, -1 if it is not taken from there. Several
-// elements of live that are like one of wish are not merged with it, but give way to it.
+// next returns the indexes in live and in wish of the elements that make the next element of the
+// result; an index is -1 if that side has no part in it. If several elements of live have the
+// identity of one in wish, wish's element replaces all of them.
 func (o *order) next() (i, j int, more bool) {
 	for o.i < len(o.inWish) || o.j < len(o.inLive) {
 		if o.i < len(o.inWish) && o.j < len(o.inLive) {
@@ -88,7 +95,7 @@ func (o *order) next() (i, j int, more bool) {
 	return -1, -1, false
 }
 
-// takeWish returns the next element of wish.
+// takeWish returns the next element of wish, with its like in live.
 func (o *order) takeWish() (i, j int, more bool) {
 	j = o.j
 	o.j++

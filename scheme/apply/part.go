@@ -9,14 +9,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// part is a value of a tree, which may be lazy, or the lack of one: the zero part.
+// part is a value of a tree, in lazy or decoded form. The zero part stands for a missing value,
+// which is not the same as null.
+// This file reads trees whose values may be lazy, that is jsontext.Raw text. A part is a value in
+// either form; a reader lists the entries of objects and the elements of lists on stacks of its
+// own, so that a walk allocates little. walker embeds the reader.
+
 type part struct {
-	raw   jsontext.Raw // "" if the value is no Raw
-	tree  any          // the value, unless it is a Raw that stands in raw alone
+	raw   jsontext.Raw // the text of the value; "" if the value is decoded
+	tree  any          // the value as the tree holds it; nil if raw was cut from a larger text
 	there bool
 }
 
-// partOf returns a tree as a part.
+// partOf returns the part of a value in a tree.
 func partOf(tree any) part {
 	if raw, ok := tree.(jsontext.Raw); ok && !raw.IsNull() {
 		return part{raw: raw, tree: tree, there: true}
@@ -26,7 +31,7 @@ func partOf(tree any) part {
 	return part{tree: tree, there: true}
 }
 
-// rawPart returns a value of an object or list that is looked into.
+// rawPart returns the part of a value that was cut from the text of an object or a list.
 func rawPart(raw jsontext.Raw) part {
 	if raw.IsNull() {
 		return null
@@ -34,7 +39,7 @@ func rawPart(raw jsontext.Raw) part {
 	return part{raw: raw, there: true}
 }
 
-// value returns the part as a tree.
+// value returns the part as a tree. The value of a missing part is nil.
 func (p part) value() any {
 	if p.raw != "" && p.tree == nil {
 		return p.raw
@@ -42,10 +47,11 @@ func (p part) value() any {
 	return p.tree
 }
 
-// isTextOf reports whether two parts are known to say the same, as they are the same text.
+// isTextOf reports whether two parts are the same text, and so surely equal. Different texts may
+// still be equal values.
 func (p part) isTextOf(other part) bool { return p.raw != "" && p.raw == other.raw }
 
-// class is what sort of value a part is.
+// class is the JSON type of a part; absent if the part is missing.
 type class uint8
 
 const (
@@ -60,7 +66,7 @@ const (
 
 func (c class) isScalar() bool { return c == boolClass || c == numberClass || c == stringClass }
 
-// class looks at no more than the first byte of text.
+// class returns the class of p. It looks at no more than the first byte of text.
 func (p part) class() class {
 	if p.raw != "" {
 		switch p.raw[0] {
@@ -93,7 +99,8 @@ func (p part) class() class {
 	return absent
 }
 
-// isEmpty reports whether there is nothing in a value: whether it is no object or list, or an empty one.
+// isEmpty reports whether there is nothing in a value: it is neither an object nor a list, or it is
+// an empty one.
 func (p part) isEmpty() bool {
 	if p.raw != "" {
 		c := p.class()
@@ -114,10 +121,12 @@ type entry struct {
 	part
 }
 
-// maxLazy is how deep values may lie that are looked into level by level: each level reads the text anew.
+// maxLazy is the depth up to which values are read level by level. Each level scans the text of the
+// levels below it once more, so deeper values are decoded in whole to keep the work linear.
 const maxLazy = 32
 
-// open returns the value that depth others are around, as a tree without text but for numbers if it lies deep.
+// open returns a value that lies at the given depth. If it lies deeper than maxLazy, it is decoded;
+// its numbers stay text.
 func (p part) open(m *meter.Meter, depth int) part {
 	if c := p.class(); p.raw == "" || depth < maxLazy || c != objectClass && c != listClass {
 		return p
@@ -125,7 +134,8 @@ func (p part) open(m *meter.Meter, depth int) part {
 	return p.decoded(m, depth)
 }
 
-// decoded returns an object or a list that is text as a tree, in which numbers stay text.
+// decoded returns an object or a list, given as text, as a tree in which numbers stay text; null if
+// m has ended.
 func (p part) decoded(m *meter.Meter, depth int) part {
 	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, m)
 	s.Literal, s.Depth = true, depth
@@ -136,7 +146,7 @@ func (p part) decoded(m *meter.Meter, depth int) part {
 	return partOf(tree)
 }
 
-// whole returns a value that depth others are around as a tree that is not lazy; nil once m has
+// whole returns a value that lies at the given depth as a tree that is nowhere lazy; nil once m has
 // ended.
 func (p part) whole(m *meter.Meter, depth int) any {
 	if m.Step(stepsPerCompare+len(p.raw)) != nil {
@@ -170,7 +180,7 @@ func (p part) whole(m *meter.Meter, depth int) any {
 	return p.tree
 }
 
-// text returns the string that a value is.
+// text returns the string that a part of stringClass holds.
 func (p part) text() string {
 	text, ok := p.tree.(string)
 	if !ok {
@@ -179,13 +189,14 @@ func (p part) text() string {
 	return text
 }
 
-// null is the value null.
+// null is the part of a JSON null.
 var null = part{there: true}
 
-// reader looks into values. What it returns lies on stacks, to which free gives it back: in the other order, and not before it is
-// used. The zero reader is ready to use.
+// reader lists what is in objects and lists. The slices that it returns lie on its stacks: the
+// caller gives them back with freeEntries and freeItems, in reverse order, and does not use them
+// afterwards. The zero reader is ready to use.
 //
-// Once its Meter has ended it finds nothing any more.
+// Once its Meter has ended, a reader finds every object and list empty.
 type reader struct {
 	meter      *meter.Meter
 	entryStack []entry
@@ -194,7 +205,8 @@ type reader struct {
 	elements   []jsontext.Raw
 }
 
-// entries returns the fields of an object by name, those of anything else being none. depth is how deep it lies.
+// entries returns the fields of an object, sorted by name; none if p is not an object. depth is how
+// deep p lies in its tree.
 func (r *reader) entries(p part, depth int) []entry {
 	start := len(r.entryStack)
 	if r.meter.Step(len(p.raw)) != nil {
@@ -226,7 +238,7 @@ func (r *reader) entries(p part, depth int) []entry {
 	return r.entryStack[start:len(r.entryStack):len(r.entryStack)]
 }
 
-// sorted puts the fields of an object in order. Of such with the same name it keeps the last.
+// sorted sorts the fields of an object in place. Of several fields with one name it keeps the last.
 func (r *reader) sorted(entries []entry) []entry {
 	slices.SortStableFunc(entries, r.byName)
 	n := 0
@@ -239,7 +251,8 @@ func (r *reader) sorted(entries []entry) []entry {
 	return entries[:n+1]
 }
 
-// byName orders fields. Once the Meter has ended all are alike, so that sorts end soon.
+// byName orders fields. Once the Meter has ended all names compare as equal, so that sorts in
+// progress end soon.
 func (r *reader) byName(a, b entry) int {
 	if r.meter.Step(stepsPerCompare) != nil {
 		return 0
@@ -247,12 +260,15 @@ func (r *reader) byName(a, b entry) int {
 	return strings.Compare(a.name, b.name)
 }
 
+// freeEntries gives back what entries returned last. It clears the slice, so that the stack does
+// not keep the tree alive.
 func (r *reader) freeEntries(e []entry) {
 	r.entryStack = r.entryStack[:len(r.entryStack)-len(e)]
-	clear(e) // nothing of it is kept
+	clear(e)
 }
 
-// join calls f with the fields of two objects, by name, and the lack of one where only the other has it.
+// join calls f once for each name in as or bs, in order; the part of a side that lacks the name is
+// the zero part. Both are sorted.
 func join(as, bs []entry, f func(name string, a, b part)) {
 	for len(as) > 0 || len(bs) > 0 {
 		switch {
@@ -269,7 +285,8 @@ func join(as, bs []entry, f func(name string, a, b part)) {
 	}
 }
 
-// items returns the elements of a list, those of anything else being none. depth is how deep it lies.
+// items returns the elements of a list; none if p is not a list. depth is how deep p lies in its
+// tree.
 func (r *reader) items(p part, depth int) []part {
 	start := len(r.partStack)
 	if r.meter.Step(len(p.raw)) != nil {
@@ -288,12 +305,14 @@ func (r *reader) items(p part, depth int) []part {
 	return r.partStack[start:len(r.partStack):len(r.partStack)]
 }
 
+// freeItems gives back what items returned last, as freeEntries does.
 func (r *reader) freeItems(p []part) {
 	r.partStack = r.partStack[:len(r.partStack)-len(p)]
 	clear(p)
 }
 
-// equal reports whether two values, which are there, say the same. Numbers are compared by value.
+// equal reports whether two values, neither of which is missing, are equal. Numbers are compared by
+// value. Once the Meter has ended all values are equal.
 func (r *reader) equal(a, b part, depth int) bool {
 	if r.meter.Step(stepsPerValue) != nil || a.isTextOf(b) {
 		return true
@@ -318,5 +337,6 @@ func (r *reader) equal(a, b part, depth int) bool {
 func (r *reader) equalObjects(a, b part, depth int) bool {
 	as, bs := r.entries(a, depth), r.entries(b, depth)
 	defer func() { r.freeEntries(bs); r.freeEntries(as) }()
-	return slices.EqualFunc(as, bs, func(a, b entry) bool { return a.name == b.name && r.equal(a.part, b.part, depth+1) })
+	return slices.EqualFunc(as, bs,
+		func(a, b entry) bool { return a.name == b.name && r.equal(a.part, b.part, depth+1) })
 }

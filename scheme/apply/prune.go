@@ -8,10 +8,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// prune returns merged without what self listed when it applied the last time, lists no more, and nobody else owns.
+// prune returns merged without the fields that self listed in its last application, no longer
+// lists, and nobody else owns.
 //
-// The steps are those of structured-merge-diff: all that was listed is taken out; what somebody owns is put back, version by
-// version, beginning with that of the last time, which conversions may need; and what was not listed then is put back, too.
+// The steps are those of structured-merge-diff: all fields that last lists are removed; fields that
+// somebody owns are put back, version by version, beginning with the version of last, because
+// conversions may need them; then fields that last did not list are put back.
 func (w *write) prune(merged any, owners []owner, self, last owner) (any, error) {
 	if last.fields.Empty() || w.listsAll(merged, owners, self, last) {
 		return merged, nil
@@ -28,7 +30,8 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 	}
 
 	if pruned, err = w.convert(pruned, last.version); err != nil {
-		return nil, fmt.Errorf("failed add back dangling items: failed to convert pruned object to last applied version: %w", err)
+		return nil,
+			fmt.Errorf("failed add back dangling items: failed to convert pruned object to last applied version: %w", err)
 	}
 	gone, err := w.missing(whole, pruned, nil)
 	if err != nil {
@@ -39,8 +42,9 @@ func (w *write) prune(merged any, owners []owner, self, last owner) (any, error)
 	return whole.tree, err
 }
 
-// listsAll reports whether self goes on listing all that it did, so that nothing is to be pruned. It says so only where no
-// conversion can make a difference, and no object that it lists without any fields has some in merged.
+// listsAll reports whether self still lists all fields of last, so that nothing has to be pruned.
+// It is a fast path and reports true only if no conversion is involved, and no object that self
+// lists as empty has fields in merged.
 func (w *write) listsAll(merged any, owners []owner, self, last owner) bool {
 	if !last.fields.Subtract(&w.meter, self.fields).Empty() ||
 		slices.ContainsFunc(owners, func(o owner) bool { return o.version != last.version }) {
@@ -50,7 +54,8 @@ func (w *write) listsAll(merged any, owners []owner, self, last owner) bool {
 	return err == nil && last.fields.Subtract(&w.meter, all).Empty()
 }
 
-// putBack returns pruned, which was made of whole, with what somebody owns. It may be in another version then.
+// putBack returns pruned, which was made of whole, with the fields that somebody owns put back. The
+// result is in the version of the last owner that was looked at.
 func (w *write) putBack(whole, pruned typed, owners []owner) (typed, error) {
 	owned := map[string][]*Set{} // by version
 	for _, o := range owners {
@@ -77,7 +82,8 @@ func (w *write) putBack(whole, pruned typed, owners []owner) (typed, error) {
 	return pruned, nil
 }
 
-// missing returns the fields of whole, objects that hold some included, that are neither in pruned nor in kept.
+// missing returns the fields of whole, with the objects around them, that are neither in pruned nor
+// in kept.
 func (w *write) missing(whole, pruned typed, kept *Set) (*Set, error) {
 	all, err := FieldsOf(&w.meter, whole.tree, whole.schema)
 	if err != nil {
@@ -87,10 +93,12 @@ func (w *write) missing(whole, pruned typed, kept *Set) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to create field set from pruned object at version %v: %w", pruned.version, err)
 	}
-	return all.withNamed(&w.meter, whole.schema).Subtract(&w.meter, left.withNamed(&w.meter, pruned.schema).Union(&w.meter, kept)), nil
+	return all.withNamed(&w.meter, whole.schema).Subtract(&w.meter,
+		left.withNamed(&w.meter, pruned.schema).Union(&w.meter, kept)), nil
 }
 
-// unite returns the union of sets. It takes them in pairs, so that many small ones take no longer than one of their size.
+// unite returns the union of at least one set. It unites them pairwise, as a balanced tree, so that
+// many small sets cost no more than a few large ones of the same total size.
 func unite(m *meter.Meter, sets []*Set) *Set {
 	if len(sets) == 1 {
 		return sets[0]

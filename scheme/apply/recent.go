@@ -10,24 +10,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// read is a set that was read from FieldsV1.
+// read is a Set that was read from FieldsV1 text. Several objects may share it.
 type read struct {
 	fields *Set
-	// fits is a schema by which there is nothing to reconcile; nil if none is known.
+	// fits is a schema for which Reconcile has nothing to change in fields; nil if no such schema
+	// is known yet.
 	fits syncatomic.Pointer[schema.Schema]
 }
 
-// recent has the sets that were read last, by their text: that of an object is read at each write to it, and is often the same
-// in all objects that one program makes.
+// recent is a cache of the sets that were read last, by their text. Each write to an object reads
+// all its managedFields, and the objects that one program makes often have the same text.
 //
-// They are kept in two generations. When the young one is full it becomes the old one; what is used again gets young again.
+// It holds two generations. When the young one is full, it replaces the old one; a set that is
+// found in the old generation moves to the young one.
 type recent struct {
 	mu         sync.Mutex
 	young, old map[string]*read
-	room       int // that the young one has left, in bytes of text
+	room       int // bytes of text that still fit into young
 }
 
-// maxRecent is how much text a generation has, and maxRecentText the longest, in bytes. A set takes up to twenty times as much.
+// maxRecent is the capacity of a generation, and maxRecentText the length of the longest text that
+// is cached, both in bytes of text. A set takes up to twenty times as much memory as its text.
 const (
 	maxRecent     = 128 << 10
 	maxRecentText = 8 << 10
@@ -35,7 +38,8 @@ const (
 
 var sets recent
 
-// parse is ParseFields of text, which may be that of a set that is known. The set shares no memory with text.
+// parse returns the set that text describes, from the cache if it is there. A cached set shares no
+// memory with text.
 func (r *recent) parse(m *meter.Meter, text []byte) (*read, error) {
 	if len(text) > maxRecentText {
 		fields, err := ParseFields(m, text)
@@ -73,7 +77,7 @@ func (r *recent) put(text string, known *read) {
 	r.add(text, known)
 }
 
-// add adds a set to the young generation. r.mu is held.
+// add adds a set to the young generation. The caller holds r.mu.
 func (r *recent) add(text string, known *read) {
 	if r.room < len(text) {
 		r.young, r.old, r.room = map[string]*read{}, r.young, maxRecent

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Reconcile returns the set as it has to be by a schema that may have changed since it was made: parts of what is atomic by
-// now become the whole of it. It returns fields itself if there is nothing to change.
+// Reconcile adapts a set to schema s, which may have changed since the set was made: fields in a
+// value that has become atomic are replaced by the whole value. It returns fields itself if there
+// is nothing to change.
 func Reconcile(m *meter.Meter, fields *Set, s *schema.Schema) (*Set, error) {
 	root := rootShape(s)
 	if root.isWhole() { // the object as a whole is nobody's
@@ -17,12 +18,12 @@ func Reconcile(m *meter.Meter, fields *Set, s *schema.Schema) (*Set, error) {
 	return fields.reconcile(m, root), m.Err()
 }
 
-// reconcile returns the set of what is in a place as it has to be.
+// reconcile returns the set of fields below a value of shape sh, adapted to that shape.
 func (s *Set) reconcile(m *meter.Meter, sh shape) *Set {
 	if s == nil {
 		return nil
 	}
-	var out *Set // nil as long as there is nothing to change
+	var out *Set // nil until a node has changed
 	for i, n := range s.nodes {
 		if m.Step(stepsPerValue) != nil {
 			break
@@ -49,7 +50,8 @@ func (s *Set) reconcile(m *meter.Meter, sh shape) *Set {
 	return out
 }
 
-// part returns the shape of what fields at a place say is in it, whatever is there: an object if that is possible.
+// part returns the shape of what lies at element e of a value, judged by the shape alone: there is
+// no value to look at. A shape that allows an object is taken as one.
 func (sh shape) part(e Element) shape {
 	switch {
 	case sh.object != impossible && sh.isLoose():
@@ -65,7 +67,8 @@ func (sh shape) part(e Element) shape {
 	return shape{}
 }
 
-// isWhole reports whether the value has no fields by itself. Of one that the schema says nothing of it is not known.
+// isWhole reports whether the shape is atomic, so that its value has no fields of its own. A loose
+// object is never whole.
 func (sh shape) isWhole() bool {
 	switch {
 	case sh.object != impossible:
@@ -76,7 +79,8 @@ func (sh shape) isWhole() bool {
 	return sh.list == atomic
 }
 
-// isLoose reports whether an object is one of which the schema says no more than that its entries may be anything.
+// isLoose reports whether the schema says no more of an object than that its entries may be
+// anything.
 func (sh shape) isLoose() bool {
 	switch {
 	case sh.of == nil:
@@ -89,7 +93,8 @@ func (sh shape) isLoose() bool {
 	return sh.of.AdditionalProperties.Model == nil && sh.entries().scalar == anyScalar
 }
 
-// withNamed returns the set with the fields of objects, other than entries of maps, that hold some of it.
+// withNamed returns the set together with the declared fields of objects that have members of the
+// set below them. Entries of maps are not added.
 func (s *Set) withNamed(m *meter.Meter, of *schema.Schema) *Set { return s.named(m, rootShape(of)) }
 
 func (s *Set) named(m *meter.Meter, sh shape) *Set {

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Remove returns tree without the fields of a set. An object or a list of which nothing is left is
-// null. Once m has ended the tree is of no use: the caller has to ask m.
+// Remove returns tree without the fields of a set. An object or a list of which nothing is left
+// becomes null. Once m has ended the result is of no use, so the caller has to check m.
 func Remove(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
 	p := pruner{walker: newWalker(m)}
 	defer p.done()
@@ -14,7 +14,8 @@ func Remove(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
 	return out.value()
 }
 
-// Extract returns what of tree is in a set, and ends as Remove does.
+// Extract returns the part of tree that lies in a set of fields. Once m has ended the result is of
+// no use, so the caller has to check m.
 func Extract(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
 	p := pruner{walker: newWalker(m), extract: true}
 	defer p.done()
@@ -22,14 +23,14 @@ func Extract(m *meter.Meter, tree any, fields *Set, s *schema.Schema) any {
 	return out.value()
 }
 
-// pruner removes the fields of a set from a tree, or all others.
+// pruner removes the fields of a set from a tree; if extract is set, it removes all others.
 type pruner struct {
 	*walker
 	extract  bool
-	outStack []entry // as the stacks of a reader; names are of fields
+	outStack []entry // results of the open objects and lists; elements of lists have no name
 }
 
-// prune returns what is left of a value, and whether that is not the value as it was.
+// prune returns what is left of a value, and whether that differs from the value.
 func (p *pruner) prune(v part, fields *Set, sh shape) (_ part, changed bool) {
 	if p.ends() {
 		return v, false
@@ -72,7 +73,7 @@ func (p *pruner) object(v part, fields *Set, sh shape) (_ part, changed bool) {
 			changed = true
 			continue
 		case member:
-			in = fields // a field that is asked for is searched for those that are asked for beside it
+			in = fields // structured-merge-diff searches an extracted field with the set of its siblings
 		case in.Empty():
 			p.outStack = append(p.outStack, each)
 			continue
@@ -113,7 +114,7 @@ func (p *pruner) list(v part, fields *Set, sh shape) (_ part, changed bool) {
 		var member bool
 		var in *Set
 		e, problem := p.element(sh, each)
-		if problem == "" { // what nothing identifies is in no set
+		if problem == "" { // an element that nothing identifies is in no set
 			member, in = fields.in(p.meter, e)
 		}
 		if member && !p.extract || !member && in.Empty() && p.extract {

@@ -6,11 +6,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Scale takes managedFields from objects to their scales and back: replicas are a field of both.
+// Scale translates managedFields between objects and their scale subresource. The only field that
+// both have is the number of replicas.
 type Scale struct {
-	// APIVersion is that of the object whose scale is written.
+	// APIVersion is the apiVersion of the object whose scale is read or written.
 	APIVersion string
-	// Replicas is where objects have them, by apiVersion; nil in a version without scale.
+	// Replicas holds, by apiVersion, the path of the replicas in the object; a nil path for a
+	// version without a scale subresource.
 	Replicas map[string]Path
 }
 
@@ -18,8 +20,8 @@ const scaleVersion = "autoscaling/v1"
 
 var scaleReplicas = Path{Field("spec"), Field("replicas")}
 
-// Of returns the managedFields of the scale of an object that has the given ones. If ctx is over
-// its error is returned.
+// Of returns the managedFields of an object's scale, made of those of the object: the owners of the
+// replicas. If ctx has ended, it returns the error of ctx.
 func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
 	m := meterOf(ctx, object)
 	owners, err := decode(m, object)
@@ -37,11 +39,14 @@ func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]met
 	return encode(m, out), m.Err()
 }
 
-// Into returns the managedFields of an object, made of those that it had and those that its scale has now.
+// Into returns the managedFields of an object, made of those that it had before a write to its
+// scale, and those that the scale has after it.
 //
-// Whoever owns the replicas of the object and is not in the scale any more has lost them. Whoever has come to own those of the
-// scale owns those of the object, by an entry of their own, whose time is not known. An updater of the object is always another
-// one in the scale, since the apiVersion there is another. If ctx is over its error is returned.
+// An owner of the object's replicas that is not in the scale loses them. An owner of the scale's
+// replicas that did not own them in the object gains them there, with an entry of its own that
+// keeps the time of its earlier entry, if it has one. An updater is never the same manager in the
+// object and in its scale, because the apiVersions differ. If ctx has ended, Into returns the error
+// of ctx.
 func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
 	m := meterOf(ctx, object, scale)
 	owners, err := decode(m, object)
@@ -63,7 +68,7 @@ func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntr
 			continue
 		case replicas == nil || !o.fields.Has(replicas):
 			if scales && now[o.manager].fields.Has(scaleReplicas) {
-				continue // and comes again with replicas alone
+				continue // the loop below adds it again, with the replicas alone
 			}
 		case scales:
 			delete(now, o.manager)

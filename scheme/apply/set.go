@@ -8,20 +8,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Set is a set of fields. That it has a field says nothing about what is in the field. A nil Set is empty. A finished Set is
-// immutable, and may share parts with others.
+// Set is a set of fields. A field's membership says nothing about fields below it. A nil Set is
+// empty. A finished Set is immutable, and may share parts with other sets.
+// This file has Set and its algebra. Everything else in the package makes sets or computes with
+// them. Sets are trees of sorted nodes, so each operation is one merge of two sorted lists per
+// level.
+
 type Set struct {
 	nodes []node // sorted by element
 }
 
-// node is a field that is in a Set, or that has fields which are.
+// node is an element that is in a Set, or that has members of the Set below it.
 type node struct {
 	element Element
 	member  bool
-	sub     *Set // of what is in the field; nil if that is nothing
+	sub     *Set // members below the element; nil if there are none
 }
 
-// SetOf returns the set of some fields.
+// SetOf returns the set of the fields at paths.
 func SetOf(paths ...Path) *Set {
 	s := &Set{}
 	for _, p := range paths {
@@ -30,7 +34,8 @@ func SetOf(paths ...Path) *Set {
 	return s
 }
 
-// Fields is SetOf of fields of objects: "status", "metadata.labels".
+// Fields returns the set of fields whose names are given as dotted paths: "status",
+// "metadata.labels". It cannot name elements of lists.
 func Fields(paths ...string) *Set {
 	s := &Set{}
 	for _, path := range paths {
@@ -43,12 +48,14 @@ func Fields(paths ...string) *Set {
 	return s
 }
 
-// find returns where the element is among the nodes, or would be.
+// find returns the index of element e among the nodes, or the index where it would be, and whether
+// it is there.
 func (s *Set) find(m *meter.Meter, e Element) (int, bool) {
 	return slices.BinarySearchFunc(s.nodes, e, func(n node, e Element) int { return n.element.compare(m, e) })
 }
 
-// insert adds a field to a set that is not finished. The empty path, the object as a whole, is nobody's.
+// insert adds a field to an unfinished set. The empty path, which is the whole object, adds
+// nothing.
 func (s *Set) insert(p Path) {
 	for i, e := range p {
 		n := s.at(e)
@@ -63,8 +70,9 @@ func (s *Set) insert(p Path) {
 	}
 }
 
-// at returns the node of an element in a set that is not finished, and makes it if there is none. It is good until the next
-// call, and has to become a member, or have some.
+// at returns the node of element e in an unfinished set, and adds the node if there is none. The
+// pointer is valid until the next call. The caller has to make the node a member or put members
+// below it.
 func (s *Set) at(e Element) *node {
 	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // mostly they come in order
 		s.nodes = append(s.nodes, node{element: e})
@@ -77,10 +85,10 @@ func (s *Set) at(e Element) *node {
 	return &s.nodes[i]
 }
 
-// Empty reports whether there is no field in the set.
+// Empty reports whether the set has no fields.
 func (s *Set) Empty() bool { return s == nil || len(s.nodes) == 0 }
 
-// Has reports whether a field is in the set.
+// Has reports whether the field at path p is in the set.
 func (s *Set) Has(p Path) bool {
 	for i, e := range p {
 		if s == nil {
@@ -98,7 +106,7 @@ func (s *Set) Has(p Path) bool {
 	return false
 }
 
-// in returns whether a part is in the set, and the set of what is in the part.
+// in reports whether element e is a member of the set, and returns the set of the members below it.
 func (s *Set) in(m *meter.Meter, e Element) (member bool, sub *Set) {
 	if s == nil {
 		return false, nil
@@ -110,7 +118,8 @@ func (s *Set) in(m *meter.Meter, e Element) (member bool, sub *Set) {
 	return s.nodes[i].member, s.nodes[i].sub
 }
 
-// All yields the fields: those of one object or list first, then what is in each. A path is good until the next.
+// All yields the paths of the fields: first those of one object or list, then those below each of
+// its elements. A path is valid until the next one is yielded.
 func (s *Set) All() iter.Seq[Path] {
 	return func(yield func(Path) bool) { s.each(nil, yield) }
 }
@@ -142,7 +151,7 @@ func (s *Set) Equal(m *meter.Meter, other *Set) bool {
 	})
 }
 
-// Union returns the set of what is in either.
+// Union returns the set of fields that are in s or in other.
 func (s *Set) Union(m *meter.Meter, other *Set) *Set {
 	switch {
 	case s.Empty():
@@ -152,7 +161,7 @@ func (s *Set) Union(m *meter.Meter, other *Set) *Set {
 	}
 	out := &Set{nodes: make([]node, 0, max(len(s.nodes), len(other.nodes)))}
 	zip(m, s, other, func(a, b node) {
-		e := b.element // numbers may be spelt differently
+		e := b.element // equal numbers may be spelt differently, and b's spelling wins
 		if !b.there() || a.sub != nil {
 			e = a.element
 		}
@@ -161,7 +170,7 @@ func (s *Set) Union(m *meter.Meter, other *Set) *Set {
 	return out
 }
 
-// Intersect returns the set of what is in both. The elements are those of s.
+// Intersect returns the set of fields that are in both sets. Its elements are those of s.
 func (s *Set) Intersect(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return nil
@@ -171,7 +180,8 @@ func (s *Set) Intersect(m *meter.Meter, other *Set) *Set {
 	return out
 }
 
-// Subtract returns the set of what is in s and not in other. What is in a field goes by itself, not with the field.
+// Subtract returns the set of fields that are in s and not in other. Subtracting a field does not
+// subtract the fields below it.
 func (s *Set) Subtract(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
@@ -181,7 +191,7 @@ func (s *Set) Subtract(m *meter.Meter, other *Set) *Set {
 	return out
 }
 
-// SubtractAll is Subtract that takes what is in a field with the field.
+// SubtractAll returns s without the fields of other and without all fields below them.
 func (s *Set) SubtractAll(m *meter.Meter, other *Set) *Set {
 	if s.Empty() || other.Empty() {
 		return s
@@ -195,10 +205,11 @@ func (s *Set) SubtractAll(m *meter.Meter, other *Set) *Set {
 	return out
 }
 
-// there reports whether a node is one, and not the lack of one in zip.
+// there reports whether the node is in use: zip and match pass the zero node for a missing one.
 func (n *node) there() bool { return n.member || n.sub != nil }
 
-// add appends a node to a set that is not finished, unless there is nothing in it.
+// add appends a node to an unfinished set, unless the node is neither a member nor has members
+// below it.
 func (s *Set) add(n node) {
 	if n.sub.Empty() {
 		n.sub = nil
@@ -208,8 +219,9 @@ func (s *Set) add(n node) {
 	}
 }
 
-// match calls f for each element of s, in order, with that of other; the zero node stands for one that is missing. What s does
-// not have is leapt over: many have few fields of an object that has many.
+// match calls f for each node of s, in order, with the node of other that has the same element, or
+// the zero node. It skips runs of nodes that only other has by binary search, because most managers
+// own few of an object's fields.
 func match(m *meter.Meter, s, other *Set, f func(a, b node)) {
 	rest := *other
 	for _, a := range s.nodes {
@@ -232,7 +244,8 @@ func match(m *meter.Meter, s, other *Set, f func(a, b node)) {
 	}
 }
 
-// zip calls f for each element of either set, in order. The zero node stands for one that is missing.
+// zip calls f for each element of either set, in order, with the nodes of both; the zero node
+// stands for a missing one.
 func zip(m *meter.Meter, s, other *Set, f func(a, b node)) {
 	i, j := 0, 0
 	for i < len(s.nodes) || j < len(other.nodes) {

@@ -8,19 +8,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// shape is what a schema means for ownership at a place. It is made anew at each visit, and costs next to nothing.
+// shape is what a schema means for the ownership of one value. It is computed at each visit,
+// without an allocation.
 //
-// The value at a place may be a scalar, a list, an object, or one of several of these. The zero shape allows none: so is that
-// of a field which the schema does not know.
+// A shape may allow a scalar, a list, an object, or several of these. The zero shape allows none:
+// it is the shape of a field that the schema does not declare.
+// This file translates a schema.Schema into what ownership needs to know of a value: which types it
+// may have, and whether its parts are owned one by one. It follows structured-merge-diff's schemas,
+// as kube-openapi makes them. The walkers ask it at each value they visit.
+
 type shape struct {
 	scalar scalar
 	list   relation
 	object relation
-	// preserve says that unknown fields are kept: by this schema, or one around it that is no model of its own.
+	// preserve says that unknown fields are kept, by this schema or by one around it within the
+	// same model.
 	preserve bool
-	// parts is what the parts are whose schema of does not say.
+	// parts says what the parts are for which the schema in of has no schema.
 	parts parts
-	of    *schema.Schema // nil where there is none any more, within values that are made of anything
+	of    *schema.Schema // nil within values of which no schema says anything
 }
 
 // scalar says which scalars a value may be.
@@ -34,22 +40,23 @@ const (
 	boolScalar
 )
 
-// relation says whether a list or an object has parts that are owned by themselves.
+// relation says whether a value may be a list (or an object), and whether its parts are owned one
+// by one.
 type relation uint8
 
 const (
-	impossible relation = iota // the value is none
-	atomic                     // it is one field
-	granular                   // it has fields: an object by name, a list by key or value
+	impossible relation = iota // the value is no list (or object)
+	atomic                     // it is owned as one field
+	granular                   // its parts are owned: those of an object by name, those of a list by key or value
 )
 
-// parts says what the parts of a value are whose schema is not known.
+// parts says what the parts of a value are for which there is no schema.
 type parts uint8
 
 const (
-	unknown   parts = iota // they are errors
-	deduced                // anything: objects are granular, lists are not
-	untouched              // anything, in one piece
+	unknown   parts = iota // they are not allowed
+	deduced                // they may be anything: objects in them are granular, lists atomic
+	untouched              // they may be anything, and are atomic
 )
 
 var (
@@ -57,7 +64,7 @@ var (
 	anyAtomic   = shape{scalar: anyScalar, list: atomic, object: atomic, parts: untouched}
 )
 
-// The models that are not what their schema says.
+// These models have a shape that does not follow from their schema.
 const (
 	quantityModel     = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 	rawExtensionModel = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -66,7 +73,8 @@ const (
 // rootShape is the shape of a whole object.
 func rootShape(s *schema.Schema) shape { return shapeOf(s, false) }
 
-// shapeOf returns the shape of the value that a schema describes.
+// shapeOf returns the shape of the values that schema s describes. preserve is that of the shape
+// around it.
 func shapeOf(s *schema.Schema, preserve bool) shape {
 	mapType := s.MapType
 	if s.Model != nil {
@@ -84,7 +92,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	sh := shape{of: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
-		typ = "" // of which there is no type either
+		typ = "" // the model of IntOrString has no type in kube-apiserver either
 	}
 	switch typ {
 	case schema.Object:
@@ -111,7 +119,8 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	return sh
 }
 
-// listRelation is that of a list. Without a type it is the one that strategic merge patches take it for.
+// listRelation returns whether a list is granular. Without a list type the patch strategy decides,
+// as in kube-openapi.
 func listRelation(s *schema.Schema) relation {
 	switch s.ListType {
 	case "set", "map":
@@ -124,7 +133,8 @@ func listRelation(s *schema.Schema) relation {
 	return atomic
 }
 
-// key returns the name of the i-th key by which elements of the list are found; "" if there are no more.
+// key returns the name of the i-th key that identifies the elements of a list; "" if there are no
+// more keys.
 func (sh shape) key(i int) string {
 	switch {
 	case sh.of == nil:
@@ -136,7 +146,7 @@ func (sh shape) key(i int) string {
 	return ""
 }
 
-// keys returns the names of all keys.
+// keys returns the names of all keys that identify the elements of a list.
 func (sh shape) keys() (names []string) {
 	for i := 0; sh.key(i) != ""; i++ {
 		names = append(names, sh.key(i))
@@ -144,7 +154,7 @@ func (sh shape) keys() (names []string) {
 	return names
 }
 
-// items returns the shape of the elements of a list.
+// items returns the shape of a list's elements.
 func (sh shape) items() shape {
 	if sh.of != nil && sh.of.Items != nil {
 		return shapeOf(sh.of.Items, sh.preserve)
@@ -152,7 +162,8 @@ func (sh shape) items() shape {
 	return anyAtomic
 }
 
-// field returns the shape of a field of an object; declared is false for entries of maps, and for what the schema does not know.
+// field returns the shape of an object's field. declared is false if the name is an entry of a map,
+// or unknown to the schema.
 func (sh shape) field(name string) (_ shape, declared bool) {
 	if p := sh.property(name); p != nil {
 		return shapeOf(p, sh.preserve), true
@@ -160,7 +171,7 @@ func (sh shape) field(name string) (_ shape, declared bool) {
 	return sh.entries(), false
 }
 
-// property returns the schema of a declared field, nil if there is none.
+// property returns the schema of a declared field, nil if the field is not declared.
 func (sh shape) property(name string) *schema.Schema {
 	if sh.of == nil {
 		return nil
@@ -173,7 +184,7 @@ func (sh shape) property(name string) *schema.Schema {
 	return sh.of.Properties[name]
 }
 
-// entries returns the shape of fields that are not declared.
+// entries returns the shape of fields that are not declared; the zero shape if there may be none.
 func (sh shape) entries() shape {
 	switch {
 	case sh.of != nil && sh.of.AdditionalProperties != nil:
@@ -186,15 +197,17 @@ func (sh shape) entries() shape {
 	return shape{}
 }
 
-// known reports whether any value is possible.
+// known reports whether the shape allows any value at all.
 func (sh shape) known() bool {
 	return sh.scalar != noScalar || sh.list != impossible || sh.object != impossible
 }
 
-// free reports whether every value is right, whatever is in it.
+// free reports whether the shape allows every value, with anything in it, so that there is nothing
+// to check.
 func (sh shape) free() bool { return sh.of == nil && sh.scalar == anyScalar && sh.object != impossible }
 
-// given returns what is left of the possibilities if the value is of a class; all of them if that is none of them.
+// given narrows a shape to class c of the value at hand. If the shape does not allow c, it stays as
+// it is.
 func (sh shape) given(c class) shape {
 	switch {
 	case c.isScalar() && sh.scalar != noScalar:
@@ -207,10 +220,11 @@ func (sh shape) given(c class) shape {
 	return sh
 }
 
-// hasHead reports whether values have an apiVersion, a kind and metadata without their schema saying so.
+// hasHead reports whether objects of schema s have apiVersion, kind and metadata although s does
+// not declare them, as custom resources do.
 func hasHead(s *schema.Schema) bool { return s.Go == nil && (s.Resource || s.EmbeddedResource) }
 
-// head is what an object has besides what is described.
+// head has the schemas of these three fields.
 var head = sync.OnceValue(func() map[string]*schema.Schema {
 	return map[string]*schema.Schema{
 		"apiVersion": {Type: schema.String},

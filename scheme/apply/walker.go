@@ -9,34 +9,39 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// walker walks through one tree or two, by a schema. One is had from newWalker and given back by done.
+// walker walks through one tree, or two at once, by a schema. It embeds a reader, knows the path of
+// the value at hand, and collects problems and sets. newWalker returns one, and done gives it back
+// to the pool.
 type walker struct {
 	reader
-	at       Path // where it stands
+	at       Path // the path of the value at hand
 	problems problems
-	builders [changes]builder // of what it finds
+	builders [changes]builder // of the sets that it collects; most walks use the first alone
 }
 
-// walkers keeps what walkers need while they walk, none of more than maxKept values of a sort.
+// walkers pools walkers with the room of their stacks. A walker with a stack of more than maxKept
+// values is dropped.
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
 const maxKept = 1 << 8
 
-// newWalker returns a walker at the top. Once m, which may be nil, has ended it goes no further,
-// and what it returns is of no use.
+// newWalker returns a walker that stands at the top. m may be nil. Once m has ended the walk stops
+// early, and what it returned is of no use.
 func newWalker(m *meter.Meter) *walker {
 	w := walkers.Get().(*walker)
 	w.meter = m
 	return w
 }
 
-// stepsPerValue is the work of a visit to a value, by the measure of package meter.
+// stepsPerValue is what a visit to a value costs, in steps of package meter.
 const stepsPerValue = 100
 
-// ends counts a visit to a value, and reports whether the walk has to end.
+// ends counts a visit to a value, and reports whether the walk has to stop because its Meter has
+// ended.
 func (w *walker) ends() bool { return w.meter.Step(stepsPerValue) != nil }
 
-// err returns the error of the walk: that of its Meter, or what is wrong with the trees.
+// err returns the error of the walk's Meter, or else the problems that the walk found; nil if there
+// are neither.
 func (w *walker) err() error {
 	if err := w.meter.Err(); err != nil {
 		return err
@@ -44,7 +49,8 @@ func (w *walker) err() error {
 	return w.problems.err()
 }
 
-// done gives a walker back, which keeps nothing of the trees. What it has built stays.
+// done gives the walker back to the pool, without references to the trees. Sets that it built stay
+// valid.
 func (w *walker) done() {
 	room := max(cap(w.entryStack), cap(w.partStack), cap(w.members), cap(w.elements), cap(w.at))
 	for i := range w.builders {
@@ -62,24 +68,24 @@ func (w *walker) done() {
 	walkers.Put(w)
 }
 
-// emptied returns the room of a slice without what is in it.
+// emptied clears a slice, up to its capacity, and returns it with length 0.
 func emptied[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s[:0]
 }
 
-// enter goes to a part, and leave back.
+// enter goes down to a part of the value at hand, and leave goes back up.
 func (w *walker) enter(e Element) { w.at = append(w.at, e) }
 func (w *walker) leave()          { w.at = w.at[:len(w.at)-1] }
 
-// depth is how deep the value at hand lies.
+// depth returns how deep the value at hand lies: 0 at the top.
 func (w *walker) depth() int { return len(w.at) }
 
-// maxFields is how deep fields may lie. What is further down belongs to the one there: a set has to fit, as FieldsV1, into an
-// object that clients can still read.
+// maxFields is the depth below which values count as atomic. A set has to fit, as FieldsV1, into an
+// object that clients can still decode.
 const maxFields = 1000
 
-// given is that of the shape of the value at hand.
+// given is shape.given for the value at hand, with the limit maxFields.
 func (w *walker) given(sh shape, c class) shape {
 	if w.depth() >= maxFields {
 		sh.list, sh.object = min(sh.list, atomic), min(sh.object, atomic)
@@ -87,7 +93,8 @@ func (w *walker) given(sh shape, c class) shape {
 	return sh.given(c)
 }
 
-// fail notes what is wrong with the value at hand.
+// fail notes a problem with the value at hand. Long paths and texts are cut, and problems beyond
+// the limit are dropped.
 func (w *walker) fail(format string, args ...any) {
 	if !w.problems.full() {
 		text := limits.Cut(fmt.Sprintf(format, args...), limits.MaxText)
@@ -95,10 +102,12 @@ func (w *walker) fail(format string, args ...any) {
 	}
 }
 
-// failShape notes that the value at hand has a schema that allows none, such as that of a field which is not declared.
+// failShape notes that the schema allows no value here, as for a field that is not declared. The
+// text is structured-merge-diff's.
 func (w *walker) failShape() { w.fail("schema error: invalid atom: inlined") }
 
-// scalars reports whether at least one of two values is a scalar as the schema has it.
+// scalars reports whether at least one of two values is the scalar that the schema asks for. If
+// neither is, it notes both.
 func (w *walker) scalars(a, b part, s scalar) bool {
 	problemA, problemB := w.misfit(a, s), w.misfit(b, s)
 	if problemA == "" || problemB == "" {
@@ -109,13 +118,13 @@ func (w *walker) scalars(a, b part, s scalar) bool {
 	return false
 }
 
-// problem is something wrong with a tree.
+// problem is one thing that is wrong with a tree.
 type problem struct{ path, text string }
 
-// problems are what is wrong with a tree.
+// problems are all that a walk found wrong with a tree.
 type problems []problem
 
-// full reports whether there are enough.
+// full reports whether no more problems are noted.
 func (p problems) full() bool { return len(p) > limits.MaxErrors }
 
 // err returns the problems as an error, nil if there are none.

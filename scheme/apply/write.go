@@ -9,42 +9,47 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// write is what becomes of an object through a Door, in each version in which somebody owns fields of it.
+// write is one write to an object through a Door. It belongs to one goroutine.
+// This file has the state of one write through a Door. Owners record their fields in the version in
+// which they wrote, so a write is compared in each of these versions; each version's conversion and
+// comparison is done once. door.go, prune.go, conflict.go and lastapplied.go use it.
+
 type write struct {
 	*Door
 	ctx    context.Context
-	meter  meter.Meter // of all that is done for the write, whose sizes clients decide on; it ends with ctx
+	meter  meter.Meter // counts all work of the write, whose size clients decide; it ends with ctx
 	before typed
-	after  any              // in the version of the door
-	forms  map[string]*form // by apiVersion
+	after  any              // the tree after the write, in the version of the door
+	forms  map[string]*form // what is known of the write, by apiVersion
 }
 
-// typed is an object in a version.
+// typed is an object in one version, with the schema of that version.
 type typed struct {
 	tree    any
 	version string
-	schema  *schema.Schema // nil if there is no such version any more
+	schema  *schema.Schema // nil if the kind has no such version
 }
 
-// form is a write in a version.
+// form is the write in one version: the object before it, and what the write changes.
 type form struct {
 	before typed
 	*difference
 }
 
-// difference is what a write does to fields.
+// difference is the set of fields, in one version, that a write affects. Fields that the door
+// resets are left out.
 type difference struct {
 	changed *Set // modified or added
 	touched *Set // changed or removed
-	none    bool // no field is, not even one that the door resets
+	none    bool // no field is changed or removed, counting those that the door resets
 }
 
-// write returns a write that has to begin.
+// write returns a write on which begin has to be called.
 func (d *Door) write(ctx context.Context) *write {
 	return &write{Door: d, ctx: ctx, meter: meter.Of(ctx)}
 }
 
-// begin begins a write to tree, whatever the write was to before.
+// begin starts the write, to an object that is tree before it. A second call starts anew.
 func (w *write) begin(tree any) error {
 	version := w.Kind.GroupVersion().String()
 	s := w.Versions.Schema(version)
@@ -56,12 +61,13 @@ func (w *write) begin(tree any) error {
 	return nil
 }
 
-// filter leaves out what nobody can own through the door.
+// filter returns fields without those that nobody can own through the door.
 func (w *write) filter(version string, fields *Set) *Set {
 	return fields.SubtractAll(&w.meter, w.Reset[version])
 }
 
-// convert returns an object in a version.
+// convert returns an object in another version. If the kind has no such version, that is an error
+// for custom resources, and the zero typed for other kinds.
 func (w *write) convert(t typed, version string) (typed, error) {
 	gv, ok := meta.ParseGroupVersion(version)
 	if !ok {
@@ -85,7 +91,8 @@ func (w *write) convert(t typed, version string) (typed, error) {
 	return typed{tree, to, s}, err
 }
 
-// form returns the write in a version, without after.
+// form returns the form of the write in a version, and makes it if it is not there. Its difference
+// may not be computed yet.
 func (w *write) form(version string) (*form, error) {
 	if f, ok := w.forms[version]; ok {
 		return f, nil
@@ -99,7 +106,8 @@ func (w *write) form(version string) (*form, error) {
 	return f, nil
 }
 
-// difference returns what the write does to the fields of a version that there is.
+// difference returns what the write changes in a version, and computes it if needed. The kind has
+// that version.
 func (w *write) difference(version string) (*difference, error) {
 	f, err := w.form(version)
 	if err != nil {
@@ -125,7 +133,8 @@ func (w *write) difference(version string) (*difference, error) {
 	return f.difference, nil
 }
 
-// isNone reports whether the write leaves the object as it was, the order of lists included.
+// isNone reports whether the write leaves the object exactly as it was, including the order of
+// lists.
 func (w *write) isNone() bool {
 	if d := w.forms[w.before.version].difference; d != nil && !d.none {
 		return false
@@ -133,13 +142,14 @@ func (w *write) isNone() bool {
 	return same(&w.meter, w.before.tree, w.after)
 }
 
-// same reports whether two trees say the same.
+// same reports whether two trees are equal.
 func same(m *meter.Meter, a, b any) bool {
 	r := reader{meter: m}
 	return r.equal(partOf(a), partOf(b), 0)
 }
 
-// reconcile returns owners as they have to be by the schemas of today. Those of versions that are gone own nothing.
+// reconcile returns owners with their fields adapted to the current schemas, and without the owners
+// whose version no longer exists.
 func (w *write) reconcile(owners []owner) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {
@@ -158,7 +168,8 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 	return kept, nil
 }
 
-// take returns owners without what the write touches of others' fields than those of self, and without such that own nothing.
+// take removes what the write touches from all owners but self, and drops owners that own nothing.
+// It works in place.
 func (w *write) take(owners []owner, self manager) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {

@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxErrors is how many errors of one object are shown. Checks collect one more, which says that there are more, and
-// stop: what is wrong with each of a million elements helps nobody, and takes a gigabyte.
+// MaxErrors is how many errors of one object are shown. Checks collect one more, which says that
+// there are more, and stop: what is wrong with each of a million elements helps nobody, and takes a
+// gigabyte.
 const MaxErrors = 100
 
 // Full reports whether there are enough errors: it is time to stop checking.
 func (l ErrorList) Full() bool { return len(l) > MaxErrors }
 
-// Each yields the elements of a list and their indexes until errs is full. Whatever checks each element of a list that
-// comes from a client goes by it:
+// Each yields the elements of a list and their indexes until errs is full. Whatever checks each
+// element of a list that comes from a client goes by it:
 //
 //	for i, port := range field.Each(&errs, ports) {
 //		errs = append(errs, checkPort(p.Index(i), port)...)
@@ -54,8 +55,8 @@ func sortedKeys[K ~string, V any](m map[K]V, room []K) []K {
 	return room
 }
 
-// MaxText is how much is shown of one value, path or detail, in bytes, and maxList of all errors of an object: what goes
-// beyond is not shown any more.
+// MaxText is how much is shown of one value, path or detail, in bytes, and maxList of all errors of
+// an object: what goes beyond is not shown any more.
 const (
 	MaxText = 4 << 10
 	maxList = 64 << 10
@@ -73,7 +74,8 @@ func Cut(text string, limit int) string {
 	return text[:end] + "..."
 }
 
-// fits takes about as much off room as v has text in JSON, reports whether there was enough, and stops when there is not.
+// fits takes about as much off room as v has text in JSON, reports whether there was enough, and
+// stops when there is not.
 func fits(v reflect.Value, room *int) bool {
 	*room--
 	switch v.Kind() {

@@ -1,13 +1,16 @@
-// Package field describes what is wrong with single fields of an object, in the words that Kubernetes clients know.
+// Package field describes what is wrong with single fields of an object, in the words that
+// Kubernetes clients know.
 //
-// A Path says where, an Error says what, and an ErrorList collects the errors of one object, so that a user learns of
-// every mistake at once. Messages are part of the API: tools and people match on them.
+// A Path says where, an Error says what, and an ErrorList collects the errors of one object, so
+// that a user learns of every mistake at once. Messages are part of the API: tools and people match
+// on them.
 //
-// Objects come from strangers, and may have a million mistakes, or one in a value of megabytes. So there are bounds on how
-// many errors are collected and shown, and on how much of each (bounds.go). No object that somebody wrote reaches them.
+// Objects come from strangers, and may have a million mistakes, or one in a value of megabytes. So
+// there are bounds on how many errors are collected and shown, and on how much of each (bounds.go).
+// No object that somebody wrote reaches them.
 //
-// Not here: which values are right (names, meta and the kinds decide that), and how a list of errors becomes an answer
-// (meta.NewInvalid).
+// Not here: which values are right (names, meta and the kinds decide that), and how a list of
+// errors becomes an answer (meta.NewInvalid).
 //
 // Read: path.go, error.go, bounds.go.
 package field
@@ -77,7 +80,8 @@ type Omit struct{}
 // Error returns path and message.
 func (e *Error) Error() string { return e.Field + ": " + e.Body() }
 
-// Body returns the message without the path; it is what a cause in a Status carries. Long values and details are cut.
+// Body returns the message without the path; it is what a cause in a Status carries. Long values
+// and details are cut.
 func (e *Error) Body() string {
 	var b strings.Builder
 	b.WriteString(e.Type.String())
@@ -97,9 +101,10 @@ func (e *Error) Body() string {
 	return b.String()
 }
 
-// valueText prints a value for a message: strings quoted, numbers and booleans plain, all else as JSON, strings behind a
-// pointer, too, in which some characters read otherwise. What JSON cannot express is printed as Go sees it. Of a long string
-// the beginning is printed; of other values that are too long, or say so when they are encoded, nothing.
+// valueText prints a value for a message: strings quoted, numbers and booleans plain, all else as
+// JSON, strings behind a pointer, too, in which some characters read otherwise. What JSON cannot
+// express is printed as Go sees it. Of a long string the beginning is printed; of other values that
+// are too long, or say so when they are encoded, nothing.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -143,8 +148,8 @@ func TypeInvalid(p *Path, value any, detail string) *Error {
 	return &Error{ErrorTypeTypeInvalid, p.String(), value, detail}
 }
 
-// NotSupported says that a value is none of a closed set. The set is printed in the order given, which by custom is
-// sorted where the rule has no order of its own. An empty set adds no detail.
+// NotSupported says that a value is none of a closed set. The set is printed in the order given,
+// which by custom is sorted where the rule has no order of its own. An empty set adds no detail.
 func NotSupported[V ~string](p *Path, value any, valid []V) *Error {
 	detail := ""
 	if len(valid) > 0 {
@@ -180,7 +185,8 @@ func TooLong(p *Path, _ any, limit int) *Error {
 	return &Error{ErrorTypeTooLong, p.String(), valueOmitted, detail}
 }
 
-// TooMany says that a list or map has got elements, more than limit. A negative limit or got is left out.
+// TooMany says that a list or map has got elements, more than limit. A negative limit or got is
+// left out.
 func TooMany(p *Path, got, limit int) *Error {
 	detail := "has too many items"
 	if limit >= 0 {
@@ -217,8 +223,8 @@ type Shown struct {
 	Body  string
 }
 
-// Show returns what clients are told of the list: of each error, and of all in one text, in which a message occurs once.
-// The last one says how many more there are at least if not all are shown.
+// Show returns what clients are told of the list: of each error, and of all in one text, in which a
+// message occurs once. The last one says how many more there are at least if not all are shown.
 func (l ErrorList) Show() (single []Shown, text string) {
 	single = make([]Shown, 0, min(len(l), MaxErrors+1))
 	seen := make(map[string]bool, cap(single))

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Path is a place inside an object, such as spec.containers[0].name. Paths are immutable and share their parents,
-// so they may be kept and extended freely. A nil *Path is the root.
+// Path is a place inside an object, such as spec.containers[0].name. Paths are immutable and share
+// their parents, so they may be kept and extended freely. A nil *Path is the root.
 //
-// Checks make many paths and print few. No function here keeps the Path that it is called on, and an Error has its text: a
-// Path that is handed to functions by their names lives on the stack. One that goes to a function value is allocated.
+// Checks make many paths and print few. No function here keeps the Path that it is called on, and
+// an Error has its text: a Path that is handed to functions by their names lives on the stack. One
+// that goes to a function value is allocated.
 type Path struct {
 	parent *Path
 	name   string   // a field name, or the text between the brackets
@@ -37,8 +38,8 @@ func (p *Path) Key(key string) *Path {
 	return &Path{parent: p, name: key, index: true}
 }
 
-// String returns the form used in messages: names joined by dots, indexes and keys in brackets. A long one is cut.
-// The root, a nil path, is "<nil>".
+// String returns the form used in messages: names joined by dots, indexes and keys in brackets. A
+// long one is cut. The root, a nil path, is "<nil>".
 func (p *Path) String() string {
 	if p == nil {
 		return "<nil>"

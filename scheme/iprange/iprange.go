@@ -1,5 +1,6 @@
-// Package iprange is about the ranges that the addresses of services come from: which addresses of a range a service may have,
-// and in which order those are handed out that nobody asks for by name. It knows nothing of who has which.
+// Package iprange is about the ranges that the addresses of services come from: which addresses of
+// a range a service may have, and in which order those are handed out that nobody asks for by name.
+// It knows nothing of who has which.
 package iprange
 
 import (
@@ -11,8 +12,8 @@ import (
 	"slices"
 )
 
-// Range are the addresses of a prefix that services may have: neither the first of all, which is the network's, nor of IPv4 the
-// last, which is for broadcasts.
+// Range are the addresses of a prefix that services may have: neither the first of all, which is
+// the network's, nor of IPv4 the last, which is for broadcasts.
 type Range struct {
 	Prefix      netip.Prefix // without bits behind its length
 	first, last netip.Addr   // last is before first if there is none
@@ -60,7 +61,8 @@ func (r Range) Covers(other Range) bool {
 	return r.Prefix.Overlaps(other.Prefix) && r.Prefix.Bits() <= other.Prefix.Bits()
 }
 
-// Size is how many addresses there are. Of IPv6 there are more than that in a range with a prefix shorter than 64 bits.
+// Size is how many addresses there are. Of IPv6 there are more than that in a range with a prefix
+// shorter than 64 bits.
 func (r Range) Size() uint64 {
 	if !r.first.IsValid() || r.last.Less(r.first) {
 		return 0
@@ -68,15 +70,16 @@ func (r Range) Size() uint64 {
 	return distance(r.first, r.last) + 1
 }
 
-// Bands returns the parts of the range in the order in which addresses are taken from them: its first addresses are for those
-// who ask for one, and come last.
+// Bands returns the parts of the range in the order in which addresses are taken from them: its
+// first addresses are for those who ask for one, and come last.
 func (r Range) Bands() [2]Band {
 	size := r.Size()
 	static := min(r.static(), size)
 	return [2]Band{{plus(r.first, static), size - static}, {r.first, static}}
 }
 
-// static is how many addresses are for those who ask for one: a sixteenth within bounds, none of a small range.
+// static is how many addresses are for those who ask for one: a sixteenth within bounds, none of a
+// small range.
 func (r Range) static() uint64 {
 	const least, most, part = 16, 256, 16
 	size := uint64(1) << min(r.hostBits(), 63)
@@ -102,8 +105,8 @@ func (b Band) Any() (netip.Addr, bool) {
 	return plus(b.first, rand.Uint64N(b.size)), true
 }
 
-// Free returns an address that is not among n taken ones, which may be of any ranges: the next behind one by chance. It is false
-// if there is none. It needs n bits of memory.
+// Free returns an address that is not among n taken ones, which may be of any ranges: the next
+// behind one by chance. It is false if there is none. It needs n bits of memory.
 func (b Band) Free(n int, taken iter.Seq[netip.Addr]) (netip.Addr, bool) {
 	if b.size == 0 {
 		return netip.Addr{}, false

@@ -14,38 +14,47 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Dynamic declares a kind that no Go type stands for. Its objects are *scheme.Unstructured.
+// Dynamic declares a kind without a Go type. Its objects are *scheme.Unstructured.
+// This file implements Kind for schemas that arrive at run time. The controller of
+// CustomResourceDefinitions declares a Dynamic for each of them. dynamiccodec.go decodes and
+// encodes its objects, dynamicconvert.go converts them, dynamicpaths.go has Keeper and Differ.
+
 type Dynamic struct {
 	GroupKind meta.GroupKind
-	// Versions are those that objects can be in, the preferred one first.
+	// Versions are the versions that objects can be in, the preferred one first.
 	Versions []DynamicVersion
-	// Hub is the version that strategies see; "" means the preferred one.
+	// Hub is the version that strategies see; "" stands for the preferred one.
 	Hub string
-	// Hubless shows strategies objects in the version that the client speaks, and leaves their checks to them: Kind.Check finds
-	// nothing. So it is with custom resources, whose versions may each demand something else.
+	// Hubless kinds show strategies each object in the version that the client uses, and leave
+	// validation to the strategies: Kind.Check finds nothing. Custom resources are hubless, because
+	// each of their versions has validation rules of its own.
 	Hubless bool
-	// ClusterScoped objects have no namespace that a selector could name.
+	// ClusterScoped says that objects have no namespace, so that field selectors cannot name it.
 	ClusterScoped bool
-	// Convert returns objects, which it may change, in another version, whose apiVersion the results carry, in their order. They come
-	// in any versions but that one. Each makes it of what converts one. nil: versions differ in nothing but what they know.
+	// Convert converts objects into another version. It may change the objects. The results carry
+	// the apiVersion of that version and are in the order of the objects, none of which is in that
+	// version already. Each makes a Converter of a function for one object. nil means that versions
+	// differ only in the fields they know.
 	Convert Converter
 }
 
 // DynamicVersion is one version of a Dynamic.
 type DynamicVersion struct {
 	Name string
-	// Schema says what objects look like (schema.Parse makes one). It is not changed any more.
+	// Schema describes the objects (schema.Parse makes one). Nobody may change it after New.
 	Schema *schema.Schema
-	// Load returns the schema in the place of Schema. It is called when somebody needs it: once for all objects, and perhaps more
-	// often for those who ask Version.Schema before there are any.
+	// Load returns the schema if Schema is nil. It is called when the schema is first needed: once
+	// for handling objects, and possibly several times before that for Version.Schema.
 	Load func() *schema.Schema
-	// Evolves says that there may be objects of earlier schemas in the store, which are completed before anybody sees them.
+	// Evolves says that the store may hold objects that an earlier schema completed, so that they
+	// are defaulted again when they are read.
 	Evolves bool
-	// Selectable are the fields that selectors may name beside metadata.name and metadata.namespace.
+	// Selectable lists the fields that field selectors may name besides metadata.name and
+	// metadata.namespace.
 	Selectable []string
 }
 
-// New makes the Kind that d declares.
+// New returns the Kind that d declares.
 func (d Dynamic) New() (Kind, error) {
 	if len(d.Versions) == 0 {
 		return nil, fmt.Errorf("the kind %s has no versions", d.GroupKind)
@@ -104,15 +113,15 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	return made
 }
 
-// counted reports whether an object has a generation, as all have but those that very old servers
-// have stored.
+// counted reports whether an object has a generation. Only objects that very old servers stored
+// have none.
 func counted(tree any) bool {
 	object, _ := tree.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	return metadata["generation"] != nil
 }
 
-// dynamic is a kind with a schema for each version.
+// dynamic implements Kind with a schema for each version.
 type dynamic struct {
 	gk       meta.GroupKind
 	hub      string
@@ -141,7 +150,8 @@ func (k *dynamic) Prune(ctx context.Context, obj meta.Typed) error {
 	return err
 }
 
-// prune prunes a tree, and returns what was not known in it. What resources are embedded in it have the metadata that all have.
+// prune removes unknown fields from a tree and returns their names. It also coerces the metadata of
+// embedded resources.
 func (v *Version) prune(m *meter.Meter, tree map[string]any) (unknown []string, err error) {
 	unknown = v.rules().Prune(m, tree)
 	if wrong := v.rules().Coerce(m, nil, tree); wrong != nil {
@@ -166,7 +176,7 @@ func (k *dynamic) Default(ctx context.Context, obj meta.Typed) error {
 	return err
 }
 
-// unknown is the error for what the kind is not, or has no version of.
+// unknown returns the error for a group, version or kind that this kind does not have.
 func (k *dynamic) unknown(gvk meta.GroupVersionKind) error {
 	return &scheme.NotRegisteredError{Scheme: "coracle", GVK: gvk}
 }
@@ -187,5 +197,6 @@ func (k *dynamic) Check(ctx context.Context, obj, old meta.Object, _ string) fie
 		before = old.(*scheme.Unstructured).Content
 	}
 	s, tree, m := In(k, k.hub).rules(), obj.(*scheme.Unstructured).Content, meter.New(ctx)
-	return slices.Concat(s.Validate(m, nil, tree, before), s.ValidateResources(m, nil, tree), s.ValidateLists(m, nil, tree, before))
+	return slices.Concat(s.Validate(m, nil, tree, before), s.ValidateResources(m, nil, tree),
+		s.ValidateLists(m, nil, tree, before))
 }

@@ -11,7 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errNotObject is what is said of a body that is JSON, but no object.
+// errNotObject is the error for a body that is JSON but not an object.
+// This file decodes and encodes the objects of dynamic kinds, for Kind.Decode and Kind.Append. The
+// order of its steps is the order in which kube-apiserver finds errors, so that clients see the
+// same error first.
+
 var errNotObject = errors.New("the value is not an object")
 
 func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
@@ -73,9 +77,10 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	return out, nil
 }
 
-// decodeObject decodes an object into a tree, the metadata right into u if nothing about them is unusual. repeated are fields that are
-// there twice.
-func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any, repeated []string, err error) {
+// decodeObject decodes an object into a tree. If its metadata is in the usual form, it is decoded
+// straight into u and not into the tree. repeated lists fields that occur twice.
+func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured) (tree map[string]any,
+	repeated []string, err error) {
 	if tree = codec.DecodeResource(data, req.Shared, req.Strict, req.Meter, &u.ObjectMeta); tree != nil {
 		return tree, nil, nil
 	}
@@ -91,7 +96,7 @@ func decodeObject(data []byte, req *codec.DecodeRequest, u *scheme.Unstructured)
 	return tree, repeated, err
 }
 
-// takeHead moves what every object has out of the content.
+// takeHead moves apiVersion, kind and metadata from the content of u to its fields.
 func takeHead(u *scheme.Unstructured) error {
 	head := u.Content["metadata"]
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
@@ -112,7 +117,7 @@ func takeHead(u *scheme.Unstructured) error {
 	return nil
 }
 
-// headFirst moves what is unknown in the object's own metadata to the front, in place.
+// headFirst sorts unknown fields in the object's own metadata to the front, in place.
 func headFirst(unknown []string) []string {
 	slices.SortStableFunc(unknown, func(a, b string) int { return order(a) - order(b) })
 	return unknown
@@ -125,9 +130,11 @@ func order(unknown string) int {
 	return 1
 }
 
-// kindOf reads what a tree, decoded from data, calls its kind. What says it in an unusual way, or not at all, is looked at again, so
-// that errors come in the order in which kube-apiserver finds them: an object in versions that differ has to say it.
-func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind, error) {
+// kindOf returns the kind that a tree, decoded from data, says it has. If it does not say so in the
+// usual way, codec.Interpret reads data again, so that errors come in kube-apiserver's order.
+// Objects of a hubless kind have to name their kind.
+func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind,
+	error) {
 	apiVersion, _ := tree["apiVersion"].(string)
 	name, _ := tree["kind"].(string)
 	if gv, ok := meta.ParseGroupVersion(apiVersion); ok && apiVersion != "" && name != "" {
@@ -157,7 +164,7 @@ func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, err
 	return append(slices.Grow(dst, len(data)), data...), nil
 }
 
-// appendObject appends the JSON of an object, its fields in alphabetical order.
+// appendObject appends the JSON of an object with its fields in alphabetical order.
 func appendObject(dst []byte, u *scheme.Unstructured) ([]byte, error) {
 	var space [16]string
 	names := append(space[:0], "apiVersion", "kind", "metadata")

@@ -11,11 +11,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Converter converts objects into a version.
+// Converter converts objects into a version. It returns the results in the order of objs. An error
+// about one of them is an *ObjectError.
 type Converter func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 
-// Each makes a Converter of what converts one object.
-func Each(convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured, error)) Converter {
+// Each returns a Converter that calls convert for one object after the other.
+func Each(convert func(ctx context.Context, obj *scheme.Unstructured, version string) (*scheme.Unstructured,
+	error)) Converter {
 	return func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error) {
 		out := make([]*scheme.Unstructured, len(objs))
 		for i, u := range objs {
@@ -28,7 +30,8 @@ func Each(convert func(ctx context.Context, obj *scheme.Unstructured, version st
 	}
 }
 
-// ObjectError is the error of a conversion of many objects that is about one of them.
+// ObjectError is an error about one of the objects that were to be converted together. Index is its
+// index among them.
 type ObjectError struct {
 	Index int
 	Err   error
@@ -51,7 +54,8 @@ func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (
 	return out[0], nil
 }
 
-// Renames reports whether the versions of a kind differ in nothing but what they know: a conversion sets the apiVersion, and prunes.
+// Renames reports whether a conversion between versions of k only sets the apiVersion and prunes,
+// because k is dynamic and has no Converter.
 func Renames(k Kind) bool {
 	d, ok := k.(*dynamic)
 	return ok && d.convert == nil
@@ -64,7 +68,8 @@ func (k *dynamic) Batch() func(context.Context, []meta.Typed, string) ([]meta.Ty
 	return k.convertAll
 }
 
-// convertAll converts those of objs that are not in the version, copies of them.
+// convertAll returns objs in a version. It converts copies of the objects that are not in that
+// version yet.
 func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error) {
 	to := meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
 	out := slices.Clone(objs)
@@ -110,14 +115,14 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	return nil, err
 }
 
-// rename says of objects that they are in another version.
+// rename sets the apiVersion and kind of objects.
 func rename(objs []*scheme.Unstructured, to meta.GroupVersionKind) {
 	for _, u := range objs {
 		u.SetGroupVersionKind(to)
 	}
 }
 
-// converts reports why there is no way from u to a version of the kind.
+// converts returns an error if u cannot be converted to version to of the kind.
 func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	from := u.GroupVersionKind()
 	switch {
@@ -131,7 +136,7 @@ func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) err
 	return nil
 }
 
-// converted judges what a converter has made, and prunes it.
+// converted checks an object that a converter has returned, and prunes it.
 func (k *dynamic) converted(m *meter.Meter, u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	switch {
 	case u == nil:

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Keeper cannot know all fields that objects have. It refuses paths on which there can be none.
+// Keeper implements Kind.Keeper. A schema may not name all fields that objects have, so Keeper
+// refuses only paths on which no field can lie.
 func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
 	if err := k.checkPaths(paths); err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object
 			}
 			return
 		}
-		// What the paths name is the client's, all else is as it was.
+		// The paths name what the client may set; everything else stays as it was.
 		client := &scheme.Unstructured{Content: u.Content}
 		u.Content, _ = typeinfo.CopyJSON(before.Content).(map[string]any)
 		for _, path := range paths {
@@ -59,7 +60,8 @@ func (k *dynamic) checkPaths(paths []string) error {
 	return nil
 }
 
-// checkPath refuses what is not content, and what leads through a value that is no object: there, nothing would be kept.
+// checkPath refuses a path that does not lead into the content, or that leads through a value which
+// is not an object.
 func (k *dynamic) checkPath(path string) error {
 	names := strings.Split(path, ".")
 	switch names[0] {
@@ -69,7 +71,8 @@ func (k *dynamic) checkPath(path string) error {
 	s := In(k, k.hub).Schema().Target()
 	for i, name := range names {
 		if s.Type != "" && s.Type != schema.Object {
-			return fmt.Errorf("on the path %q, %s is no object but of type %s", path, strings.Join(names[:i], "."), s.Type)
+			return fmt.Errorf("on the path %q, %s is no object but of type %s", path, strings.Join(names[:i], "."),
+				s.Type)
 		}
 		if s = s.Child(name); s == nil {
 			return nil
@@ -79,13 +82,14 @@ func (k *dynamic) checkPath(path string) error {
 	return nil
 }
 
-// keep makes the field of u at a path what it is in from.
+// keep sets the field of u at a path to its value in from, or removes it if from lacks it.
 func keep(u, from *scheme.Unstructured, path []string) {
 	value, ok := scheme.At[any](from, path...)
 	if !ok {
 		u.Remove(path...)
 		return
 	}
-	// Where something else stands in the way of the path, the object is not valid, and is found so.
+	// Set fails if a value on the path is not an object. Such an object is invalid, and validation
+	// says so.
 	_ = u.Set(typeinfo.CopyJSON(value), path...)
 }

@@ -1,26 +1,32 @@
-// Package kind makes a kind of objects a value: what registry, router and OpenAPI need to handle its objects, and no
-// way to ask what stands behind it.
+// Package kind represents a kind of objects as one value, a Kind: all that registry, router and
+// OpenAPI need to handle its objects. They cannot see how a Kind is implemented.
 //
-// There are two sorts of kinds. Typed makes one of Go types that a Scheme knows; everything follows from their
-// descriptors. Dynamic makes one of schemas that arrived at run time; its objects are trees (scheme.Unstructured).
-// Either can be added to a running server, replaced by another of the same name, and taken away.
+// There are two implementations. Types makes kinds from the Go types of a Scheme; everything about
+// them follows from their type descriptors. Dynamic makes a kind from schemas that arrive at run
+// time, as those of custom resources do; its objects are trees (scheme.Unstructured). Either sort
+// can be added to a running server, replaced by another Kind of the same name, and removed.
 //
-// Words. A kind has versions, and one hub: the form that strategies, admission and validation see. Objects of a version
-// are decoded, completed with defaults, and converted to the hub; on the way out they are converted back. That a
-// conversion is free, a function or a question to another server is the kind's business: it takes a context and may fail.
+// Words: a kind has versions and one hub, which is the form that strategies, admission and
+// validation see. Objects are decoded in a version, completed with defaults, and converted to the
+// hub; before they are written to a client they are converted back. A conversion may do nothing,
+// call a function, or call a webhook: so Convert takes a context and may fail.
 //
-// Laws, for every kind:
-//   - What Decode returned, and Convert made of it, can be encoded in every version, or Convert says why not.
-//   - A kind may do without a hub, and show each object in the version in which it comes: then what says "of the hub" takes
-//     objects of any version, those of one call in the same.
-//   - Convert to the version that an object is in returns it as it is. A converted object owns its memory. An object of
-//     another kind does not convert.
-//   - A Kind never changes. Whoever holds on to one that has been replaced goes on with it.
+// Laws, for every Kind:
+//   - An object that Decode returned, and every object that Convert made of it, can be encoded.
+//     Convert says why if an object cannot be in a version.
+//   - A kind may be hubless and show each object in the version in which the client wrote.
+//     Methods that take objects of the hub then take objects of any version; the objects of one
+//     call have the same version.
+//   - Convert to the version that an object is in returns the object itself. A converted object
+//     shares no memory with the original. Objects of another kind do not convert.
+//   - A Kind never changes. A caller that holds a Kind which has been replaced can go on using
+//     it.
 //
-// Everything here is safe for concurrent use. Not here: which resources have the kind (registry), what a client may
-// change (strategies).
+// All functions and methods may be called concurrently.
 //
-// Read: kind.go, typed.go, dynamic.go, dynamicconvert.go.
+// Not here: which resources have the kind (registry), what a client may change (strategies).
+//
+// Reading order: kind.go, typed.go, dynamic.go, dynamicconvert.go.
 package kind
 
 import (
@@ -35,87 +41,96 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Kind is a kind of objects in all its versions.
+// Kind is a kind of objects in all its versions. Typed and dynamic kinds implement it.
 type Kind interface {
-	// GroupKind is its name.
+	// GroupKind returns the kind's group and name.
 	GroupKind() meta.GroupKind
-	// Versions are those that objects can be in, the preferred one first. The hub is not among them, unless it is one
-	// of them. The slice is shared.
+	// Versions returns the versions that objects can be in, the preferred one first. The hub is
+	// among them only if it is one of the served versions. The caller must not change the slice.
 	Versions() []*Version
-	// Stored are further versions that objects in the store may be in, which nobody is served in. They
-	// may be of other groups. The slice is shared.
+	// Stored returns further versions that objects in the store may be in, but in which none is
+	// served. They may be of other groups. The caller must not change the slice.
 	Stored() []*Version
 	// New returns an empty object of the hub.
 	New() meta.Object
-	// Decode decodes an object of any of the versions, or of those of Stored. What the data leaves open
-	// about its kind, req.Default says. See codec.Factory.Decode; objects that turn out to be of
-	// another kind may be returned, too: compare Decoded.GVK.
+	// Decode decodes an object of any version of Versions or Stored. req.Default supplies what the
+	// data does not say about its kind. See codec.Factory.Decode. The result may be an object of
+	// another kind, so the caller has to compare Decoded.GVK.
 	Decode(req codec.DecodeRequest) (codec.Decoded, error)
-	// Prune takes out of an object, of any version, in place, what Decode takes out unless it is told to leave the object unpruned.
-	// The errors are among those of Decode, or that of ctx.
+	// Prune removes from an object of any version, in place, the unknown fields that Decode removes
+	// unless the request says Unpruned. It returns an error of the kinds that Decode returns, or
+	// that of ctx.
 	Prune(ctx context.Context, obj meta.Typed) error
-	// Default completes an object, of any version, in place. The error is a *meta.StatusError with
-	// code 413, if the object would become too large, or that of ctx. Then the object has part of
-	// its defaults.
+	// Default completes an object of any version with defaults, in place. The error is a
+	// *meta.StatusError with code 413 if the object would become too large, or that of ctx; the
+	// object then has only part of its defaults.
 	Default(ctx context.Context, obj meta.Typed) error
-	// Convert returns obj in a version; scheme.InternalVersion asks for the hub. The result is obj itself if it is in
-	// that version already. Errors are those of the conversion.
+	// Convert returns obj in a version; scheme.InternalVersion stands for the hub. The result is
+	// obj itself if it is in that version already.
 	Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error)
-	// Batch returns what converts many objects at once, as Convert does each; nil if the kind has no converter, which may take long
-	// and change labels. The results are in the order of the objects, and may be these. An error about one of them is an ObjectError.
+	// Batch returns a function that converts many objects in one call, each as Convert does; nil if
+	// the kind has no converter, that is, if a conversion is cheap and leaves labels alone. The
+	// results are in the order of the objects, and may be the objects themselves. An error about
+	// one of the objects is an *ObjectError.
 	Batch() func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
-	// Hub is the version that strategies see objects in which clients write in a version: scheme.InternalVersion, but of kinds
-	// without a hub that version itself.
+	// Hub returns the version in which strategies see an object that a client wrote in the given
+	// version: scheme.InternalVersion, or for a hubless kind the given version.
 	Hub(version string) string
-	// Check applies what the declaration of the kind demands to an object of the hub: what the tags
-	// of the hub say, and, if the client wrote in another version, what the tags of that version
-	// say of the object in it. old is the object before an update, or nil. Once ctx has ended the
-	// rest is not judged: the caller has to ask ctx.
+	// Check validates an object of the hub against the declaration of the kind: against the tags of
+	// the hub and, if the client wrote in another version, against the tags of that version. old is
+	// the object before an update, or nil. Once ctx has ended the list is not complete, so the
+	// caller has to check ctx.
 	Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList
-	// Append encodes an object of any version. The error is a *meta.StatusError with code 406 if m is a form that the
-	// kind does not have.
+	// Append appends the encoding of an object of any version. The error is a *meta.StatusError
+	// with code 406 if the kind has no encoding of media type m.
 	Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error)
-	// Keeper returns a function that takes changes back: it sets the fields of obj at the given paths, such as "status"
-	// or "spec.finalizers", to what old has there; or, if others is set, all fields but these and the metadata. Both
-	// objects are of the hub. The error names a path that does not exist; a lazy kind (scheme.AddLazy) finds it when the function
-	// is called, and panics.
+	// Keeper returns a function that undoes changes: it sets the fields of obj at the given paths,
+	// such as "status" or "spec.finalizers", to their values in old. If others is true, it instead
+	// resets all fields except these paths and the metadata. Both objects are of the hub. The error
+	// names a path that does not exist; for a lazy kind (scheme.AddLazy) the returned function
+	// finds this at its first call, and panics.
 	Keeper(paths []string, others bool) (func(obj, old meta.Object), error)
-	// Differ returns a function that reports whether two objects of the hub differ in one of the fields at the given paths.
-	// Values that mean the same, as scheme.Equal has it, do not. The error is as that of Keeper.
+	// Differ returns a function that reports whether two objects of the hub differ in a field at
+	// one of the paths. Values that scheme.Equal calls equal do not differ. It reports paths that
+	// do not exist as Keeper does.
 	Differ(paths []string) (func(a, b meta.Object) bool, error)
 }
 
-// Version is what is known of a kind in one version. It is immutable.
+// Version describes a kind in one version. It is immutable.
 type Version struct {
 	GVK meta.GroupVersionKind
-	// Schema returns the schema of objects in the version; it is compiled by the first who asks.
+	// Schema returns the schema of objects in the version. The first call compiles it.
 	Schema func() *schema.Schema
-	// Type describes the Go type; nil if there is none. Without it there is no protobuf and no strategic merge. Of a lazy kind
-	// it is compiled by the first who asks.
+	// Type returns the descriptor of the Go type; the field is nil if there is no Go type, and so
+	// no protobuf and no strategic merge. For a lazy kind the first call compiles the descriptor.
 	Type func() *typeinfo.Type
-	// Lazy says that nobody needs to have asked for Type yet. Who can wait asks for it with the first
-	// object.
+	// Lazy says that Type may not have been called yet. A caller that can wait calls Type only when
+	// it has an object.
 	Lazy bool
-	// Protobuf says that objects of the version have a protobuf form: the fields of the Go type are numbered.
+	// Protobuf says that objects of the version have a protobuf encoding: the fields of the Go type
+	// have numbers.
 	Protobuf bool
-	// Settled reports of JSON that is stored in the version whether it is what decoding and completing it gives. nil: it is,
-	// always, since nothing changes about the version while there are objects.
+	// Settled reports whether data, JSON that is stored in the version, is the same after decoding
+	// and defaulting. nil means that this is always so, because the version does not change while
+	// objects exist.
 	Settled func(data []byte) bool
-	// Complete is Settled of an object of the version that has not been encoded. nil if Settled is.
+	// Complete reports the same as Settled for an object of the version that has not been encoded.
+	// It is nil if Settled is nil.
 	Complete func(obj meta.Typed) bool
-	// Needs makes what finds out whether stored bytes, JSON or protobuf, may lack something that
-	// Default adds. nil: objects of the version never lack anything, or Settled says so.
+	// Needs makes the functions that find out whether stored bytes, JSON or protobuf, may lack a
+	// field that Default adds. nil means that objects never lack one, or that Settled says so.
 	Needs *codec.Needs
 	// FieldLabel checks and converts one requirement of a field selector.
 	FieldLabel scheme.FieldLabelFunc
 
-	// Selectable are the fields that field selectors may name beside metadata.name and metadata.namespace; of dynamic kinds.
+	// Selectable lists the fields that field selectors may name besides metadata.name and
+	// metadata.namespace. Only dynamic kinds set it.
 	Selectable []string
 
-	rules func() *schema.Schema // Schema for those who handle objects; of dynamic kinds
+	rules func() *schema.Schema // returns Schema, and keeps it in memory; only dynamic kinds set it
 }
 
-// In returns what k knows of a version, nil if it has no such version.
+// In returns the description of one version of kind k, nil if k has no such version.
 func In(k Kind, version string) *Version {
 	for _, v := range k.Versions() {
 		if v.GVK.Version == version {
@@ -138,7 +153,7 @@ func StoredIn(k Kind, apiVersion string) *Version {
 	return nil
 }
 
-// ToHub returns an object of any version in that of the hub.
+// ToHub converts an object of any version to the hub.
 func ToHub(ctx context.Context, k Kind, obj meta.Typed) (meta.Object, error) {
 	hub, err := k.Convert(ctx, obj, scheme.InternalVersion)
 	if err != nil {
@@ -153,6 +168,6 @@ func ToHub(ctx context.Context, k Kind, obj meta.Typed) (meta.Object, error) {
 
 // Finder finds kinds by name.
 type Finder interface {
-	// Kind returns nil if there is none of that name.
+	// Kind returns the kind of that name, nil if there is none.
 	Kind(gk meta.GroupKind) Kind
 }

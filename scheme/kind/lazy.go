@@ -8,17 +8,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// lazy is a schema that is made when it is needed. Once objects are handled by it, it stays; who only wants to describe the kind
-// has it until the next collection.
+// lazy is a schema that is loaded when it is first needed. After use has been called, it stays in
+// memory. If only show is called, as for discovery and OpenAPI, the garbage collector may drop it,
+// and the next call loads it again.
 type lazy struct {
 	load func() *schema.Schema
 
-	mu   sync.Mutex // of the two below, when they change
+	mu   sync.Mutex // guards writes of kept, and seen
 	kept atomic.Pointer[schema.Schema]
 	seen weak.Pointer[schema.Schema]
 }
 
-// use returns the schema to those who handle objects.
+// use returns the schema for handling objects, and keeps it.
 func (l *lazy) use() *schema.Schema {
 	if s := l.kept.Load(); s != nil {
 		return s
@@ -30,7 +31,7 @@ func (l *lazy) use() *schema.Schema {
 	return s
 }
 
-// show returns the schema to those who describe the kind.
+// show returns the schema for describing the kind, without keeping it.
 func (l *lazy) show() *schema.Schema {
 	if s := l.kept.Load(); s != nil {
 		return s

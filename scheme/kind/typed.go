@@ -17,7 +17,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Types finds the kinds whose Go types a Scheme knows.
+// Types is a Finder of the kinds whose Go types are registered in a Scheme.
+// This file implements Kind for Go types. The server makes one Types for its Scheme; the registry
+// asks it for the kind of each built-in resource.
+
 type Types struct {
 	scheme *scheme.Scheme
 	codecs *codec.Factory
@@ -25,7 +28,7 @@ type Types struct {
 
 	mu    sync.Mutex
 	known map[meta.GroupKind]*typed
-	// models are the schemas of all kinds, which share what they have in common. Guarded by mu.
+	// models compiles the schemas of all kinds, so that they share common parts. Guarded by mu.
 	models schema.Compiler
 }
 
@@ -34,7 +37,8 @@ func NewTypes(s *scheme.Scheme, codecs *codec.Factory) *Types {
 	return &Types{scheme: s, codecs: codecs, needs: codec.NewNeeds(s.Needs), known: map[meta.GroupKind]*typed{}}
 }
 
-// Kind makes a Go type, with those of its other versions, a Kind; nil if no version is registered.
+// Kind returns the kind made of the Go types that are registered under a name; nil if there are
+// none. Repeated calls return the same Kind.
 func (t *Types) Kind(gk meta.GroupKind) Kind {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +64,8 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 	return k
 }
 
-// CheckRules compiles the rules in the tags of all types but those of lazy kinds, and says what is wrong with them.
+// CheckRules compiles the CEL rules in the tags of all types, except those of lazy kinds, and
+// returns what is wrong with them.
 func (t *Types) CheckRules() error {
 	var errs []error
 	seen := map[*typeinfo.Type]bool{}
@@ -98,7 +103,8 @@ func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 	}
 }
 
-// numbered reports whether fields of a kind have protobuf numbers. It does not take a descriptor to see that.
+// numbered reports whether fields of a kind have protobuf numbers. It reads the tags without
+// compiling a descriptor.
 func (t *Types) numbered(gvk meta.GroupVersionKind) bool {
 	obj, err := t.scheme.NewObject(gvk)
 	if err != nil {
@@ -113,7 +119,7 @@ func (t *Types) numbered(gvk meta.GroupVersionKind) bool {
 	return false
 }
 
-// schema compiles a type on first use.
+// schema compiles the schema of a type.
 func (t *Types) schema(typ *typeinfo.Type) *schema.Schema {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,11 +133,11 @@ type typed struct {
 	hub      meta.GroupVersionKind
 	versions []*Version
 	stored   []*Version
-	rules    func() *rules.TypeRules // in the tags of the hub
+	rules    func() *rules.TypeRules // the CEL rules in the tags of the hub
 	checks   map[string]func() *checks
 }
 
-// checks are what the tags of a version demand whose Go type is not the hub's.
+// checks are the rules in the tags of a version whose Go type is not the hub's.
 type checks struct {
 	tags  bool // typeinfo.Validate finds something to check
 	rules *rules.TypeRules
@@ -164,7 +170,7 @@ func (k *typed) New() meta.Object {
 
 func (k *typed) Decode(req codec.DecodeRequest) (codec.Decoded, error) { return k.codecs.Decode(req) }
 
-// Prune has nothing to do: a Go type has no place for what it does not know.
+// Prune does nothing: a Go type has no room for unknown fields, so Decode has dropped them.
 func (k *typed) Prune(context.Context, meta.Typed) error { return nil }
 
 func (k *typed) Default(_ context.Context, obj meta.Typed) error {
@@ -200,9 +206,10 @@ func (k *typed) Check(ctx context.Context, obj, old meta.Object, version string)
 	return errs
 }
 
-// checkIn adds to errs what is wrong with an object in a version that has checks of its own. What
-// is among errs already, because the hub demands the same, is not said again.
-func (k *typed) checkIn(ctx context.Context, c *checks, errs field.ErrorList, obj, old meta.Typed, version string) field.ErrorList {
+// checkIn adds to errs the errors of an object in a version that has checks of its own. An error
+// that the hub has reported with the same text is not repeated.
+func (k *typed) checkIn(ctx context.Context, c *checks, errs field.ErrorList, obj, old meta.Typed,
+	version string) field.ErrorList {
 	obj, err := k.Convert(ctx, obj, version)
 	if err == nil && old != nil {
 		old, err = k.Convert(ctx, old, version)
@@ -230,7 +237,8 @@ func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object),
 	made, err := compiled(k, func(t *typeinfo.Type) (func(to, from any), error) {
 		keep, err := typeinfo.Keeper(t, paths)
 		if err == nil && others {
-			keep, err = typeinfo.Keeper(t, typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
+			keep, err = typeinfo.Keeper(t,
+				typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
 		}
 		return keep, err
 	})
@@ -248,7 +256,8 @@ func (k *typed) Differ(paths []string) (func(a, b meta.Object) bool, error) {
 	return func(a, b meta.Object) bool { return made()(a, b) }, nil
 }
 
-// compiled returns what make makes of the hub's type: now, or if the kind is lazy by the first call.
+// compiled returns a function that returns make's result for the hub's type. make runs at once, or
+// for a lazy kind at the first call.
 func compiled[F any](k *typed, make func(hub *typeinfo.Type) (F, error)) (func() F, error) {
 	made := sync.OnceValues(func() (F, error) {
 		f, err := make(k.scheme.Type(k.hub))

@@ -1,15 +1,18 @@
-// Package meter counts the steps of dear work, so that it ends soon after nobody waits for it any more, and before it has
-// taken more than it may.
+// Package meter counts the steps of expensive work, so that the work ends soon after its client has
+// gone, and before it has used up its budget.
 //
-// Decoding, patching, walking trees and making lists take a time that the client decides on: by the size of a body, or by
-// what it asks for. Such work carries a Meter and reports its steps to it. Every Interval of them the Meter looks at the
-// context of the request and lets others run; once that has ended, or the budget is spent, each further Step fails, and the
-// work has to return. A step is about a nanosecond of work: a byte read, a node of a tree visited, two elements compared.
+// Clients decide how long decoding, patching, walking trees and making lists takes: by the size of a
+// body, or by what they ask for. Such work carries a Meter and reports its steps to it. Every
+// Interval steps the Meter checks the context of the request and yields to other goroutines. Once
+// the context has ended, or the budget is spent, each further Step fails, and the work has to
+// return. A step is about a nanosecond of work: a byte read, a node of a tree visited, two elements
+// compared.
 //
-// The error stays: work in the middle of a recursion may return anything and leave it to its entry point to ask Err.
+// The error stays: work in the middle of a recursion may return anything, and its entry point asks
+// Err.
 //
-// Not here: what an error means to a client (router), and storage, which knows no package of this room and asks the
-// context itself.
+// Not here: what an error means to a client (router), and storage, which imports no package of
+// scheme and checks the context itself.
 package meter
 
 import (
@@ -18,14 +21,15 @@ import (
 	"runtime"
 )
 
-// Interval is how many steps are taken between two looks at the context, but for one Step that is longer by itself.
+// Interval is how many steps are taken between two looks at the context, but for one Step that is
+// longer by itself.
 const Interval = 64 << 10
 
 // ErrSpent is the error of a Meter whose budget is used up.
 var ErrSpent = errors.New("the request takes too much work")
 
-// Meter counts the steps of one request. It belongs to one goroutine. A nil Meter counts nothing and never ends: that is
-// for work whose size is known to be small.
+// Meter counts the steps of one request. It belongs to one goroutine. A nil Meter counts nothing
+// and never ends: that is for work whose size is known to be small.
 type Meter struct {
 	ctx  context.Context
 	room int // steps until the next look
@@ -42,7 +46,8 @@ func Of(ctx context.Context) Meter {
 	return Meter{ctx: ctx, room: Interval, left: int(^uint(0)>>1) - Interval}
 }
 
-// For is New for the work on an input of some size, in bytes; on one that takes less than an Interval nothing is counted.
+// For is New for the work on an input of some size, in bytes; on one that takes less than an
+// Interval nothing is counted.
 func For(ctx context.Context, size int) *Meter {
 	if size < Interval {
 		return nil
@@ -74,8 +79,9 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// look settles the steps beyond room with the budget and asks the context. Then whoever else has something to do goes
-// first: beside work that takes seconds, a request that takes microseconds need not wait until the runtime steps in.
+// look settles the steps beyond room with the budget and asks the context. Then whoever else has
+// something to do goes first: beside work that takes seconds, a request that takes microseconds
+// need not wait until the runtime steps in.
 func (m *Meter) look() error {
 	over := -m.room
 	m.room = 0

@@ -20,8 +20,9 @@ func IsValidIP(value string) []string {
 	return errs
 }
 
-// IsValidLegacyIP checks an IP address for fields older than the canonical rule. With strict, leading zeros and
-// IPv4-mapped IPv6 addresses are refused; values that are stored already are checked without.
+// IsValidLegacyIP checks an IP address for fields older than the canonical rule. With strict,
+// leading zeros and IPv4-mapped IPv6 addresses are refused; values that are stored already are
+// checked without.
 func IsValidLegacyIP(value string, strict bool) []string {
 	_, errs := ParseIP(value, strict)
 	return errs
@@ -36,14 +37,15 @@ func IsValidCIDR(value string) []string {
 	return errs
 }
 
-// IsValidLegacyCIDR checks an address range for fields older than the canonical rule; see IsValidLegacyIP for strict,
-// which here refuses bits beyond the prefix, too.
+// IsValidLegacyCIDR checks an address range for fields older than the canonical rule; see
+// IsValidLegacyIP for strict, which here refuses bits beyond the prefix, too.
 func IsValidLegacyCIDR(value string, strict bool) []string {
 	_, errs := ParseCIDR(value, strict)
 	return errs
 }
 
-// ParseIP reads an address as IsValidLegacyIP checks it. IPv4-mapped IPv6 addresses come back as IPv4.
+// ParseIP reads an address as IsValidLegacyIP checks it. IPv4-mapped IPv6 addresses come back as
+// IPv4.
 func ParseIP(value string, strict bool) (netip.Addr, []string) {
 	ip, err := netip.ParseAddr(trimZeros(value))
 	if err != nil || ip.Zone() != "" {
@@ -61,7 +63,8 @@ func ParseIP(value string, strict bool) (netip.Addr, []string) {
 	return ip.Unmap(), errs
 }
 
-// ParseCIDR reads a range as IsValidLegacyCIDR checks it. The address keeps the bits beyond the prefix.
+// ParseCIDR reads a range as IsValidLegacyCIDR checks it. The address keeps the bits beyond the
+// prefix.
 func ParseCIDR(value string, strict bool) (netip.Prefix, []string) {
 	addr, size, _ := strings.Cut(value, "/")
 	bits, err := strconv.Atoi(size)
@@ -83,9 +86,9 @@ func ParseCIDR(value string, strict bool) (netip.Prefix, []string) {
 	return p, nil
 }
 
-// trimZeros drops leading zeros from the numbers of an IPv4 address, alone or at the end of an IPv6 address, and from
-// IPv6 groups of more than four digits. Both have long been accepted here, and stored objects have them; netip refuses
-// them.
+// trimZeros drops leading zeros from the numbers of an IPv4 address, alone or at the end of an IPv6
+// address, and from IPv6 groups of more than four digits. Both have long been accepted here, and
+// stored objects have them; netip refuses them.
 func trimZeros(s string) string {
 	start := strings.LastIndexByte(s, ':') + 1
 	if strings.Contains(s[start:], ".") {

@@ -25,7 +25,8 @@ func IsCIdentifier(value string) []string {
 	return nil
 }
 
-// IsEnvVarName checks the name of an environment variable, by the strict rule for names taken from config maps.
+// IsEnvVarName checks the name of an environment variable, by the strict rule for names taken from
+// config maps.
 func IsEnvVarName(value string) []string {
 	var errs []string
 	if !all(value, isKeyByte) || isDigit(value[0]) {
@@ -34,8 +35,8 @@ func IsEnvVarName(value string) []string {
 	return append(errs, dotDotErrors(value)...)
 }
 
-// IsRelaxedEnvVarName checks the name of an environment variable by the rule for names in a pod spec:
-// printable ASCII other than '='.
+// IsRelaxedEnvVarName checks the name of an environment variable by the rule for names in a pod
+// spec: printable ASCII other than '='.
 func IsRelaxedEnvVarName(value string) []string {
 	if value == "" {
 		return []string{"environment variable name " + EmptyError()}
@@ -107,7 +108,8 @@ func isValidID(id int64) []string {
 	return nil
 }
 
-// IsPathSegmentName checks a name that only has to fit into a URL path; it is the rule for RBAC objects.
+// IsPathSegmentName checks a name that only has to fit into a URL path; it is the rule for RBAC
+// objects.
 func IsPathSegmentName(name string) []string {
 	if name == "." || name == ".." {
 		return []string{"may not be '" + name + "'"}
@@ -115,7 +117,8 @@ func IsPathSegmentName(name string) []string {
 	return IsPathSegmentPrefix(name)
 }
 
-// IsPathSegmentPrefix checks what will be followed by more to make a path segment, such as a generateName.
+// IsPathSegmentPrefix checks what will be followed by more to make a path segment, such as a
+// generateName.
 func IsPathSegmentPrefix(name string) []string {
 	var errs []string
 	for _, bad := range []string{"/", "%"} {
@@ -126,7 +129,8 @@ func IsPathSegmentPrefix(name string) []string {
 	return errs
 }
 
-// MaskTrailingDash replaces a dash at the end by a letter: a generateName may end in a dash, as a suffix follows.
+// MaskTrailingDash replaces a dash at the end by a letter: a generateName may end in a dash, as a
+// suffix follows.
 func MaskTrailingDash(name string) string {
 	if len(name) > 1 && strings.HasSuffix(name, "-") {
 		return name[:len(name)-2] + "a"
@@ -142,8 +146,9 @@ func DNSSubdomainName(name string, prefix bool) []string {
 	return IsDNS1123Subdomain(name)
 }
 
-// LongName is DNSSubdomainName as kinds have it whose rules Kubernetes declares in their types: what a name is generated from only has to
-// fit into a path, and what is called characters elsewhere are bytes.
+// LongName is DNSSubdomainName as kinds have it whose rules Kubernetes declares in their types:
+// what a name is generated from only has to fit into a path, and what is called characters
+// elsewhere are bytes.
 func LongName(name string, prefix bool) []string {
 	if prefix {
 		return IsPathSegmentPrefix(name)
@@ -155,7 +160,8 @@ func LongName(name string, prefix bool) []string {
 	return msgs
 }
 
-// DNSLabelName is the rule for names of namespaces and their like. With prefix set, name is a generateName.
+// DNSLabelName is the rule for names of namespaces and their like. With prefix set, name is a
+// generateName.
 func DNSLabelName(name string, prefix bool) []string {
 	if prefix {
 		name = MaskTrailingDash(name)
@@ -163,7 +169,8 @@ func DNSLabelName(name string, prefix bool) []string {
 	return IsDNS1123Label(name)
 }
 
-// DNS1035LabelName is the rule for names that must start with a letter. With prefix set, name is a generateName.
+// DNS1035LabelName is the rule for names that must start with a letter. With prefix set, name is a
+// generateName.
 func DNS1035LabelName(name string, prefix bool) []string {
 	if prefix {
 		name = MaskTrailingDash(name)
@@ -198,5 +205,6 @@ func IsValidPercent(value string) []string {
 	if ok && digits != "" && all(digits, isDigit) {
 		return nil
 	}
-	return []string{PatternError("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")}
+	return []string{PatternError("a valid percent string must be a numeric string followed by an ending '%'",
+		"[0-9]+%", "1%", "93%")}
 }

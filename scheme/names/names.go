@@ -1,13 +1,15 @@
-// Package names holds the rules for names, labels and other short strings of the API, with the messages that
-// kube-apiserver gives.
+// Package names holds the rules for names, labels and other short strings of the API, with the
+// messages that kube-apiserver gives.
 //
-// A rule takes a value and returns what is wrong with it, nothing if it is right. Rules only read their argument and
-// may be called at once. They scan by hand: regular expressions stand in the messages, because users see them there,
-// and are never run.
+// A rule takes a value and returns what is wrong with it, nothing if it is right. Rules only read
+// their argument and may be called at once. They scan by hand: regular expressions stand in the
+// messages, because users see them there, and are never run.
 //
-// Not here: which rule applies to which field (the kinds know), and where in an object the value stood (package field).
+// Not here: which rule applies to which field (the kinds know), and where in an object the value
+// stood (package field).
 //
-// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go; pattern.go.
+// Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go;
+// pattern.go.
 package names
 
 import (
@@ -54,7 +56,8 @@ var (
 		"and must start and end with an alphanumeric character", "("+qnamePattern+")?", "MyValue", "my_value", "12345")
 )
 
-// PatternError words the failure to match a pattern: the rule in words, examples, and the pattern itself.
+// PatternError words the failure to match a pattern: the rule in words, examples, and the pattern
+// itself.
 func PatternError(rule, pattern string, examples ...string) string {
 	if len(examples) == 0 {
 		return rule + " (regex used for validation is '" + pattern + "')"
@@ -124,7 +127,8 @@ func IsWildcardDNS1123Subdomain(value string) []string {
 	return check(value, DNS1123SubdomainMaxLength, wild, wildcardMessage)
 }
 
-// IsDNS1123SubdomainWithUnderscore is IsDNS1123Subdomain with underscores allowed inside labels and at their start.
+// IsDNS1123SubdomainWithUnderscore is IsDNS1123Subdomain with underscores allowed inside labels and
+// at their start.
 func IsDNS1123SubdomainWithUnderscore(value string) []string {
 	return check(value, DNS1123SubdomainMaxLength, isUnderscoreSubdomain, underscoreMessage)
 }
@@ -135,8 +139,8 @@ func IsDNS1035Label(value string) []string {
 	return check(value, DNS1035LabelMaxLength, starts, label1035Message)
 }
 
-// IsQualifiedName checks a label key, annotation key or resource name: a name of at most 63 bytes, before it perhaps
-// a DNS subdomain and a slash.
+// IsQualifiedName checks a label key, annotation key or resource name: a name of at most 63 bytes,
+// before it perhaps a DNS subdomain and a slash.
 func IsQualifiedName(value string) []string {
 	prefix, name, slash := strings.Cut(value, "/")
 	if !slash {

@@ -12,12 +12,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Fit says what is odd about the result of a strategic merge as an object of type t, in the words that Kubernetes has for it: it turns
-// the merged tree into an object without going through JSON, so they are not those of a JSON decoder. misfit is why that does not
-// succeed, empty if it does. unknown are the fields then that t does not have, at most 100, sorted; their paths leave out the keys of
-// maps, and what is the same without them stands there as often as it is found. Neither is complete if the Meter has ended.
+// Fit returns what is wrong with the result of a strategic merge as an object of type t, in the
+// words of Kubernetes, which converts the merged tree to an object without JSON in between. misfit
+// says why the conversion fails; it is empty if it succeeds. unknown then lists the fields that t
+// lacks, at most 100, sorted. Their paths leave out the keys of maps, and a message that results
+// several times is listed several times. Neither is complete if the Meter has ended.
 //
-// Fields are visited in the order of the type, maps in that of their keys.
+// Fields are visited in the order of the type, maps in the order of their keys.
+// This file checks the result of a strategic merge against the Go type, for the PATCH handler.
+
 func Fit(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, misfit string) {
 	if m.Step(len(merged)) != nil {
 		return nil, ""
@@ -136,8 +139,9 @@ func bytesMisfit(value raw) string {
 	return ""
 }
 
-// scalarMisfit says what Go's conversion between kinds makes of the value: numbers convert to one another, an integer
-// could become a string but must not, and everything else is of an unrecognized type.
+// scalarMisfit says what Go's conversion between kinds makes of the value: numbers convert to one
+// another, an integer could become a string but must not, and everything else is of an unrecognized
+// type.
 func scalarMisfit(value raw, t *typeinfo.Type) string {
 	from := goKind(value)
 	switch t.Kind {
@@ -183,8 +187,9 @@ func goKind(value raw) string {
 	return shapeOf(value)
 }
 
-// goName is the name of a type with its package as Kubernetes spells it: after the version, "v1.Protocol". What is shared
-// by all groups is v1 there as well, but for UIDs, which have a package without a version.
+// goName is the name of a type with its package as Kubernetes spells it: after the version,
+// "v1.Protocol". What is shared by all groups is v1 there as well, but for UIDs, which have a
+// package without a version.
 func goName(t reflect.Type) string {
 	path := t.PkgPath()
 	if path == "" {

@@ -10,9 +10,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// JSON applies a JSON patch, a list of operations: it takes all that kube-apiserver takes without field validation, see CheckJSON.
-// The error is that of the Meter, or an *Error of kind Malformed, TooLarge
-// or Inapplicable.
+// JSON applies a JSON patch, a list of operations. It accepts all that kube-apiserver accepts
+// without field validation; see CheckJSON. The error is that of the Meter, or an *Error of kind
+// Malformed, TooLarge or Inapplicable.
+// This file applies JSON patches, for the PATCH handler. The operations change a lazy tree in
+// place.
+
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -22,7 +25,8 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 		return nil, err
 	}
 	if n > maxOperations {
-		return nil, &Error{TooLarge, fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, n)}
+		return nil, &Error{TooLarge,
+			fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, n)}
 	}
 	e := editor{root: jsontext.RawOf(doc), m: m}
 	if !e.open(&e.root, startDepth(len(doc))) {
@@ -41,7 +45,7 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	return out, m.Step(len(out))
 }
 
-// operation is one step.
+// operation is one operation of a JSON patch.
 type operation struct {
 	op         string
 	path, from pointer
@@ -54,8 +58,8 @@ type pointer struct {
 	set  bool
 }
 
-// operations reads a patch with the checks and words of the library that kube-apiserver has for it. It returns how many there
-// are, and no more than maxOperations of them.
+// operations reads a patch with the checks and messages of the library that kube-apiserver uses. It
+// returns the number of operations, and at most maxOperations of them.
 func operations(patch []byte) (ops []operation, n int, err error) {
 	if syntax, _ := check(patch); syntax != nil {
 		return nil, 0, malformed(syntax.Error())
@@ -85,7 +89,8 @@ func operations(patch []byte) (ops []operation, n int, err error) {
 	return ops, len(items), nil
 }
 
-// read takes the members that an operation has. One that ought to be a string and is none counts as absent.
+// read sets the fields of an operation from its members. A member that should be a string but is
+// not counts as absent.
 func (op *operation) read(ms []member) {
 	for _, m := range ms {
 		var text pointer
@@ -120,8 +125,8 @@ func index(key string, size int) (int, error) {
 	return i, nil
 }
 
-// editor applies operations to a document, a lazy tree: objects and lists are looked into when an operation asks for what
-// they hold, all other values stay raw, and are compared as text.
+// editor applies operations to a document, a lazy tree. Objects and lists are opened when an
+// operation's path leads into them; all other values stay raw and are compared as text.
 type editor struct {
 	root    any
 	copied  int // bytes that copies have added
@@ -129,8 +134,8 @@ type editor struct {
 	m       *meter.Meter
 }
 
-// open looks into an object or list, if nothing has before, and reports whether *v is one. depth counts for its nesting.
-// Nothing is opened any more once the Meter has ended.
+// open opens an object or a list that is still raw, and reports whether *v is one. depth counts
+// towards the limit of nesting. Once the Meter has ended, nothing is opened.
 func (e *editor) open(v *any, depth int) bool {
 	r, lazy := (*v).(raw)
 	if !lazy {
@@ -146,17 +151,17 @@ func (e *editor) open(v *any, depth int) bool {
 	return ok
 }
 
-// place is where an operation reads or changes something: a key in an object or list of the document, and where that
-// object or list is held, as a list that grows or shrinks has to be put back there.
+// place is the target of an operation: a key in an object or a list, and where that object or list
+// is held, because a list that grows or shrinks has to be stored there again.
 type place struct {
 	in  any
 	key string
-	// in is what holder has at holderKey, or the root.
+	// in is the value of holder at holderKey; if holder is nil, in is the root.
 	holder    any
 	holderKey string
 }
 
-// get returns what is at a place. A missing key of an object reads as null.
+// get returns the value at a place. A missing key of an object reads as null.
 func (p *place) get() (any, error) {
 	if o, ok := p.in.(object); ok {
 		return o[p.key], nil
@@ -169,7 +174,7 @@ func (p *place) get() (any, error) {
 	return l[i], nil
 }
 
-// set stores what is to be at a place.
+// set stores a value at a place.
 func (p *place) set(v any) error {
 	if o, ok := p.in.(object); ok {
 		o[p.key] = v
@@ -183,7 +188,7 @@ func (p *place) set(v any) error {
 	return err
 }
 
-// add is set that moves the elements of a list aside.
+// add stores a value at a place; in a list it inserts the value.
 func (e *editor) add(p *place, v any) error {
 	l, ok := p.in.(list)
 	if !ok {
@@ -215,7 +220,7 @@ func (e *editor) remove(p *place) error {
 	return e.hold(p, slices.Delete(l, i, i+1))
 }
 
-// hold puts a list that has changed back where it is held.
+// hold stores a changed list where it is held.
 func (e *editor) hold(p *place, l list) error {
 	if p.holder == nil {
 		e.root = l
@@ -224,8 +229,9 @@ func (e *editor) hold(p *place, l list) error {
 	return (&place{in: p.holder, key: p.holderKey}).set(l)
 }
 
-// equal compares as kube-apiserver does: objects and lists by their elements, everything else as text. It looks into all of what a
-// points to that is equal, as kube-apiserver does, whose result has sorted keys there.
+// equal compares objects and lists by their elements, everything else as text. It opens all of *a
+// that it finds equal, because kube-apiserver does so too, and the result then has sorted keys
+// there.
 func (e *editor) equal(a *any, b any) bool {
 	if *a == nil || b == nil {
 		return *a == nil && b == nil
@@ -264,7 +270,8 @@ func (e *editor) equal(a *any, b any) bool {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns the place that a pointer leads to. What stands before the first slash of a pointer is ignored.
+// find returns the place that a pointer leads to. Text before the first slash of the pointer is
+// ignored.
 func (e *editor) find(what, path string) (at place, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")
@@ -349,7 +356,8 @@ func (e *editor) applyRoot(op *operation) error {
 	return nil
 }
 
-// transfer moves or copies. A copy is taken from the encoded form, so that the two never share an object or list.
+// transfer moves or copies a value. A copy is made from the encoded form, so that the two values
+// never share an object or a list.
 func (e *editor) transfer(op *operation) error {
 	from, err := e.find(op.op, op.from.text)
 	if err != nil {

@@ -7,9 +7,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Merge applies a JSON merge patch: objects merge key by key, null removes a key, everything else replaces. It takes all that
-// kube-apiserver takes without field validation, see CheckMerge. The error is that of the Meter, or an *Error of kind Malformed,
-// or Inapplicable if doc is not a JSON object.
+// Merge applies a JSON merge patch: objects merge key by key, null removes a key, any other value
+// replaces. It accepts all that kube-apiserver accepts without field validation; see CheckMerge.
+// The error is that of the Meter, or an *Error of kind Malformed, or Inapplicable if doc is not a
+// JSON object.
+// This file applies JSON merge patches, for the PATCH handler.
+
 func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -74,9 +77,9 @@ type merger struct {
 // inline is how many members of an object are kept on the stack.
 const inline = 12
 
-// merge appends the merge of two objects. Both sides are sorted by key, so they are walked like sorted lists. It
-// reports false if one of them is not a well-formed object, or the Meter has ended. depth counts for the nesting of the
-// document; the patch has been checked.
+// merge appends the merge of two objects by walking their sorted members side by side. It reports
+// false if one of them is not a well-formed object, or the Meter has ended. depth counts towards
+// the nesting of the document; the patch has been checked.
 func (m *merger) merge(doc, patch raw, depth int) bool {
 	if m.m.Step(len(doc)+len(patch)) != nil {
 		return false
@@ -130,7 +133,7 @@ func compare(a, b []member) int {
 	return strings.Compare(a[0].Key, b[0].Key)
 }
 
-// change appends what a value becomes that both sides have.
+// change appends the merged value of a key that both sides have.
 func (m *merger) change(old, change raw) bool {
 	if old[0] != '{' {
 		m.add(change)
@@ -152,8 +155,8 @@ func (m *merger) key(key string, start int) {
 	m.out = append(jsontext.AppendString(m.out, key, jsontext.HTML), ':')
 }
 
-// add appends a value of the patch without the nulls in its objects. The patch has been checked, so splitting it
-// cannot fail. Nothing is appended any more once the Meter has ended.
+// add appends a value of the patch without the nulls in its objects. The patch has been checked, so
+// splitting it cannot fail. Once the Meter has ended, add appends nothing.
 func (m *merger) add(v raw) {
 	if m.m.Step(len(v)) != nil {
 		return

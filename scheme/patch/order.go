@@ -7,7 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// ordering is what decides on the order of a merged list.
+// ordering is what the order of a merged list depends on.
+// This file orders merged lists, as $setElementOrder asks. mergeObject and mergeList in
+// strategic.go call it.
+
 type ordering struct {
 	patch  list // the order that the patch asks for
 	server list // the order of the list before the merge
@@ -16,8 +19,8 @@ type ordering struct {
 	m      *meter.Meter
 }
 
-// mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes them out of the
-// patch.
+// mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes
+// them out of the patch.
 func mergeOrdered(into, patch object, s shape) error {
 	for _, key := range jsontext.Keys(patch) {
 		if !strings.HasPrefix(key, elementOrder) {
@@ -162,7 +165,7 @@ func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 	return same(values[0], values[1]), nil
 }
 
-// partition splits a list into what by names, and the rest.
+// partition splits a list into the elements that by names, and the rest.
 func partition(l, by list, key string, m *meter.Meter) (named, rest list, err error) {
 	named, rest = make(list, 0, len(l)), make(list, 0, len(l))
 	if key == "" {
@@ -198,8 +201,9 @@ func partition(l, by list, key string, m *meter.Meter) (named, rest list, err er
 	return named, rest, nil
 }
 
-// order brings the patched elements into the order of the patch, the others into that of the server, and interleaves
-// the two so that an element of the server stays before the patched ones that it stood before.
+// order brings the patched elements into the order of the patch, the others into that of the
+// server, and interleaves the two so that an element of the server stays before the patched ones
+// that it stood before.
 func order(patched, others list, o *ordering) (list, error) {
 	patched, err := o.sort(patched, o.patch)
 	if err != nil {
@@ -254,7 +258,8 @@ func (o *ordering) sort(l, like list) (list, error) {
 	return append(l, deletions...), nil
 }
 
-// value returns what an element is compared by: the merge key's value of an object, nil if it has none.
+// value returns what an element is compared by: the merge key's value of an object, nil if it has
+// none.
 func (o *ordering) value(v any) any {
 	if o.kind != objectShape {
 		return v

@@ -8,14 +8,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Lists of a strategic merge are compared with one another element by element. The keys of a list that is not short are
-// hashed once, so that this takes as long as the lists are, and not as their product.
+// Strategic merges compare lists element by element. The keys of long lists are hashed once, so
+// that the time is proportional to the sum of their lengths and not to the product.
 
-// few is how many elements are compared one by one: hashing them costs more.
+// few is the length up to which elements are compared one by one, because hashing would cost more.
 const few = 16
 
-// scalar returns a value that is equal (==) for values that are the same (see same); ok is false for objects and lists,
-// which are the same as nothing.
+// scalar returns a value that is equal (==) for values that are the same (see same); ok is false
+// for objects and lists, which are the same as nothing.
 func scalar(v any) (key any, ok bool) {
 	switch v := v.(type) {
 	case object, list:
@@ -26,14 +26,15 @@ func scalar(v any) (key any, ok bool) {
 	return v, true
 }
 
-// places says where in a list a value stands first.
+// places finds the first index of a value in a list.
 type places struct {
 	l     list
 	value func(any) any // of an element
 	first map[any]int   // by value; nil if the elements are few
 }
 
-// placesIn finds the places of what value makes of the elements of a list, which must not change meanwhile.
+// placesIn returns the places of a list by what value returns for its elements. The list must not
+// change meanwhile.
 func placesIn(l list, value func(any) any) places {
 	x := places{l: l, value: value}
 	if len(l) <= few {
@@ -49,7 +50,7 @@ func placesIn(l list, value func(any) any) places {
 	return x
 }
 
-// of returns the place of a value, -1 if it is not in the list.
+// of returns the first index of a value, -1 if it is not in the list.
 func (x *places) of(v any) int {
 	if x.first == nil {
 		return slices.IndexFunc(x.l, func(e any) bool { return same(x.value(e), v) })
@@ -70,8 +71,8 @@ func at(first map[any]int, v any) int {
 // itself is the value of a scalar in a list.
 func itself(v any) any { return v }
 
-// keyed is a list of objects that are found by the values of a merge key. What is no object ends it: nothing behind that
-// is found.
+// keyed is a list of objects that are found by the value of a merge key. Nothing behind the first
+// element that is not an object is found.
 type keyed struct {
 	l   list
 	key string
@@ -127,7 +128,7 @@ func (x *keyed) append(element, value any) {
 	}
 }
 
-// drop is called when the first element with a value has lost it.
+// drop removes the first element with a value from the index, because its key has been removed.
 func (x *keyed) drop(value any) {
 	if x.first == nil {
 		return
@@ -157,9 +158,9 @@ func (x *keyed) find(value any) (int, error) {
 	return -1, x.err
 }
 
-// without removes the elements that have one of some values for a key, in place, and returns what is left. The rest of
-// the array looks as if each had been removed by itself, in the order of values: callers still hold the list at its old
-// length, and its order counts for the result.
+// without removes the elements that have one of some values for a key, in place, and returns what
+// is left. The rest of the array looks as if each had been removed by itself, in the order of
+// values: callers still hold the list at its old length, and its order counts for the result.
 func without(l list, key string, values []any, m *meter.Meter) list {
 	byValue := map[any][]int{}
 	for i, v := range l {
@@ -197,8 +198,8 @@ func without(l list, key string, values []any, m *meter.Meter) list {
 	return kept
 }
 
-// distinct removes scalars that are there already. What stands last takes the place of a duplicate, as it does in
-// Kubernetes; the order is made afterwards.
+// distinct removes scalars that are there already. What stands last takes the place of a duplicate,
+// as it does in Kubernetes; the order is made afterwards.
 func distinct(l list) list {
 	keys := make([]any, len(l))
 	at := make(map[any][]int, len(l)) // of each value; what has moved since is found elsewhere
@@ -235,8 +236,9 @@ func sortSteps(n int) int {
 	return n * levels * levels / 4
 }
 
-// rank sorts a list in place by the places of its elements. One that has none counts as less than everything. That is no
-// proper order, so the result depends on the algorithm; Kubernetes uses this one (that of sort.SliceStable).
+// rank sorts a list in place by the places of its elements. One that has none counts as less than
+// everything. That is no proper order, so the result depends on the algorithm; Kubernetes uses this
+// one (that of sort.SliceStable).
 func rank(l list, place func(any) int) {
 	var space [few]ranked
 	all := space[:0]

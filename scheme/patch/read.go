@@ -9,14 +9,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// raw is a value of the document or the patch that nothing has looked into.
+// raw is the text of a value of the document or the patch that has not been decoded.
 type raw = jsontext.Raw
 
 // member is a key of an object and its value.
 type member = jsontext.Member
 
-// check returns the errors that kube-apiserver has for input that is no JSON, and for JSON with numbers beyond a
-// float64, in the words of encoding/json. The good case costs one pass.
+// check returns kube-apiserver's errors for input that is not JSON, and for JSON with numbers
+// beyond a float64, in the words of encoding/json. Valid input costs one pass.
 func check(input []byte) (syntax, number error) {
 	s := jsontext.NewScanner(input, true, nil)
 	s.Depth = startDepth(len(input))
@@ -40,8 +40,8 @@ func check(input []byte) (syntax, number error) {
 
 var errDepth = errors.New("exceeded max depth")
 
-// members splits an object into members appended to into, sorted by key, the last one of equal keys only. It reports
-// false if the value is no object.
+// members appends the members of an object to into, sorted by key; of equal keys only the last one.
+// It reports false if the value is not an object.
 func members(object raw, depth int, into []member) ([]member, bool) {
 	into, ok := object.Members(depth, into)
 	if !ok {
@@ -50,7 +50,7 @@ func members(object raw, depth int, into []member) ([]member, bool) {
 	return tidy(into), true
 }
 
-// tidy sorts by key and keeps the last of equal keys.
+// tidy sorts members by key and keeps the last of equal keys.
 func tidy(ms []member) []member {
 	sorted := true
 	for i := 1; i < len(ms); i++ {

@@ -25,11 +25,12 @@ var (
 	errListOfLists  = inapplicable("lists of lists are not supported")
 )
 
-// Strategic applies a strategic merge patch to an object of type t. The error is that of the Meter, or an *Error of kind
-// Malformed, Inapplicable or Unmergeable.
+// Strategic applies a strategic merge patch to an object of type t. The error is that of the Meter,
+// or an *Error of kind Malformed, Inapplicable or Unmergeable.
 //
-// The merge follows the patch's keys in sorted order, so its outcome never depends on chance. (In Kubernetes, a patch
-// that both deletes from and adds to one list of scalars does both in random order. Here the deletion comes first.)
+// The merge follows the keys of the patch in sorted order, so its result is always the same. (In
+// Kubernetes the order is random if one patch both deletes from and adds to a list of scalars. Here
+// the deletion comes first.)
 func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, error) {
 	merged, _, err := strategic(doc, patch, t, m)
 	if err != nil {
@@ -39,8 +40,9 @@ func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, err
 	return out, m.Step(len(out))
 }
 
-// StrategicText returns the patch as Kubernetes shows it in the error about a merge result that is no valid object:
-// printed like a Go map, without the directives that the merge has consumed. It costs as much as the merge.
+// StrategicText returns the patch as Kubernetes prints it in the error about a merge result that is
+// not a valid object: like a Go map, without the directives that the merge has consumed. It costs
+// as much as the merge.
 func StrategicText(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) string {
 	_, changes, _ := strategic(doc, patch, t, m)
 	return text(changes)
@@ -75,7 +77,8 @@ func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, cha
 	return merged, changes, err
 }
 
-// shape is where in the type a merge stands. t is nil where the descriptors have no type, as within []byte.
+// shape is the type at which a merge stands. t is nil where the descriptors have no type, as within
+// []byte.
 type shape struct {
 	t       *typeinfo.Type
 	pointer bool
@@ -96,8 +99,8 @@ func (s shape) kind() string {
 	return s.t.Go.Kind().String()
 }
 
-// field finds the descriptor of a key and the shape of its values. Names match case-insensitively if they do not match
-// exactly, as they do in Kubernetes.
+// field finds the descriptor of a key and the shape of its values. Names match case-insensitively
+// if they do not match exactly, as they do in Kubernetes.
 func (s shape) field(key string) (shape, *typeinfo.Field, error) {
 	plain := shape{t: s.t}
 	if kind := plain.kind(); kind != "struct" {
@@ -110,7 +113,8 @@ func (s shape) field(key string) (shape, *typeinfo.Field, error) {
 		}
 	}
 	if f == nil {
-		return shape{}, nil, unmergeable(fmt.Sprintf("unable to find api field in struct %s for the json field %q", s.t.Go.Name(), key))
+		return shape{}, nil, unmergeable(fmt.Sprintf("unable to find api field in struct %s for the json field %q",
+			s.t.Go.Name(), key))
 	}
 	return s.of(f.Type, f.Pointer), f, nil
 }
@@ -164,7 +168,8 @@ func unknownDirective(d any, in object) error {
 	return unmergeable(fmt.Sprintf("unknown patch type: %s in map: %s", native(d), text(in)))
 }
 
-// retain carries out $retainKeys: of the object only the named keys stay, and the patch may set no others.
+// retain carries out $retainKeys: only the named keys of the object stay, and the patch may set no
+// other keys.
 func retain(into, patch object, s shape) error {
 	value, ok := patch[retainKeys]
 	if !ok {
@@ -269,8 +274,8 @@ type listRules struct {
 	deleting bool   // the patch lists scalars to remove
 }
 
-// mergeList merges two lists: scalars become a set, objects merge by key. New elements are appended, then all are
-// ordered: see order.go.
+// mergeList merges two lists: scalars become a set, objects merge by key. New elements are
+// appended, then all are ordered: see order.go.
 func mergeList(old, patch list, r listRules) (list, error) {
 	if len(old) == 0 && len(patch) == 0 {
 		return old, nil
@@ -338,8 +343,8 @@ func elementShape(lists ...list) (string, error) {
 	return first, nil
 }
 
-// applyElementDirectives carries out the $patch directives among the elements of a patch and returns what is left of
-// both lists. After a replace, the patch's elements are the list.
+// applyElementDirectives carries out the $patch directives among the elements of a patch and
+// returns what is left of both lists. After a replace, the patch's elements are the list.
 func applyElementDirectives(old, patch list, key string, m *meter.Meter) (list, list, error) {
 	plain, gone := list{}, list(nil)
 	replace := false

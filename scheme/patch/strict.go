@@ -8,16 +8,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// What field validation has to say about the patch itself. What it says about the patched object is the decoder's.
+// This file has field validation of the patch itself: repeated and unknown fields, for warnings and
+// strict errors. The decoder validates the patched object. The PATCH handler calls the Check
+// functions.
 
 const (
 	maxFindings     = 100     // of one patch; more are dropped, as in Kubernetes
 	maxFindingsText = 4 << 20 // bytes of messages made, repeated ones too; they hold keys that the client chose
 )
 
-// CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, as the warnings or the strict
-// decoding errors name them. The list is not complete if the Meter has ended. The error, an *Error of kind Malformed, says that
-// the patch cannot be read as operations: kube-apiserver looks at it twice, and more closely here than JSON does.
+// CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, in the words
+// of the warnings and strict decoding errors. The list is not complete if the Meter has ended. The
+// error, an *Error of kind Malformed, says that the patch cannot be read as operations; this check
+// is stricter than that of JSON, as in kube-apiserver.
 func CheckJSON(patch []byte, m *meter.Meter) ([]string, error) {
 	if m.Step(len(patch)) != nil {
 		return nil, nil
@@ -54,7 +57,8 @@ func CheckJSON(patch []byte, m *meter.Meter) ([]string, error) {
 // undecodable is the refusal of a patch that is not what it should be.
 func undecodable(why string) error { return malformed("error decoding patch: " + why) }
 
-// checkOperation refuses an operation with a member of a wrong type. wide says that there may be a number beyond a float64.
+// checkOperation refuses an operation with a member of a wrong type. wide says that there may be a
+// number beyond a float64.
 func checkOperation(ms []member, wide bool) error {
 	for _, m := range ms {
 		switch m.Key {
@@ -98,9 +102,10 @@ func (f *findings) operation(i int, ms []member) {
 	f.leave(at)
 }
 
-// CheckMerge returns the repeated fields in a merge patch, as the warnings or the strict decoding errors name them. The list is
-// not complete if the Meter has ended. The error, an *Error of kind Malformed, says that the patch is no object: kube-apiserver
-// looks at it twice, and more closely here than Merge does.
+// CheckMerge returns the repeated fields in a merge patch, in the words of the warnings and strict
+// decoding errors. The list is not complete if the Meter has ended. The error, an *Error of kind
+// Malformed, says that the patch is not an object; this check is stricter than that of Merge, as in
+// kube-apiserver.
 func CheckMerge(patch []byte, m *meter.Meter) ([]string, error) {
 	if m.Step(len(patch)) != nil {
 		return nil, nil
@@ -119,8 +124,9 @@ func CheckMerge(patch []byte, m *meter.Meter) ([]string, error) {
 	return repeated(changes, m), nil
 }
 
-// CheckStrategic returns the repeated fields in a strategic merge patch, as the warnings or the strict decoding errors name them.
-// A patch that cannot be read has none: Strategic refuses it. The list is not complete if the Meter has ended.
+// CheckStrategic returns the repeated fields in a strategic merge patch, in the words of the
+// warnings and strict decoding errors. It returns none for a patch that cannot be read, as
+// Strategic refuses it. The list is not complete if the Meter has ended.
 func CheckStrategic(patch []byte, m *meter.Meter) []string {
 	if m.Step(len(patch)) != nil {
 		return nil
@@ -137,7 +143,8 @@ func repeated(patch raw, m *meter.Meter) []string {
 	return f.found
 }
 
-// findings collects messages, each once unless every is set. path is where the walk stands; keys are joined with dots without quoting.
+// findings collects messages, each once unless every is set. path is the path of the value at hand;
+// its keys are joined with dots, without quoting.
 type findings struct {
 	every  bool
 	prefix string

@@ -7,18 +7,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// The strategic merge works on lazy trees of package jsontext. What an object of the document holds is raw until lookup
-// looks into it, the elements of a list never; of the patch nothing is raw. Numbers stay raw in both, as they are not
-// rewritten.
+// The strategic merge works on lazy trees of package jsontext. A member of an object of the
+// document stays raw until lookup opens it; the patch is decoded in whole. Numbers stay raw in
+// both, because they are not rewritten.
 //
-// Objects and lists are shared and changed in place, so that what a merge puts into the document and what it leaves
-// of the patch are what they are in Kubernetes, whose messages show both.
+// Objects and lists are shared and changed in place, so that the merged document and the remains of
+// the patch are the same as in Kubernetes, whose messages show both.
 type (
 	object = map[string]any
 	list   = []any
 )
 
-// parse makes an object of a patch that was checked; nil of null, or if the Meter has ended.
+// parse decodes a patch that has been checked. It returns nil for null, or if the Meter has ended.
 func parse(patch []byte, m *meter.Meter) object {
 	s := jsontext.NewScanner(patch, true, m)
 	s.Literal = true
@@ -27,8 +27,8 @@ func parse(patch []byte, m *meter.Meter) object {
 	return o
 }
 
-// look looks into a value as far as the merge needs that. depth counts for its nesting. What is malformed, or there if the
-// Meter has ended, becomes nil.
+// look decodes one level of a value, and of the elements if it is a list. depth counts towards the
+// limit of nesting. It returns nil for malformed text, or if the Meter has ended.
 func look(value raw, depth int, m *meter.Meter) any {
 	if value == "" || m.Step(len(value)) != nil {
 		return nil
@@ -49,7 +49,7 @@ func look(value raw, depth int, m *meter.Meter) any {
 	return v
 }
 
-// lookup returns what an object holds at key, looking into it if nothing has before.
+// lookup returns the value of an object at key, and opens it if it is still raw.
 func lookup(o object, key string, m *meter.Meter) (any, bool) {
 	v, ok := o[key]
 	if r, lazy := v.(raw); lazy && !r.IsNumber() {
@@ -59,7 +59,7 @@ func lookup(o object, key string, m *meter.Meter) (any, bool) {
 	return v, ok
 }
 
-// appendTree writes a tree as it is stored: there is nothing else in it, so it cannot fail.
+// appendTree appends the JSON of a tree as it is stored. It cannot fail on trees of this package.
 func appendTree(dst []byte, tree any) []byte {
 	dst, _ = jsontext.AppendTree(dst, tree, jsontext.HTML)
 	return dst
@@ -74,7 +74,8 @@ func native(v any) any {
 // text prints a tree as fmt prints the Go values, which is how Kubernetes' messages show it.
 func text(v any) string { return fmt.Sprintf("%v", native(v)) }
 
-// same reports whether two values are equal scalars. The integer 1 and the float 1.0 differ, as they do in Kubernetes.
+// same reports whether two values are equal scalars. The integer 1 and the float 1.0 differ, as
+// they do in Kubernetes.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case object, list:
@@ -95,7 +96,8 @@ const (
 	listShape   = "[]interface {}"
 )
 
-// shapeOf names the Go type that Kubernetes decodes a value to; values of unequal shape do not merge.
+// shapeOf names the Go type that Kubernetes decodes a value to; values of unequal shape do not
+// merge.
 func shapeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -120,8 +122,8 @@ func wrongShape(want string, got any) error {
 	return unmergeable("expected a " + want + ", but received a " + shapeOf(got))
 }
 
-// withoutDirectives removes objects that carry a $patch directive, in place where it can. It reports false if v itself
-// is one.
+// withoutDirectives removes objects that carry a $patch directive, in place where it can. It
+// reports false if v itself is one.
 func withoutDirectives(v any) (any, bool) {
 	switch v := v.(type) {
 	case object:

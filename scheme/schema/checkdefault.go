@@ -9,9 +9,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// ValidateDefaults judges the defaults in the schema of a resource by the schemas that they belong to, as values of their
-// own; pruned says that they must not have fields that those do not know. path is where the schema stands in its object.
-// Defaults of the entries of maps are not looked for. Once m has ended the rest is not judged.
+// ValidateDefaults judges the defaults in the schema of a resource by the schemas that they belong
+// to, as values of their own; pruned says that they must not have fields that those do not know.
+// path is where the schema stands in its object. Defaults of the entries of maps are not looked
+// for. Once m has ended the rest is not judged.
 func (s *Schema) ValidateDefaults(m *meter.Meter, path *field.Path, pruned bool) field.ErrorList {
 	d := defaultChecker{meter: m, pruned: pruned}
 	d.schema(path, s, true)
@@ -23,8 +24,8 @@ type defaultChecker struct {
 	meter  *meter.Meter
 	pruned bool
 	errs   field.ErrorList
-	// resource is the schema of the resource at hand, way that from it to the schema at hand, and head says that it is part
-	// of what each resource has.
+	// resource is the schema of the resource at hand, way that from it to the schema at hand, and
+	// head says that it is part of what each resource has.
 	resource *Schema
 	way      way
 	head     bool
@@ -61,7 +62,8 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 	}
 }
 
-// value judges the default of a schema. Where something is wrong with a resource in it, that is enough.
+// value judges the default of a schema. Where something is wrong with a resource in it, that is
+// enough.
 func (d *defaultChecker) value(at *field.Path, s *Schema) {
 	v := typeinfo.CopyJSON(s.Default)
 	if d.head {

@@ -14,13 +14,14 @@ import (
 // FromType compiles a Go type and all that it reaches.
 func FromType(t *typeinfo.Type) *Schema { return new(Compiler).Type(t) }
 
-// Compiler compiles types that share models: each struct type becomes one model however often it is used. The zero
-// Compiler is ready to use.
+// Compiler compiles types that share models: each struct type becomes one model however often it is
+// used. The zero Compiler is ready to use.
 type Compiler struct {
 	models map[*typeinfo.Type]*Schema
 }
 
-// Type returns the schema of a type. For structs, and for types with a JSON form of their own, it is the model.
+// Type returns the schema of a type. For structs, and for types with a JSON form of their own, it
+// is the model.
 func (c *Compiler) Type(t *typeinfo.Type) *Schema {
 	s := c.value(t)
 	return s.Target()
@@ -58,8 +59,8 @@ func (c *Compiler) value(t *typeinfo.Type) *Schema {
 	return s
 }
 
-// element returns the schema of what a list or map holds. Like a field that is always written, an element that is no
-// pointer has its zero value for a default; any other stays where it is as null.
+// element returns the schema of what a list or map holds. Like a field that is always written, an
+// element that is no pointer has its zero value for a default; any other stays where it is as null.
 func (c *Compiler) element(t *typeinfo.Type) *Schema {
 	s := c.value(t.Elem)
 	s.Go.Pointer = t.ElemPointer
@@ -115,7 +116,8 @@ func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	}
 }
 
-// join makes a field part of the union of its struct if it is of one. The discriminator has the names that members have in Go.
+// join makes a field part of the union of its struct if it is of one. The discriminator has the
+// names that members have in Go.
 func (s *Schema) join(f *typeinfo.Field) {
 	if !f.Discriminator && !f.Member {
 		return
@@ -219,7 +221,8 @@ func (s *Schema) rules(rules []typeinfo.Rule) {
 		s.Limits = &Limits{}
 	}
 	for _, r := range rules {
-		rule := Rule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, Reason: r.Reason, FieldPath: r.FieldPath}
+		rule := Rule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, Reason: r.Reason,
+			FieldPath: r.FieldPath}
 		if r.OptionalOldSelf {
 			rule.OptionalOldSelf = new(true)
 		}
@@ -241,8 +244,9 @@ func strategy(f *typeinfo.Field) string {
 	return strings.Join(parts, ",")
 }
 
-// defaultOf returns the declared default of a field, or the zero value if the field is always written: a struct that
-// is no pointer is, whatever its tag says, and so is a scalar without omitempty.
+// defaultOf returns the declared default of a field, or the zero value if the field is always
+// written: a struct that is no pointer is, whatever its tag says, and so is a scalar without
+// omitempty.
 func defaultOf(f *typeinfo.Field) any {
 	switch {
 	case f.HasDefault:
@@ -253,8 +257,8 @@ func defaultOf(f *typeinfo.Field) any {
 	return zero(f.Type)
 }
 
-// parseDefault returns the value that a default tag spells. Strings, numbers and booleans stand as they are; anything
-// else is JSON, or the text of a custom type. Typeinfo has read it before.
+// parseDefault returns the value that a default tag spells. Strings, numbers and booleans stand as
+// they are; anything else is JSON, or the text of a custom type. Typeinfo has read it before.
 func parseDefault(f *typeinfo.Field) any {
 	switch f.Type.Kind {
 	case typeinfo.String:
@@ -272,7 +276,8 @@ func parseDefault(f *typeinfo.Field) any {
 	return f.Default
 }
 
-// zero returns the zero value of a type that has one which is neither null nor of a form of its own.
+// zero returns the zero value of a type that has one which is neither null nor of a form of its
+// own.
 func zero(t *typeinfo.Type) any {
 	switch t.Kind {
 	case typeinfo.Struct:

@@ -7,15 +7,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an element as short as {}
-// can stand for defaults of any size.
+// maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an
+// element as short as {} can stand for defaults of any size.
 const maxGrowth = 16 << 20
 
 // ErrTooLarge is returned for trees that defaults would make larger than any object may be.
 var ErrTooLarge = errors.New("the defaults of the object are too large")
 
-// SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what a default has brought.
-// A null where none is allowed counts as missing, and takes the default; if there is none, it stays. Default values are copied.
+// SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what
+// a default has brought. A null where none is allowed counts as missing, and takes the default; if
+// there is none, it stays. Default values are copied.
 //
 // In what is described by a Go type, a value that is empty counts as missing, too.
 //
@@ -106,7 +107,8 @@ func (d *defaulter) make(s *Schema) any {
 	return made
 }
 
-// forbidsNull reports whether v is a null that s does not allow. Where any value is allowed, null is.
+// forbidsNull reports whether v is a null that s does not allow. Where any value is allowed, null
+// is.
 func (s *Schema) forbidsNull(v any) bool {
 	return v == nil && !s.Nullable && !s.isAnything()
 }

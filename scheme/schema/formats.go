@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// formats tell whether a string has the format of their name, in which hyphens do not count. Formats that are not here say
-// nothing.
+// formats tell whether a string has the format of their name, in which hyphens do not count.
+// Formats that are not here say nothing.
 var formats = map[string]func(string) bool{
 	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
 	"byte":         isBase64,
@@ -31,11 +31,14 @@ var formats = map[string]func(string) bool{
 	"email":        func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address != "" },
 	"hexcolor":     func(s string) bool { return hexColor().MatchString(s) },
 	"hostname":     isHostname,
-	"ipv4":         func(s string) bool { return len(names.IsValidLegacyIP(s, false)) == 0 && strings.Contains(s, ".") },
-	"ipv6":         func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
-	"isbn":         func(s string) bool { return isISBN10(s) || isISBN13(s) },
-	"isbn10":       isISBN10,
-	"isbn13":       isISBN13,
+	"ipv4": func(s string) bool {
+		return len(names.IsValidLegacyIP(s, false)) == 0 &&
+			strings.Contains(s, ".")
+	},
+	"ipv6":   func(s string) bool { return net.ParseIP(s) != nil && strings.Contains(s, ":") },
+	"isbn":   func(s string) bool { return isISBN10(s) || isISBN13(s) },
+	"isbn10": isISBN10,
+	"isbn13": isISBN13,
 	"k8slongname": func(s string) bool {
 		return len(names.IsDNS1123Subdomain(s)) == 0
 	},
@@ -53,7 +56,8 @@ var formats = map[string]func(string) bool{
 
 func formatNamed(name string) func(string) bool { return formats[strings.ReplaceAll(name, "-", "")] }
 
-// HasFormat reports whether s has a format of strings, such as "uuid". Every string has a format that nobody knows.
+// HasFormat reports whether s has a format of strings, such as "uuid". Every string has a format
+// that nobody knows.
 func HasFormat(format, s string) bool {
 	is := formatNamed(format)
 	return is == nil || is(s)
@@ -79,7 +83,8 @@ func (c *checker) format(t *Schema, v string) {
 	}
 	c.checks++
 	if ok := formatNamed(t.Format); ok != nil && !ok(v) {
-		c.report(field.TypeInvalid(c.at(), v, c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
+		c.report(field.TypeInvalid(c.at(), v,
+			c.way.String()+" in body must be of type "+t.Format+": "+strconv.Quote(v)))
 	}
 }
 
@@ -121,7 +126,8 @@ var durationUnits = []struct {
 	{[]string{"w", "wk"}, "week", 7 * 24 * time.Hour},
 }
 
-// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What stands between those does not count.
+// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What
+// stands between those does not count.
 func ParseDuration(s string) (sum time.Duration, err error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return d, nil
@@ -145,8 +151,8 @@ func ParseDuration(s string) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// isHostname accepts one label, in which a hyphen can only be the second character, or several, of which the last has
-// letters only. Letters and symbols may be of any alphabet.
+// isHostname accepts one label, in which a hyphen can only be the second character, or several, of
+// which the last has letters only. Letters and symbols may be of any alphabet.
 func isHostname(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]
@@ -164,7 +170,8 @@ func isHostname(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= 255 && utf8.RuneCountInString(last) > 1 && !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) })
+	return len(s) <= 255 && utf8.RuneCountInString(last) > 1 &&
+		!strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // isHostText reports whether s has only what can stand in the name of a host beside hyphens.
@@ -190,7 +197,8 @@ func isRGBColor(s string) bool {
 
 var uuid = names.Pattern(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
 
-// isUUID reports whether s is a UUID of a version, 0 for any. From version 4 on the variant is that of RFC 4122.
+// isUUID reports whether s is a UUID of a version, 0 for any. From version 4 on the variant is that
+// of RFC 4122.
 func isUUID(s string, version byte) bool {
 	if !uuid().MatchString(s) {
 		return false

@@ -33,7 +33,8 @@ type Former struct {
 	was  map[any]any // elements of a list of type map by their keys
 }
 
-// Former returns what the list that s describes was. Of lists that are not of type map no element is known.
+// Former returns what the list that s describes was. Of lists that are not of type map no element
+// is known.
 func (s *Schema) Former(list []any) Former {
 	if s.ListType != "map" || len(list) == 0 {
 		return Former{}
@@ -70,8 +71,9 @@ func (f *Former) before(v any) before {
 	return before{was, true, f.list.item()}
 }
 
-// scalarKeys returns what identifies an element of a list of type map across an update: its keys, if all are there and scalars. As
-// in kube-apiserver, 1 is not 1.0, and where there are several keys, six decimals of a number count.
+// scalarKeys returns what identifies an element of a list of type map across an update: its keys,
+// if all are there and scalars. As in kube-apiserver, 1 is not 1.0, and where there are several
+// keys, six decimals of a number count.
 func (s *Schema) scalarKeys(element any) (any, bool) {
 	fields, _ := element.(map[string]any)
 	for _, name := range s.ListKeys {
@@ -96,8 +98,9 @@ func (s *Schema) scalarKeys(element any) (any, bool) {
 	return b.String(), true
 }
 
-// Unchanged reports whether a value that s describes, which an update may not be held to, is what it was. As in kube-apiserver, an
-// object with a field that s does not describe never is, and 1 is not 1.0.
+// Unchanged reports whether a value that s describes, which an update may not be held to, is what
+// it was. As in kube-apiserver, an object with a field that s does not describe never is, and 1 is
+// not 1.0.
 func (s *Schema) Unchanged(v, old any) bool { return s.Target().unchanged(v, old) }
 
 func (s *Schema) unchanged(v, old any) bool {

@@ -172,10 +172,11 @@ func (s *Schema) goRepeated(list []any) []int {
 	return found
 }
 
-// goKey returns what tells an element of a list from others: in a list of type map the values of its keys, {"name":"a","port":80}, in a
-// set the element itself. It is JSON with sorted names, the same for equal values. Keys that the element leaves out count with their
-// defaults. ok is false if s is no set and no list of type map, or the element of the latter is no object, lacks a key that has no
-// default, or has one that is no scalar.
+// goKey returns what tells an element of a list from others: in a list of type map the values of
+// its keys, {"name":"a","port":80}, in a set the element itself. It is JSON with sorted names, the
+// same for equal values. Keys that the element leaves out count with their defaults. ok is false if
+// s is no set and no list of type map, or the element of the latter is no object, lacks a key that
+// has no default, or has one that is no scalar.
 func (s *Schema) goKey(element any) (key string, ok bool) {
 	switch s.ListType {
 	case "set":
@@ -187,7 +188,8 @@ func (s *Schema) goKey(element any) (key string, ok bool) {
 	return "", false
 }
 
-// goKeys returns the values of the keys of an element of a list of type map, and whether all are there.
+// goKeys returns the values of the keys of an element of a list of type map, and whether all are
+// there.
 func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 	fields, ok := element.(map[string]any)
 	if !ok {
@@ -199,7 +201,8 @@ func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 		value, ok := fields[name]
 		ok = ok && isScalar(value)
 		if p := s.item().Child(name); p != nil && (!ok && fields[name] == nil || p.wantsDefault(value)) {
-			// Of Go values, those without a default are the zero value, which is written as null here.
+			// Of Go values, those without a default are the zero value, which is written as null
+			// here.
 			value, ok = p.Default, p.Default != nil || p.Go != nil
 		}
 		if ok {
@@ -211,7 +214,8 @@ func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 	return keys, complete
 }
 
-// same reports whether two values of a place are the same in Go, where fields of structs cannot be absent.
+// same reports whether two values of a place are the same in Go, where fields of structs cannot be
+// absent.
 func (s *Schema) same(a, b any) bool {
 	if s == nil {
 		return jsontext.Equal(a, b)

@@ -12,8 +12,8 @@ func (l *Limits) combines() bool {
 	return l.AnyOf != nil || l.OneOf != nil || l.AllOf != nil || l.Not != nil
 }
 
-// junctors judges a value by combinations of schemas. What they find has no path of its own; beside it stand the
-// errors of the schema that comes closest.
+// junctors judges a value by combinations of schemas. What they find has no path of its own; beside
+// it stand the errors of the schema that comes closest.
 func (c *checker) junctors(s *Schema, v any) {
 	name := strconv.Quote(c.way.String())
 	if len(s.Limits.AnyOf) > 0 {
@@ -62,7 +62,8 @@ func (c *checker) oneOf(all []*Schema, name string, v any) {
 	case 1:
 		c.checks += first.checks
 	default:
-		c.reportAtRoot(fmt.Sprintf("%s must validate one and only one schema (oneOf). Found %d valid alternatives", name, valid))
+		c.reportAtRoot(fmt.Sprintf("%s must validate one and only one schema (oneOf). Found %d valid alternatives",
+			name, valid))
 	}
 }
 
@@ -95,7 +96,8 @@ func closest(a, b *checker) *checker {
 
 // branch judges a value by a schema beside the one at hand.
 func (c *checker) branch(s *Schema, v any) *checker {
-	sub := &checker{meter: c.meter, path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal, ordered: c.ordered}
+	sub := &checker{meter: c.meter, path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal,
+		ordered: c.ordered}
 	sub.value(s, v, before{})
 	return sub
 }
@@ -116,15 +118,17 @@ func (c *checker) reportAtRoot(detail string) {
 	c.report(field.Invalid(c.path, "", detail))
 }
 
-// UnfoldIntOrString returns the limits of s with the anyOf that says what IntOrString means, for readers who know only
-// OpenAPI. It stands alone or, beside another, first in allOf; if it is there already, nothing is added.
+// UnfoldIntOrString returns the limits of s with the anyOf that says what IntOrString means, for
+// readers who know only OpenAPI. It stands alone or, beside another, first in allOf; if it is there
+// already, nothing is added.
 func (s *Schema) UnfoldIntOrString() *Limits {
 	both := []*Schema{{Type: Integer}, {Type: String}}
 	if s.Limits == nil {
 		return &Limits{AnyOf: both}
 	}
 	out := *s.Limits
-	if anyOf, allOf := withoutIntOrString(out.AnyOf, out.AllOf); len(anyOf) < len(out.AnyOf) || len(allOf) < len(out.AllOf) {
+	if anyOf, allOf := withoutIntOrString(out.AnyOf, out.AllOf); len(anyOf) < len(out.AnyOf) ||
+		len(allOf) < len(out.AllOf) {
 		return &out
 	}
 	if out.AnyOf == nil {
@@ -135,7 +139,8 @@ func (s *Schema) UnfoldIntOrString() *Limits {
 	return &out
 }
 
-// withoutIntOrString takes out an anyOf that says no more than integer or string: the one given, or the first of allOf.
+// withoutIntOrString takes out an anyOf that says no more than integer or string: the one given, or
+// the first of allOf.
 func withoutIntOrString(anyOf, allOf []*Schema) (_, _ []*Schema) {
 	switch {
 	case isIntOrString(anyOf):

@@ -122,7 +122,8 @@ func (p *parser) extension(at *field.Path, s *Schema, name string, v any) bool {
 }
 
 // foreign are the keywords of OpenAPI and JSON Schema that Kubernetes does not take.
-var foreign = []string{"$ref", "$schema", "additionalItems", "definitions", "dependencies", "deprecated", "discriminator", "id",
+var foreign = []string{"$ref", "$schema", "additionalItems", "definitions", "dependencies", "deprecated",
+	"discriminator", "id",
 	"patternProperties", "readOnly", "writeOnly", "xml"}
 
 func (p *parser) refuse(at *field.Path, name string) {

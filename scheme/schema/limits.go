@@ -21,8 +21,8 @@ func (c *checker) mistyped(want string, got any) {
 	c.report(field.TypeInvalid(c.at(), got, detail))
 }
 
-// checkType judges the type of a value. Like kube-apiserver it takes strings and lists for what has a format, unless that is
-// one of numbers.
+// checkType judges the type of a value. Like kube-apiserver it takes strings and lists for what has
+// a format, unless that is one of numbers.
 func (c *checker) checkType(s, t *Schema, v any) {
 	want, format, got := c.typeNames(t), c.knownFormat(t), typeOf(v)
 	switch {
@@ -139,7 +139,8 @@ func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
 		v, factor := c.against(t, v, *l.MultipleOf, "MultipleOf")
 		switch {
 		case asFloat(factor) <= 0:
-			c.report(field.Invalid(c.at(), factor, fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", c.way, factor)))
+			c.report(field.Invalid(c.at(), factor,
+				fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", c.way, factor)))
 		case !isMultiple(v, factor):
 			c.invalid(v, "should be a multiple of "+fmt.Sprint(factor))
 		}
@@ -164,8 +165,9 @@ func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
 	}
 }
 
-// against returns a number and a limit in the type in which kube-apiserver compares them: as integers if the number is one,
-// so that the limit loses its fraction. A limit that the type of the schema does not have is reported; then they are floats.
+// against returns a number and a limit in the type in which kube-apiserver compares them: as
+// integers if the number is one, so that the limit loses its fraction. A limit that the type of the
+// schema does not have is reported; then they are floats.
 func (c *checker) against(t *Schema, v any, limit float64, what string) (number, bound any) {
 	if !inRange(t, limit) {
 		c.outOfRange(t, what)
@@ -215,7 +217,8 @@ func isMultiple(v, factor any) bool {
 	return isWhole(v.(float64) / f)
 }
 
-// isWhole reports whether a number is an integer that all who read JSON have, but for an error of rounding.
+// isWhole reports whether a number is an integer that all who read JSON have, but for an error of
+// rounding.
 func isWhole(f float64) bool {
 	if math.Abs(f) > 1<<53-1 {
 		return false

@@ -59,8 +59,8 @@ func (c *checker) elementPath(i int) *field.Path {
 	return c.bracketed()
 }
 
-// unique reports the elements of a list that repeat others, as repeated finds them. A list in which some did before may go
-// on with it.
+// unique reports the elements of a list that repeat others, as repeated finds them. A list in which
+// some did before may go on with it.
 func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []int) {
 	twice := repeated(v)
 	if len(twice) == 0 {
@@ -77,7 +77,8 @@ func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []
 	}
 }
 
-// notObject returns the index of the first element that is neither object nor null, -1 if there is none.
+// notObject returns the index of the first element that is neither object nor null, -1 if there is
+// none.
 func notObject(list []any) int {
 	for i, v := range list {
 		if _, ok := v.(map[string]any); !ok && v != nil {
@@ -87,8 +88,9 @@ func notObject(list []any) int {
 	return -1
 }
 
-// repeated returns the indexes of the elements that are the second of their kind: that have the same keys or, without
-// any, are the same. As in kube-apiserver, 1 and 1.0 are not, except inside of objects and lists.
+// repeated returns the indexes of the elements that are the second of their kind: that have the
+// same keys or, without any, are the same. As in kube-apiserver, 1 and 1.0 are not, except inside
+// of objects and lists.
 func repeated(list []any, keys []string) []int {
 	if len(list) <= fewElements && areDistinct(list, keys) {
 		return nil
@@ -107,7 +109,8 @@ func repeated(list []any, keys []string) []int {
 // fewElements is how many are compared with each other rather than collected.
 const fewElements = 16
 
-// areDistinct reports whether elements are told apart by scalars, which takes no memory to find out.
+// areDistinct reports whether elements are told apart by scalars, which takes no memory to find
+// out.
 func areDistinct(list []any, keys []string) bool {
 	if len(keys) > 1 {
 		return len(list) < 2
@@ -128,7 +131,8 @@ func areDistinct(list []any, keys []string) bool {
 	return true
 }
 
-// identity returns what tells an element from others of its list: a scalar or the text of what is none.
+// identity returns what tells an element from others of its list: a scalar or the text of what is
+// none.
 func identity(element any, keys []string) any {
 	v := element
 	switch len(keys) {

@@ -9,13 +9,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Parse reads the schema of a kind from JSON, in the form that a CustomResourceDefinition has it (openAPIV3Schema):
-// OpenAPI 3.0 with the x-kubernetes extensions. path is where it stands in its object. Unknown keywords, and those of
-// OpenAPI that Kubernetes does not take, are errors; what is against the rules for structural schemas otherwise is not
-// looked for.
+// Parse reads the schema of a kind from JSON, in the form that a CustomResourceDefinition has it
+// (openAPIV3Schema): OpenAPI 3.0 with the x-kubernetes extensions. path is where it stands in its
+// object. Unknown keywords, and those of OpenAPI that Kubernetes does not take, are errors; what is
+// against the rules for structural schemas otherwise is not looked for.
 //
-// The result is a Resource. It says all that could be read, also if there are errors. Defaults are pruned by the schema that
-// they belong to, and embedded resources in them coerced.
+// The result is a Resource. It says all that could be read, also if there are errors. Defaults are
+// pruned by the schema that they belong to, and embedded resources in them coerced.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) { return parse(path, data, true) }
 
 // ParseLiteral is Parse, but for defaults, which stay as they are written.

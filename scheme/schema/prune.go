@@ -14,13 +14,15 @@ import (
 // maxUnknown bounds the unknown fields that are reported, as strict decoding does.
 const maxUnknown = 100
 
-// Prune removes from a tree, in place, the fields that s does not know, and reports them as strict decoding does:
-// `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata last, and leaves out what goes beyond
-// 100 fields; the removal is complete. Fields and entries that are null, where s neither allows that nor has a default, go
-// without a report: they say no more than if they were missing. Elements of lists keep their place.
+// Prune removes from a tree, in place, the fields that s does not know, and reports them as strict
+// decoding does: `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata
+// last, and leaves out what goes beyond 100 fields; the removal is complete. Fields and entries
+// that are null, where s neither allows that nor has a default, go without a report: they say no
+// more than if they were missing. Elements of lists keep their place.
 //
-// Where unknown fields are preserved, what is described below them is pruned still. In a resource, at the top or
-// embedded, apiVersion and kind stay, and metadata is pruned by what all objects have there.
+// Where unknown fields are preserved, what is described below them is pruned still. In a resource,
+// at the top or embedded, apiVersion and kind stay, and metadata is pruned by what all objects have
+// there.
 //
 // Once m has ended the rest stays as it is: the caller has to ask m.
 func (s *Schema) Prune(m *meter.Meter, tree any) (unknown []string) { return s.prune(m, tree, false) }
@@ -34,8 +36,8 @@ func (s *Schema) prune(m *meter.Meter, tree any, nulls bool) (unknown []string) 
 	return slices.Compact(append(p.found, p.inMeta...))
 }
 
-// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s describes. What s says of them
-// stays what it was. It changes s, which is to be new.
+// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s
+// describes. What s says of them stays what it was. It changes s, which is to be new.
 func (s *Schema) PreserveAll() {
 	s.keepsAll = true
 	for _, p := range s.Properties {
@@ -57,8 +59,8 @@ type pruner struct {
 	inMeta []string // those in metadata
 }
 
-// value prunes a value of schema s. nil stands for a schema that knows no field; keep says that unknown fields of the
-// value are preserved for the sake of the list around it.
+// value prunes a value of schema s. nil stands for a schema that knows no field; keep says that
+// unknown fields of the value are preserved for the sake of the list around it.
 func (p *pruner) value(s *Schema, v any, keep bool) {
 	if len(p.way) > jsontext.MaxDepth || p.meter.Step(stepsPerValue) != nil {
 		return

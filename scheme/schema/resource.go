@@ -70,13 +70,15 @@ func validateHead(at *field.Path, v map[string]any) field.ErrorList {
 	if head.Name == "" {
 		head.Name = "unnamed" // an embedded resource need not have one
 	}
-	return append(errs, meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName, at.Child("metadata"))...)
+	return append(errs, meta.ValidateObjectMeta(head, head.Namespace != "", names.PathSegmentName,
+		at.Child("metadata"))...)
 }
 
 // readMeta reads metadata from a tree.
 func readMeta(v any) (*meta.ObjectMeta, error) {
 	if _, ok := v.(map[string]any); !ok && v != nil {
-		return nil, errors.New("json: cannot unmarshal " + jsonName(v) + " into Go value of type v1.ObjectMeta") // as kube-apiserver says it
+		// as kube-apiserver says it
+		return nil, errors.New("json: cannot unmarshal " + jsonName(v) + " into Go value of type v1.ObjectMeta")
 	}
 	data, err := jsontext.AppendTree(nil, v, jsontext.HTML)
 	if err != nil {
@@ -91,7 +93,8 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 }
 
 // theirTypes has messages name the types of metadata as kube-apiserver calls them.
-var theirTypes = strings.NewReplacer("of type meta.UID", "of type types.UID", "of type []meta.", "of type []v1.", "of type meta.", "of type v1.")
+var theirTypes = strings.NewReplacer("of type meta.UID", "of type types.UID", "of type []meta.", "of type []v1.",
+	"of type meta.", "of type v1.")
 
 // jsonName is what Go's decoder of JSON calls the type of a value.
 func jsonName(v any) string {

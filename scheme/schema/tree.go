@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// typeOf returns the JSON type of a value, "null" for nil. Numbers without a fraction in them count as what they were
-// written as. What is no tree has no type.
+// typeOf returns the JSON type of a value, "null" for nil. Numbers without a fraction in them count
+// as what they were written as. What is no tree has no type.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -31,7 +31,8 @@ func typeOf(v any) string {
 	return ""
 }
 
-// text returns JSON that is the same for equal trees: keys in order, numbers of one value in one spelling.
+// text returns JSON that is the same for equal trees: keys in order, numbers of one value in one
+// spelling.
 func text(v any) string { return string(appendText(nil, v)) }
 
 func appendText(dst []byte, v any) []byte {
@@ -50,9 +51,11 @@ type step struct {
 	name  string
 	index int // -1 if it is none
 	entry bool
-	// additional is set for an entry that messages write like a field, but for a dot before it even where nothing else is.
+	// additional is set for an entry that messages write like a field, but for a dot before it even
+	// where nothing else is.
 	additional bool
-	// key is set for an entry that messages write like a field, but for those about the metadata of a resource below it.
+	// key is set for an entry that messages write like a field, but for those about the metadata of
+	// a resource below it.
 	key bool
 }
 
@@ -66,8 +69,9 @@ func (w *way) key(key string)        { *w = append(*w, step{name: key, index: -1
 func (w *way) index(i int)           { *w = append(*w, step{index: i}) }
 func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
-// String writes the way as messages do: names joined by dots, indexes and entries in brackets. A long one is cut: it is
-// made of keys that a client chose, and stands in an error up to three times.
+// String writes the way as messages do: names joined by dots, indexes and entries in brackets. A
+// long one is cut: it is made of keys that a client chose, and stands in an error up to three
+// times.
 func (w way) String() string {
 	var b strings.Builder
 	for _, s := range w {
@@ -90,7 +94,8 @@ func (w way) String() string {
 	return field.Cut(b.String(), field.MaxText)
 }
 
-// toMeta writes a way into the metadata of a resource: as String does, but for its keys, which are in brackets.
+// toMeta writes a way into the metadata of a resource: as String does, but for its keys, which are
+// in brackets.
 func (w way) toMeta() string {
 	w = slices.Clone(w)
 	for i := range w {

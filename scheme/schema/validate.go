@@ -10,17 +10,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Validate judges the values in a tree by s, in the words, with the error types and in the order of kube-apiserver, and returns what
-// is wrong, until the list is full. Where the order is that of a map there, it is that of the names here. Defaults are to be
-// set and unknown fields pruned before. path is that of the tree in its object, nil for the object itself; errors of a
-// combination of schemas have no path of their own. What a schema without a Go type says of embedded resources and of lists whose
-// elements are told apart is left to ValidateResources and ValidateLists.
+// Validate judges the values in a tree by s, in the words, with the error types and in the order of
+// kube-apiserver, and returns what is wrong, until the list is full. Where the order is that of a
+// map there, it is that of the names here. Defaults are to be set and unknown fields pruned before.
+// path is that of the tree in its object, nil for the object itself; errors of a combination of
+// schemas have no path of their own. What a schema without a Go type says of embedded resources and
+// of lists whose elements are told apart is left to ValidateResources and ValidateLists.
 //
-// old is the tree before an update, nil if there is none. What an update does not change is not held against it:
-// values are compared with the old ones of the same field, or of the same key in a list of type map, but not in other
-// lists, nor by the schemas of a combination. Old trees of Go types serve only to tell what is immutable.
+// old is the tree before an update, nil if there is none. What an update does not change is not
+// held against it: values are compared with the old ones of the same field, or of the same key in a
+// list of type map, but not in other lists, nor by the schemas of a combination. Old trees of Go
+// types serve only to tell what is immutable.
 //
-// Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by what s itself says of them.
+// Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by
+// what s itself says of them.
 //
 // Once m has ended the rest is not judged: the caller has to ask m.
 func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field.ErrorList {
@@ -31,7 +34,8 @@ func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field
 	return errs[:min(len(errs), field.MaxErrors+1)]
 }
 
-// mistakes has a checker judge a tree. Most updates are right by themselves, and need not be compared.
+// mistakes has a checker judge a tree. Most updates are right by themselves, and need not be
+// compared.
 func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	if s.Go != nil {
 		c.value(s, tree, before{value: old, known: old != nil})
@@ -67,13 +71,14 @@ type checker struct {
 	path *field.Path // of the tree
 	way  way         // in the tree
 	errs field.ErrorList
-	// checks counts what was checked, as kube-apiserver counts it, to tell which of several schemas comes closest.
+	// checks counts what was checked, as kube-apiserver counts it, to tell which of several schemas
+	// comes closest.
 	checks int
-	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a format that nobody knows is one.
-	// Kubernetes judges defaults so.
+	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a
+	// format that nobody knows is one. Kubernetes judges defaults so.
 	literal bool
-	// ordered has the fields of objects judged in the order of their names, so that errors come in the same order each time. As long
-	// as nothing is wrong, that is not worth sorting them.
+	// ordered has the fields of objects judged in the order of their names, so that errors come in
+	// the same order each time. As long as nothing is wrong, that is not worth sorting them.
 	ordered bool
 }
 
@@ -193,13 +198,15 @@ func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
 	}
 }
 
-// concern is what is judged of some objects or lists, wherever in a tree they are, beside what Validate says of them.
+// concern is what is judged of some objects or lists, wherever in a tree they are, beside what
+// Validate says of them.
 type concern struct {
 	within func(s *Schema) bool                   // whether there may be some in values of s
 	judge  func(c *checker, s *Schema, value any) // judges one, but not what is in it
 }
 
-// all has all objects or lists of a concern judged, from the outside to the inside, and returns what is wrong.
+// all has all objects or lists of a concern judged, from the outside to the inside, and returns
+// what is wrong.
 func (o *concern) all(m *meter.Meter, path *field.Path, s *Schema, tree any) field.ErrorList {
 	c := checker{meter: m, path: path}
 	if c.walk(o, s, tree); len(c.errs) > 1 {

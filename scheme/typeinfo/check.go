@@ -31,19 +31,19 @@ var formats = map[string]func(string) []string{
 	"cidr":             names.IsValidCIDR,
 }
 
-// Format returns what check:"format=name" checks: a function that says what is wrong with a value. It is nil for names
-// that the check does not know.
+// Format returns what check:"format=name" checks: a function that says what is wrong with a value.
+// It is nil for names that the check does not know.
 func Format(name string) func(string) []string { return formats[name] }
 
-// Validate applies the declared checks to v and everything below it, and returns what is wrong in the order of the
-// fields, until the list is full. v is a pointer to a struct; old is the value before an update, of the same type, or
-// nil. Values of types that cannot be described pass.
+// Validate applies the declared checks to v and everything below it, and returns what is wrong in
+// the order of the fields, until the list is full. v is a pointer to a struct; old is the value
+// before an update, of the same type, or nil. Values of types that cannot be described pass.
 //
-// An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all others. Elements of
-// lists of type map are compared with the old ones of the same keys, entries of maps with those of the same key, and
-// elements of other lists with none: immutable has no effect inside those. An immutable value may be written in another way
-// that means the same (see Equal). What repeats in a list is wrong unless
-// something did in the old one.
+// An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all
+// others. Elements of lists of type map are compared with the old ones of the same keys, entries of
+// maps with those of the same key, and elements of other lists with none: immutable has no effect
+// inside those. An immutable value may be written in another way that means the same (see Equal).
+// What repeats in a list is wrong unless something did in the old one.
 func Validate(v, old any) field.ErrorList {
 	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
 	if now.Kind() != reflect.Pointer || now.IsNil() {
@@ -77,12 +77,14 @@ type checkPlans struct {
 
 var checks checkPlans
 
-// checkPlan says what to check in a value of one type: fields of a struct, or the elements of a list or map.
+// checkPlan says what to check in a value of one type: fields of a struct, or the elements of a
+// list or map.
 type checkPlan struct {
 	typ    *Type
 	fields []fieldChecks
 	elem   *checkPlan
-	// compares says that something below is immutable or unique; otherwise nobody looks for the old value.
+	// compares says that something below is immutable or unique; otherwise nobody looks for the old
+	// value.
 	compares bool
 }
 
@@ -121,7 +123,8 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 		return nil
 	}
 	immutable := func(check Check) bool { return check.Name == "immutable" }
-	plan := &checkPlan{typ: t, compares: declares(t, func(f *Field) bool { return f.Unique || slices.ContainsFunc(f.Checks, immutable) })}
+	plan := &checkPlan{typ: t,
+		compares: declares(t, func(f *Field) bool { return f.Unique || slices.ContainsFunc(f.Checks, immutable) })}
 	made[t] = plan
 	switch t.Kind {
 	case List, Map:
@@ -254,7 +257,8 @@ func plain(v reflect.Value) any {
 	return v.Interface()
 }
 
-// isEmpty reports whether a field holds nothing: zero, a nil pointer, or a list or map without elements.
+// isEmpty reports whether a field holds nothing: zero, a nil pointer, or a list or map without
+// elements.
 func isEmpty(v reflect.Value) bool {
 	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
@@ -285,8 +289,8 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// checker walks one object. The way to the current field is kept as steps, so that a path is built only for a
-// mistake.
+// checker walks one object. The way to the current field is kept as steps, so that a path is built
+// only for a mistake.
 type checker struct {
 	way  []wayStep
 	errs field.ErrorList
@@ -400,7 +404,8 @@ func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value
 	}
 }
 
-// indexOf returns where the elements of a list are, by their keys. Of several with the same, the first counts.
+// indexOf returns where the elements of a list are, by their keys. Of several with the same, the
+// first counts.
 func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
 	index := make(map[string]int, list.Len())
 	for i := range list.Len() {
@@ -412,7 +417,8 @@ func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
 	return index
 }
 
-// listKey spells the keys of an element, the same for the same values. It is "" for a nil element, which has none.
+// listKey spells the keys of an element, the same for the same values. It is "" for a nil element,
+// which has none.
 func listKey(elem *Type, keys []string, item reflect.Value) string {
 	item = reflect.Indirect(item)
 	if !item.IsValid() {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// compiled holds the finished types (reflect.Type to *Type) and refused the reasons against the others
-// (reflect.Type to error). Both only grow, by one entry for each Go type of the program.
+// compiled holds the finished types (reflect.Type to *Type) and refused the reasons against the
+// others (reflect.Type to error). Both only grow, by one entry for each Go type of the program.
 var (
 	compiled  sync.Map
 	refused   sync.Map
@@ -22,8 +22,9 @@ var (
 	protoMessage  = reflect.TypeFor[ProtoMessage]()
 )
 
-// Of returns the descriptor of t, which may be a pointer type, compiling it on first use. It returns nil for a type
-// that cannot be described or whose tags are wrong; Register says why. It is safe for concurrent use.
+// Of returns the descriptor of t, which may be a pointer type, compiling it on first use. It
+// returns nil for a type that cannot be described or whose tags are wrong; Register says why. It is
+// safe for concurrent use.
 func Of(t reflect.Type) *Type {
 	if t == nil {
 		return nil
@@ -51,8 +52,9 @@ func Known(t reflect.Type) *Type {
 	return known
 }
 
-// Register compiles t, which may be a pointer type, and every type that it reaches. The error joins all mistakes of
-// all these types, each with the place of its tag. Registering a type again costs a map lookup.
+// Register compiles t, which may be a pointer type, and every type that it reaches. The error joins
+// all mistakes of all these types, each with the place of its tag. Registering a type again costs a
+// map lookup.
 func Register(t reflect.Type) error {
 	if t == nil {
 		return errors.New("typeinfo: no type given")
@@ -87,8 +89,8 @@ func Register(t reflect.Type) error {
 }
 
 // A compiler compiles the graph of types below one type. Recursive types meet themselves in types.
-// What needs the parts of a type to be complete, lifting inlined fields and looking up keys, follows in a second
-// pass over order.
+// What needs the parts of a type to be complete, lifting inlined fields and looking up keys,
+// follows in a second pass over order.
 type compiler struct {
 	types map[reflect.Type]*Type
 	order []*Type // types, as they were met
@@ -132,7 +134,8 @@ func (c *compiler) compile(t reflect.Type, at string) *Type {
 		c.structType(typ)
 	case Custom:
 		typ.Name = ModelName(t)
-		// A custom JSON form over a plain message, such as a union of a schema and a list of schemas.
+		// A custom JSON form over a plain message, such as a union of a schema and a list of
+		// schemas.
 		if t.Kind() == reflect.Struct && typ.Proto == nil {
 			c.structType(typ)
 		}
@@ -189,8 +192,8 @@ func kindOf(t reflect.Type) Kind {
 	return 0
 }
 
-// embedsTagged reports whether t is a struct that embeds a field with a json tag: such a struct is a plain struct,
-// even if the embedded type lends it a MarshalJSON.
+// embedsTagged reports whether t is a struct that embeds a field with a json tag: such a struct is
+// a plain struct, even if the embedded type lends it a MarshalJSON.
 func embedsTagged(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -242,7 +245,8 @@ func (c *compiler) structType(typ *Type) {
 	c.checkNumbers(typ, numbers)
 }
 
-// checkNumbers wants a number for each field, or for none: a message that leaves out a part of the object loses it.
+// checkNumbers wants a number for each field, or for none: a message that leaves out a part of the
+// object loses it.
 func (c *compiler) checkNumbers(typ *Type, numbers map[int32]string) {
 	for _, f := range typ.Members {
 		if f.Number == 0 && !f.Inline && len(numbers) > 0 {

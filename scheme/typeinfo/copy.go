@@ -6,23 +6,26 @@ import (
 	"time"
 )
 
-// Deep copies. The memory of a value is copied as it is, by the runtime; then a program of the type visits the places
-// in the copy that still share memory with the original (pointers, slices, maps, any) and replaces what they hold.
-// Nested structs are part of their parent's program, at a greater offset, so a type without such places has an empty
-// program, and scalars are never looked at one by one.
+// Deep copies. The memory of a value is copied as it is, by the runtime; then a program of the type
+// visits the places in the copy that still share memory with the original (pointers, slices, maps,
+// any) and replaces what they hold. Nested structs are part of their parent's program, at a greater
+// offset, so a type without such places has an empty program, and scalars are never looked at one
+// by one.
 //
-// Strings are shared (they are immutable), and so are time zones, functions and channels. Unexported fields are
-// copied like others. Pointers into an object from two places become pointers to two copies.
+// Strings are shared (they are immutable), and so are time zones, functions and channels.
+// Unexported fields are copied like others. Pointers into an object from two places become pointers
+// to two copies.
 
-// program deepens a value of one Go type in place. It is filled on first use, so that recursive types work.
+// program deepens a value of one Go type in place. It is filled on first use, so that recursive
+// types work.
 type program struct {
 	goType reflect.Type
 	fill   sync.Once
 	places []sharing
 }
 
-// sharing is one place that shares memory after a plain copy. Every such place is nil, or an empty slice without an
-// array, if its first word is zero.
+// sharing is one place that shares memory after a plain copy. Every such place is nil, or an empty
+// slice without an array, if its first word is zero.
 type sharing struct {
 	offset uintptr
 	deepen func(Pointer)
@@ -38,8 +41,8 @@ func copierOf(t reflect.Type) *program {
 	return found.(*program)
 }
 
-// Copy returns a deep copy of v, which is usually a pointer to a struct. It costs the allocations of what the copy
-// owns and no more, if v is a pointer or an interface that holds one.
+// Copy returns a deep copy of v, which is usually a pointer to a struct. It costs the allocations
+// of what the copy owns and no more, if v is a pointer or an interface that holds one.
 func Copy[T any](v T) T {
 	t := reflect.TypeFor[T]()
 	switch t.Kind() {
@@ -282,8 +285,8 @@ func interfaceCopier(t reflect.Type) func(Pointer) {
 	}
 }
 
-// CopyJSON returns a deep copy of a tree of JSON values: map[string]any, []any and scalars. Values of other types are
-// copied by CopyValue.
+// CopyJSON returns a deep copy of a tree of JSON values: map[string]any, []any and scalars. Values
+// of other types are copied by CopyValue.
 func CopyJSON(v any) any {
 	switch v := v.(type) {
 	case nil, string, bool, int64, float64:
@@ -314,7 +317,8 @@ func copyJSONMap(m map[string]any) map[string]any {
 	return c
 }
 
-// Copier returns a function that makes the zero value at to a deep copy of the value of type t at from.
+// Copier returns a function that makes the zero value at to a deep copy of the value of type t at
+// from.
 func Copier(t reflect.Type) func(to, from Pointer) {
 	switch t.Kind() {
 	case reflect.String:

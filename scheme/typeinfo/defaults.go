@@ -4,10 +4,11 @@ import "reflect"
 
 var defaulter = NewVisitor(DefaultAction)
 
-// Default sets the declared defaults in v, a pointer to a struct: in each empty field with a default tag, here and in
-// all structs below that exist. Structs behind nil pointers are not made. A field is empty if it is zero or a nil
-// pointer; of a pointer, a zero that it points to was said on purpose and stays. Types without defaults below them
-// are not walked. Values of types that cannot be described are left alone.
+// Default sets the declared defaults in v, a pointer to a struct: in each empty field with a
+// default tag, here and in all structs below that exist. Structs behind nil pointers are not made.
+// A field is empty if it is zero or a nil pointer; of a pointer, a zero that it points to was said
+// on purpose and stays. Types without defaults below them are not walked. Values of types that
+// cannot be described are left alone.
 func Default(v any) {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
@@ -18,8 +19,9 @@ func Default(v any) {
 	}
 }
 
-// DefaultAction returns what sets the declared defaults of the fields that t itself declares, nil if there are none.
-// It is the action of a Visitor; package scheme joins it with registered functions.
+// DefaultAction returns what sets the declared defaults of the fields that t itself declares, nil
+// if there are none. It is the action of a Visitor; package scheme joins it with registered
+// functions.
 func DefaultAction(t *Type) func(Pointer) {
 	var set []part
 	for _, f := range t.Members {

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Doc returns the doc comment of a declared type (see Package) as one text: lines joined, paragraphs kept. It is
-// empty for types of packages without source. The source is read when the first comment is asked for.
+// Doc returns the doc comment of a declared type (see Package) as one text: lines joined,
+// paragraphs kept. It is empty for types of packages without source. The source is read when the
+// first comment is asked for.
 func Doc(t reflect.Type) string { return docOf(t, "") }
 
-// FieldDoc returns the doc comment of a field of a struct, or the comment behind it. owner is the struct that
-// declares the field (Field.Owner), goName its Go name.
+// FieldDoc returns the doc comment of a field of a struct, or the comment behind it. owner is the
+// struct that declares the field (Field.Owner), goName its Go name.
 func FieldDoc(owner reflect.Type, goName string) string { return docOf(owner, goName) }
 
 func docOf(t reflect.Type, field string) string {
@@ -36,8 +37,8 @@ func docOf(t reflect.Type, field string) string {
 // docs holds descriptions by "Type" and "Type.Field".
 type docs map[string]string
 
-// readDocs collects the comments of all types in the Go files at the top of source. A file that cannot be read is left
-// out: a missing description is no reason to fail.
+// readDocs collects the comments of all types in the Go files at the top of source. A file that
+// cannot be read is left out: a missing description is no reason to fail.
 func readDocs(source fs.FS) docs {
 	d := docs{}
 	if source == nil {
@@ -58,9 +59,9 @@ func readDocs(source fs.FS) docs {
 	return d
 }
 
-// file reads a file by lines, as gofmt writes them: what a line is shows in its first word and in the tabs before it. To
-// parse the file would take eight times as long, and half of the time of OpenAPI's first document. What is written
-// otherwise has no description.
+// file reads a file by lines, as gofmt writes them: what a line is shows in its first word and in
+// the tabs before it. To parse the file would take eight times as long, and half of the time of
+// OpenAPI's first document. What is written otherwise has no description.
 func (d docs) file(text string) {
 	var (
 		level   int      // tabs before the types that are declared: 1 between parentheses

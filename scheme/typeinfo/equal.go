@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// Comparing by what values mean to the API: empty lists and maps are equal to none, times are equal by instant, and types
-// that say themselves what equal means are asked (a Quantity by its amount, however it is written). Unexported fields count
-// by what a type with a form of its own writes of them, elsewhere not at all. All else is equal if it is for
-// reflect.DeepEqual. A program of the type, made once, goes through both values; it allocates nothing as long as they are
-// equal, large maps of other types than strings and bytes and what has to be written apart.
+// Comparing by what values mean to the API: empty lists and maps are equal to none, times are equal
+// by instant, and types that say themselves what equal means are asked (a Quantity by its amount,
+// however it is written). Unexported fields count by what a type with a form of its own writes of
+// them, elsewhere not at all. All else is equal if it is for reflect.DeepEqual. A program of the
+// type, made once, goes through both values; it allocates nothing as long as they are equal, large
+// maps of other types than strings and bytes and what has to be written apart.
 
 // Equaler is a type whose fields do not say whether two values are equal.
 type Equaler interface {
@@ -23,7 +24,8 @@ type Equaler interface {
 	EqualTo(other any) bool
 }
 
-// equality compares two values of one Go type. It is filled on first use, so that recursive types work.
+// equality compares two values of one Go type. It is filled on first use, so that recursive types
+// work.
 type equality struct {
 	goType reflect.Type
 	fill   sync.Once
@@ -50,7 +52,8 @@ func equalValues(a, b reflect.Value) bool {
 	return equalityOf(a.Type()).compare(addressOfAny(a), addressOfAny(b))
 }
 
-// addressOfAny returns the address of a value, or of a copy of one that was found in a map or an interface.
+// addressOfAny returns the address of a value, or of a copy of one that was found in a map or an
+// interface.
 func addressOfAny(v reflect.Value) Pointer {
 	if v.CanAddr() {
 		return AddressOf(v)
@@ -74,9 +77,9 @@ func EqualAny(a, b any) bool {
 	return x.Type() == y.Type() && equalityOf(x.Type().Elem()).compare(PointerIn(x), PointerIn(y))
 }
 
-// Differ returns a function that reports whether two structs of type t, given as pointers, differ at one of some paths of
-// JSON names, such as "spec". All but the last field of a path must be structs, not pointers to them. The error names a path
-// that is none.
+// Differ returns a function that reports whether two structs of type t, given as pointers, differ
+// at one of some paths of JSON names, such as "spec". All but the last field of a path must be
+// structs, not pointers to them. The error names a path that is none.
 func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
 	places := make([]member, len(paths))
 	for i, path := range paths {
@@ -239,7 +242,8 @@ func equalElements(elem *equality, size uintptr, a, b Pointer, n int) bool {
 	return true
 }
 
-// fewEntries is how many entries of a map are looked for one by one: Go's way to look one up copies what it finds.
+// fewEntries is how many entries of a map are looked for one by one: Go's way to look one up copies
+// what it finds.
 const fewEntries = 8
 
 // entries is room to go through two maps.
@@ -252,7 +256,8 @@ func mapComparer(t reflect.Type) func(a, b Pointer) bool {
 	switch t {
 	case reflect.TypeFor[map[string]string]():
 		return func(a, b Pointer) bool {
-			return equalMaps(*As[map[string]string](a), *As[map[string]string](b), func(x, y string) bool { return x == y })
+			return equalMaps(*As[map[string]string](a), *As[map[string]string](b),
+				func(x, y string) bool { return x == y })
 		}
 	case reflect.TypeFor[map[string][]byte]():
 		return func(a, b Pointer) bool {
@@ -302,7 +307,8 @@ func (e *entry) clear() {
 	e.value.SetZero()
 }
 
-// find sets the value of the entry of b to what b has at the key of that of a, and reports whether there is one.
+// find sets the value of the entry of b to what b has at the key of that of a, and reports whether
+// there is one.
 func (e *entries) find(b reflect.Value) bool {
 	if b.Len() > fewEntries {
 		value := b.MapIndex(e.a.key)
@@ -332,8 +338,9 @@ func equalMaps[V any](a, b map[string]V, equal func(x, y V) bool) bool {
 	return true
 }
 
-// EqualJSON is Equal for two trees of JSON values: map[string]any, []any and scalars, where 1 and 1.0 differ, as for
-// equality.Semantic. Values of other types are compared by the rules of their types.
+// EqualJSON is Equal for two trees of JSON values: map[string]any, []any and scalars, where 1 and
+// 1.0 differ, as for equality.Semantic. Values of other types are compared by the rules of their
+// types.
 func EqualJSON(a, b any) bool {
 	switch x := a.(type) {
 	case nil:

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Keeper returns a function that sets the fields of one struct of type t, at some paths of JSON names such as
-// "spec.finalizers", to copies of what another one has there. Both are given as pointers. All but the last field of a
-// path must be structs, not pointers to them. The error names a path that is none.
+// Keeper returns a function that sets the fields of one struct of type t, at some paths of JSON
+// names such as "spec.finalizers", to copies of what another one has there. Both are given as
+// pointers. All but the last field of a path must be structs, not pointers to them. The error names
+// a path that is none.
 func Keeper(t *Type, paths []string) (func(to, from any), error) {
 	type place struct {
 		offset uintptr
@@ -32,7 +33,8 @@ func Keeper(t *Type, paths []string) (func(to, from any), error) {
 	}, nil
 }
 
-// Others returns the paths of the fields of t that the given ones are not, nor hold, nor are part of.
+// Others returns the paths of the fields of t that the given ones are not, nor hold, nor are part
+// of.
 func Others(t *Type, paths []string) []string { return othersIn(t, "", paths) }
 
 func othersIn(t *Type, prefix string, paths []string) []string {

@@ -18,23 +18,25 @@ type declared struct {
 
 var packages sync.Map // Go import path to *declared
 
-// Package declares a package of API types: the prefix of its OpenAPI model names, such as "io.k8s.api.core.v1", and
-// its Go source as gofmt writes it, from which descriptions are taken (see Doc; nil for none). The import path is that
-// of a type of the package, as Go spells it. Call it in an init function of the package itself:
+// Package declares a package of API types: the prefix of its OpenAPI model names, such as
+// "io.k8s.api.core.v1", and its Go source as gofmt writes it, from which descriptions are taken
+// (see Doc; nil for none). The import path is that of a type of the package, as Go spells it. Call
+// it in an init function of the package itself:
 //
 //	//go:embed types.go
 //	var source embed.FS
 //
 //	func init() { typeinfo.Package("example.com/api/v1", "com.example.api.v1", source) }
 //
-// A package that is not declared names its models after its import path, the host reversed. Declare before the
-// package's types are first described: names are part of the compiled descriptors.
+// A package that is not declared names its models after its import path, the host reversed. Declare
+// before the package's types are first described: names are part of the compiled descriptors.
 func Package(importPath, modelPrefix string, source fs.FS) {
 	packages.Store(importPath, &declared{prefix: modelPrefix, source: source})
 }
 
-// OpenAPI is implemented by custom types that say how they look in OpenAPI: the full model name (empty for the
-// package's prefix and the Go name) and the type and format of the schema, empty where there is none.
+// OpenAPI is implemented by custom types that say how they look in OpenAPI: the full model name
+// (empty for the package's prefix and the Go name) and the type and format of the schema, empty
+// where there is none.
 type OpenAPI interface {
 	OpenAPI() (name, typ, format string)
 }

@@ -33,8 +33,8 @@ type Term struct {
 	Op   Op
 	Path []Step
 	Text string // of NeedEqual; the key of NeedNamed
-	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of NeedFirst,
-	// if it has one.
+	// Other is the second member of NeedWithin, NeedSame and NeedFirst; Text is the field of
+	// NeedFirst, if it has one.
 	Other string
 }
 
@@ -155,7 +155,8 @@ func relation(t *Type, term Term, a string) (Term, error) {
 	return term, nil
 }
 
-// firstIs reports whether elements of a list are strings, or structs with the string field called name.
+// firstIs reports whether elements of a list are strings, or structs with the string field called
+// name.
 func firstIs(list *Type, name string) bool {
 	if name == "" {
 		return list.Elem.Kind == String && !list.ElemPointer
@@ -164,7 +165,8 @@ func firstIs(list *Type, name string) bool {
 	return f != nil && !f.Pointer && f.Type.Kind == String && !list.ElemPointer
 }
 
-// parsePath returns the steps of a path and the type that it ends at. each allows elements of lists.
+// parsePath returns the steps of a path and the type that it ends at. each allows elements of
+// lists.
 func parsePath(t *Type, text string, each bool) ([]Step, *Type, error) {
 	var steps []Step
 	for rest := text; ; {

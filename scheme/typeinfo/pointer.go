@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// A Pointer is the address of a value whose type is known to whoever holds the Pointer, though not to Go: plans that are
-// made of descriptors (to decode, copy, convert, ...) work with memory through it, and through nothing else.
+// A Pointer is the address of a value whose type is known to whoever holds the Pointer, though not
+// to Go: plans that are made of descriptors (to decode, copy, convert, ...) work with memory
+// through it, and through nothing else.
 //
 // Go checks no type when a Pointer is used. It is safe because
 //   - it begins at a Go pointer, whose type is that of the plan: the plan is looked up by the type, or compared with it;
@@ -16,8 +17,8 @@ import (
 //   - memory is allocated by its type, and the garbage collector sees a Pointer, also in a variable or behind another
 //     one, as the pointer that it is. An address is never kept as a number.
 //
-// The zero Pointer is nil. The compiler inlines what is below nearly everywhere, but not in a closure whose maker it has
-// inlined: makers of closures that run often are go:noinline.
+// The zero Pointer is nil. The compiler inlines what is below nearly everywhere, but not in a
+// closure whose maker it has inlined: makers of closures that run often are go:noinline.
 type Pointer struct{ p unsafe.Pointer }
 
 // PointerTo returns the address of *v.
@@ -47,8 +48,9 @@ func (t *Type) New() Pointer {
 // As returns p as a Go pointer to what is there.
 func As[T any](p Pointer) *T { return (*T)(p.p) }
 
-// Aim returns a value of the interface type I that holds p as a pointer of the type that sample holds. An interface
-// value is a type word and a pointer; exchanging the pointer spares reflection a lookup of the pointer type.
+// Aim returns a value of the interface type I that holds p as a pointer of the type that sample
+// holds. An interface value is a type word and a pointer; exchanging the pointer spares reflection
+// a lookup of the pointer type.
 func Aim[I any](sample I, p Pointer) I {
 	(*[2]unsafe.Pointer)(unsafe.Pointer(&sample))[1] = p.p
 	return sample
@@ -75,5 +77,6 @@ type Slice struct {
 // Slice returns p as the place of a slice.
 func (p Pointer) Slice() *Slice { return (*Slice)(p.p) }
 
-// Elem returns the address of the element at index i, which must be below Cap; elements are of the given size.
+// Elem returns the address of the element at index i, which must be below Cap; elements are of the
+// given size.
 func (s *Slice) Elem(i int, size uintptr) Pointer { return s.Data.Add(uintptr(i) * size) }

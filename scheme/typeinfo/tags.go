@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// readTags reads all tags of a field but json. Tags that name fields of the element type are checked later.
+// readTags reads all tags of a field but json. Tags that name fields of the element type are
+// checked later.
 func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	c.readNumber(f, tag, at)
 	if value, ok := tag.Lookup("default"); ok {
@@ -52,10 +53,12 @@ func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 // ruleReasons are the reasons that a rule may give.
 var ruleReasons = []string{"", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"}
 
-// readRule reads the rule of a field, nil if it has none. Whether the expression is right shows when it is compiled.
+// readRule reads the rule of a field, nil if it has none. Whether the expression is right shows
+// when it is compiled.
 func (c *compiler) readRule(tag reflect.StructTag, at string) []Rule {
 	rule := Rule{
-		Rule: tag.Get("rule"), Message: tag.Get("message"), MessageExpression: tag.Get("messageExpression"), Reason: tag.Get("reason"),
+		Rule: tag.Get("rule"), Message: tag.Get("message"), MessageExpression: tag.Get("messageExpression"),
+		Reason:    tag.Get("reason"),
 		FieldPath: tag.Get("fieldPath"), OptionalOldSelf: tag.Get("optionalOldSelf") == "true",
 	}
 	switch {
@@ -307,8 +310,8 @@ func (t *Type) scalar() bool {
 	return false
 }
 
-// parseDefault returns the value that a default tag spells, of the field's type without its pointer. Strings,
-// numbers and booleans stand as they are; anything else is JSON.
+// parseDefault returns the value that a default tag spells, of the field's type without its
+// pointer. Strings, numbers and booleans stand as they are; anything else is JSON.
 func parseDefault(f *Field, text string) (reflect.Value, error) {
 	v := reflect.New(f.Type.Go).Elem()
 	switch f.Type.Kind {

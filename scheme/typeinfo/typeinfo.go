@@ -1,8 +1,8 @@
 // Package typeinfo compiles the struct tags of API types, once, into descriptors.
 //
-// A descriptor is the single source of everything that Kubernetes generates code for: JSON field checking,
-// protobuf encoding, deep copy, declarative defaults and checks, conversion between versions, OpenAPI,
-// strategic-merge keys and server-side-apply typing.
+// A descriptor is the single source of everything that Kubernetes generates code for: JSON field
+// checking, protobuf encoding, deep copy, declarative defaults and checks, conversion between
+// versions, OpenAPI, strategic-merge keys and server-side-apply typing.
 //
 // Tags of a field (all but json optional):
 //
@@ -26,8 +26,8 @@
 //	union:"member"          one of the fields of which at most one is set; union:"discriminator" on the field that says
 //	                        which, if there is one
 //
-// A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or listed, which is required
-// there and left to other rules here.
+// A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or
+// listed, which is required there and left to other rules here.
 //
 // Checks and rules hold for every write that is stored by the tags of the hub, and for a write in
 // another version by the tags of that version's Go type as well: what a client writes in v1alpha1
@@ -35,19 +35,22 @@
 // tags is judged by the hub alone, and pays nothing. Kubernetes judges its declarative validation
 // in the version of the request, too.
 //
-// Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake in an API.
+// Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake
+// in an API.
 //
-// A type that has a JSON form of its own (json.Marshaler on it or on its pointer) is Custom; a struct that embeds a
-// tagged struct never is, because it would inherit the method by accident.
+// A type that has a JSON form of its own (json.Marshaler on it or on its pointer) is Custom; a
+// struct that embeds a tagged struct never is, because it would inherit the method by accident.
 //
-// Descriptors are compiled once for each Go type, are immutable, and are shared by all goroutines. Nothing here
-// panics on a bad tag: Register reports all mistakes of all reachable types at once, and Of answers nil.
+// Descriptors are compiled once for each Go type, are immutable, and are shared by all goroutines.
+// Nothing here panics on a bad tag: Register reports all mistakes of all reachable types at once,
+// and Of answers nil.
 //
-// Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions (scheme).
+// Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions
+// (scheme).
 //
-// Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and docs.go (OpenAPI
-// names and descriptions), then what is derived: copy.go, equal.go, defaults.go, check.go, unique.go. What works on memory
-// does so by pointer.go.
+// Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and
+// docs.go (OpenAPI names and descriptions), then what is derived: copy.go, equal.go, defaults.go,
+// check.go, unique.go. What works on memory does so by pointer.go.
 package typeinfo
 
 import "reflect"
@@ -70,21 +73,23 @@ const (
 	Custom // Time, MicroTime, Duration, Quantity, IntOrString, RawExtension, FieldsV1 and the like
 )
 
-// Type describes one Go type. It is immutable and shared; there is one Type for each Go type. A pointer type
-// has no Type of its own: Field.Pointer or Type.ElemPointer says so.
+// Type describes one Go type. It is immutable and shared; there is one Type for each Go type. A
+// pointer type has no Type of its own: Field.Pointer or Type.ElemPointer says so.
 type Type struct {
 	Go   reflect.Type // never a pointer type
 	Kind Kind
 	// Name is the OpenAPI model name of a struct or custom type, such as "io.k8s.api.core.v1.Pod".
 	Name string
 
-	// Fields are the fields of a Struct as JSON sees them: inlined structs are flattened into their parent,
-	// in declaration order.
+	// Fields are the fields of a Struct as JSON sees them: inlined structs are flattened into their
+	// parent, in declaration order.
 	Fields []*Field
-	// Members are the fields of a Struct as Go and protobuf see them: an inlined struct is one member.
+	// Members are the fields of a Struct as Go and protobuf see them: an inlined struct is one
+	// member.
 	Members []*Field
 
-	// Atomic says that server-side apply treats the struct as one value (struct:"atomic" on a blank field).
+	// Atomic says that server-side apply treats the struct as one value (struct:"atomic" on a blank
+	// field).
 	Atomic bool
 	// Rules are expressions that a Struct has to fulfil (rule on blank fields).
 	Rules []Rule
@@ -93,26 +98,28 @@ type Type struct {
 	ElemPointer bool         // the elements are pointers
 	Key         reflect.Type // of a Map, a string type; else nil
 
-	// Proto is not nil if the type reads and writes its own protobuf message, as most Custom types and the lists
-	// that are wrapped in a message do. The value is a pointer to a zero value; it only marks the capability, and is the
-	// sample for Aim. A Custom struct without it has Members.
+	// Proto is not nil if the type reads and writes its own protobuf message, as most Custom types
+	// and the lists that are wrapped in a message do. The value is a pointer to a zero value; it
+	// only marks the capability, and is the sample for Aim. A Custom struct without it has Members.
 	Proto ProtoMessage
 
 	byName map[string]*Field
 }
 
-// ProtoMessage marks the custom types that read and write their own protobuf message, without tag or length.
+// ProtoMessage marks the custom types that read and write their own protobuf message, without tag
+// or length.
 type ProtoMessage interface {
 	AppendProto([]byte) []byte
 	ParseProto([]byte) error
 }
 
-// Choice is a Custom type whose JSON form is that of one of its parts, or null: a schema or a list of schemas. Codecs read and
-// write that part themselves, because a type that does it by MarshalJSON and UnmarshalJSON goes through all that is nested in
-// it once more for each level.
+// Choice is a Custom type whose JSON form is that of one of its parts, or null: a schema or a list
+// of schemas. Codecs read and write that part themselves, because a type that does it by
+// MarshalJSON and UnmarshalJSON goes through all that is nested in it once more for each level.
 type Choice interface {
-	// Choose clears the value and makes room in it for JSON that begins with first. It returns a pointer to what that is to be
-	// decoded into, nil if it is to be skipped, or why it cannot be read.
+	// Choose clears the value and makes room in it for JSON that begins with first. It returns a
+	// pointer to what that is to be decoded into, nil if it is to be skipped, or why it cannot be
+	// read.
 	Choose(first byte) (any, error)
 	// Chosen returns a pointer to what is written, nil for null.
 	Chosen() any
@@ -164,7 +171,8 @@ type Check struct {
 	Arg  string
 }
 
-// Rule is an expression that a value has to fulfil, as x-kubernetes-validations of a schema has them. Empty fields say nothing.
+// Rule is an expression that a value has to fulfil, as x-kubernetes-validations of a schema has
+// them. Empty fields say nothing.
 type Rule struct {
 	Rule, Message, MessageExpression, Reason, FieldPath string
 	OptionalOldSelf                                     bool

@@ -8,11 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// kubernetesOwn reports whether a type is one of Kubernetes itself. Those have their lists judged by hand: some sets, such
-// as metadata.finalizers, may repeat, and of others the keys are reported in words of their own.
+// kubernetesOwn reports whether a type is one of Kubernetes itself. Those have their lists judged
+// by hand: some sets, such as metadata.finalizers, may repeat, and of others the keys are reported
+// in words of their own.
 func kubernetesOwn(t reflect.Type) bool { return strings.HasPrefix(ModelName(t), "io.k8s.") }
 
-// unique reports the elements of a list that repeat others. A list in which some did before may go on with it.
+// unique reports the elements of a list that repeat others. A list in which some did before may go
+// on with it.
 func (c *checker) unique(f *Field, now, before reflect.Value) {
 	twice := repeated(f, now)
 	if len(twice) == 0 || before.IsValid() && len(repeated(f, before)) > 0 {
@@ -28,8 +30,8 @@ func (c *checker) unique(f *Field, now, before reflect.Value) {
 	}
 }
 
-// repeated returns the indexes of the elements of a set that are the second of their kind, or of a list of type map those
-// whose keys are.
+// repeated returns the indexes of the elements of a set that are the second of their kind, or of a
+// list of type map those whose keys are.
 func repeated(f *Field, list reflect.Value) []int {
 	if list.Len() < 2 {
 		return nil

@@ -5,18 +5,20 @@ import (
 	"sync"
 )
 
-// A Visitor runs an action on structs of chosen types wherever they stand below a value: in nested structs, behind
-// pointers, in lists and maps. It compiles, once for each type, where such structs can be; a type that reaches none
-// costs a map lookup and is not walked. Parents are visited before what they hold, fields in their order, map
-// entries in none. Custom types are not entered. Safe for concurrent use.
+// A Visitor runs an action on structs of chosen types wherever they stand below a value: in nested
+// structs, behind pointers, in lists and maps. It compiles, once for each type, where such structs
+// can be; a type that reaches none costs a map lookup and is not walked. Parents are visited before
+// what they hold, fields in their order, map entries in none. Custom types are not entered. Safe
+// for concurrent use.
 type Visitor struct {
 	action func(*Type) func(Pointer)
 	mu     sync.Mutex // held while plans are compiled
 	plans  sync.Map   // *Type to *visit, nil if nothing is to do
 }
 
-// NewVisitor returns a visitor. It asks action once about each struct type that it meets: nil means that structs of
-// this type are of no interest, otherwise the function is called with a pointer to each one.
+// NewVisitor returns a visitor. It asks action once about each struct type that it meets: nil means
+// that structs of this type are of no interest, otherwise the function is called with a pointer to
+// each one.
 func NewVisitor(action func(*Type) func(Pointer)) *Visitor {
 	return &Visitor{action: action}
 }
@@ -122,7 +124,8 @@ func (c visitCompiler) reaches(t *Type, seen map[*Type]bool) bool {
 	return false
 }
 
-// through returns the function that visits a value at a place, or what the pointer at the place points to.
+// through returns the function that visits a value at a place, or what the pointer at the place
+// points to.
 //
 //go:noinline
 func through(plan *visit, pointer bool) func(Pointer) {
@@ -146,8 +149,8 @@ func eachElement(run func(Pointer), size uintptr) func(Pointer) {
 	}
 }
 
-// eachEntry visits the values of a map. Values that are no pointers are taken out and put back, because an action
-// may change them.
+// eachEntry visits the values of a map. Values that are no pointers are taken out and put back,
+// because an action may change them.
 func eachEntry(t reflect.Type, run func(Pointer), pointer bool) func(Pointer) {
 	return func(p Pointer) {
 		m := p.Value(t)

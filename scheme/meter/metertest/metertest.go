@@ -22,8 +22,8 @@ func (c *Context) Err() error {
 	return nil
 }
 
-// Ends fails unless work looks at its context as often as that at least, and when that has ended returns its error without
-// looking again.
+// Ends fails unless work looks at its context as often as that at least, and when that has ended
+// returns its error without looking again.
 func Ends(t *testing.T, least int, work func(ctx context.Context) error) {
 	t.Helper()
 	ctx := &Context{Context: t.Context()}
