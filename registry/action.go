@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Action is one request to do something, with an object that says what: a review, a binding, an eviction. Nothing is
-// stored by the registry.
+// Action is one request to do something, with an object that says what: a review, a binding, an
+// eviction. Nothing is stored by the registry.
 type Action struct {
 	Namespace, Name string
 	Object          meta.Object // what the client sent, in the hub of its kind; the action's own
@@ -73,13 +73,14 @@ type Connection struct {
 	Namespace, Name string
 	// Path is what follows the subresource's name in the path, without a slash before it.
 	Path string
-	// Options are what the query asks for, of the kind of the subresource; nil if that has none of its
-	// own.
+	// Options are what the query asks for, of the kind of the subresource; nil if that has none of
+	// its own.
 	Options meta.Typed
 	User    *request.User
 }
 
-// Actions declares a resource without a store: its objects are asked, and answered at once (reviews).
+// Actions declares a resource without a store: its objects are asked, and answered at once
+// (reviews).
 type Actions struct {
 	GroupResource meta.GroupResource
 	Kind          string
@@ -87,12 +88,15 @@ type Actions struct {
 	Namespaced    bool
 	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
 	Type kind.Kind
-	// Check says what is wrong with what the client sent, before admission approves of it; may be nil.
+	// Check says what is wrong with what the client sent, before admission approves of it; may be
+	// nil.
 	Check func(a *Action) error
-	// Create does what the client asks for and returns what it is told: an object of the hub of the kind, or a
-	// *meta.Status. It may do I/O, and is called once admission has let the request pass.
+	// Create does what the client asks for and returns what it is told: an object of the hub of the
+	// kind, or a *meta.Status. It may do I/O, and is called once admission has let the request
+	// pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
-	// Returned: the answer is the object that the client sent, completed, and says like a new one who owns its fields.
+	// Returned: the answer is the object that the client sent, completed, and says like a new one
+	// who owns its fields.
 	Returned bool
 }
 
@@ -101,8 +105,8 @@ func (a *Actions) Describe(gvk meta.GroupVersionKind) meta.Description {
 	return meta.Description{Name: a.GroupResource.Resource, Singular: a.Singular, Kind: gvk, Namespaced: a.Namespaced}
 }
 
-// Actor serves creates of what is not stored: of a resource without a store, or of a subresource with Create. All methods
-// may be called at once.
+// Actor serves creates of what is not stored: of a resource without a store, or of a subresource
+// with Create. All methods may be called at once.
 type Actor struct {
 	cfg         *Config
 	resource    meta.GroupResource
@@ -139,7 +143,8 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	return c, nil
 }
 
-// Actor returns what serves creates of a declared subresource with Create. The error says that its kind is unknown.
+// Actor returns what serves creates of a declared subresource with Create. The error says that its
+// kind is unknown.
 func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	k := s.kind
 	if sub.Kind != (meta.GroupVersionKind{}) {
@@ -172,7 +177,8 @@ func (c *Actor) openOwners(returned bool) {
 	}
 }
 
-// own returns who owns the fields of an object that was sent in a version, which is complete. Where that cannot be told nobody does.
+// own returns who owns the fields of an object that was sent in a version, which is complete. Where
+// that cannot be told nobody does.
 func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version, manager string) []meta.ManagedFieldsEntry {
 	m := hub.GetObjectMeta()
 	sent := m.ManagedFields
@@ -286,8 +292,8 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action)
 	return c.cfg.Admission.Validate(ctx, a)
 }
 
-// versionOf is the version that is spoken with the client that has sent an object: its own, or the one that is served here; the
-// preferred one if neither is said.
+// versionOf is the version that is spoken with the client that has sent an object: its own, or the
+// one that is served here; the preferred one if neither is said.
 func (c *Actor) versionOf(obj meta.Typed) *kind.Version {
 	if v := kind.In(c.kind, cmp.Or(c.fixed.Version, obj.GetTypeMeta().GroupVersionKind().Version)); v != nil {
 		return v
@@ -301,7 +307,8 @@ type answer struct {
 	obj meta.Typed
 }
 
-// answer makes the answer, in the version of the question. A Status is the same in all, and has the code of the answer.
+// answer makes the answer, in the version of the question. A Status is the same in all, and has the
+// code of the answer.
 func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Version) (*answer, error) {
 	var data []byte
 	var err error
@@ -345,7 +352,8 @@ func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec
 	return a.data, nil
 }
 
-// Connecter hands requests on to what a subresource with Connect leads to. All methods may be called at once.
+// Connecter hands requests on to what a subresource with Connect leads to. All methods may be
+// called at once.
 type Connecter struct {
 	store *Store
 	sub   *Subresource

@@ -28,7 +28,8 @@ func Labels(labels map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// Selector prints a selector as in the query of a list, or None if it selects everything or nothing.
+// Selector prints a selector as in the query of a list, or None if it selects everything or
+// nothing.
 func Selector(s *meta.LabelSelector) string {
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {

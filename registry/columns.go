@@ -58,8 +58,9 @@ const (
 	year = 365 * day
 )
 
-// HumanDuration prints a duration with at most two units, and so few digits that it changes slowly: 5s, 3m20s, 4h,
-// 2d5h, 400d. Clocks differ: what lies up to two seconds in the future is 0s, all beyond "<invalid>".
+// HumanDuration prints a duration with at most two units, and so few digits that it changes slowly:
+// 5s, 3m20s, 4h, 2d5h, 400d. Clocks differ: what lies up to two seconds in the future is 0s, all
+// beyond "<invalid>".
 func HumanDuration(d time.Duration) string {
 	switch seconds := int(d.Seconds()); {
 	case seconds < -1:

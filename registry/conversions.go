@@ -13,9 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// conversions are those under way, of objects of kinds with a converter, which is mostly another server. What many readers want at the same time is
-// asked for once: one of them asks, and the others wait, each for as long as it likes. The result is kept beside the object, as
-// all forms are. The lock is held only to look.
+// conversions are those under way, of objects of kinds with a converter, which is mostly another
+// server. What many readers want at the same time is asked for once: one of them asks, and the
+// others wait, each for as long as it likes. The result is kept beside the object, as all forms
+// are. The lock is held only to look.
 type conversions struct {
 	mu      sync.Mutex
 	running map[conversion]*converting
@@ -36,13 +37,15 @@ type converting struct {
 	alone bool // nothing else was asked for in the same breath: an error is about this object
 }
 
-// How many objects a converter is sent at a time, and how many bytes of them as they are stored, beside the first.
+// How many objects a converter is sent at a time, and how many bytes of them as they are stored,
+// beside the first.
 const (
 	maxBatch      = 512
 	maxBatchBytes = 2 << 20
 )
 
-// converts reports whether what is in a form has to be converted by a converter to be shown in a version.
+// converts reports whether what is in a form has to be converted by a converter to be shown in a
+// version.
 func (s *Store) converts(form uint32, version string) bool {
 	if s.batch == nil {
 		return false
@@ -51,13 +54,15 @@ func (s *Store) converts(form uint32, version string) bool {
 	return l != nil && form != l.jsonForm && form != l.shownForm
 }
 
-// lookerIn returns what looks into objects of a version, nil if the kind that is stored has none of that name.
+// lookerIn returns what looks into objects of a version, nil if the kind that is stored has none of
+// that name.
 func (s *Store) lookerIn(version string) *looker {
 	return s.reader.looker(meta.GroupVersion{Group: s.reader.kind.GroupKind().Group, Version: version}.String())
 }
 
-// converted returns what objects are in a version that the kind has, in their order. What has been made before is used again; the others
-// are converted, many at a time. The error names the object that it is about, if it is about one.
+// converted returns what objects are in a version that the kind has, in their order. What has been
+// made before is used again; the others are converted, many at a time. The error names the object
+// that it is about, if it is about one.
 func (s *Store) converted(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
 	out := make([]*cache.Object, len(objects))
 	form := s.lookerIn(version).shownForm
@@ -78,7 +83,8 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			// Who asked for more may have failed for another object, or given up: then it is our turn.
+			// Who asked for more may have failed for another object, or given up: then it is our
+			// turn.
 			if c.err != nil && c.alone && !errors.Is(c.err, context.Canceled) && !errors.Is(c.err, context.DeadlineExceeded) {
 				return nil, c.err
 			}
@@ -87,8 +93,8 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 	}
 }
 
-// begin fills into out what has been made, and divides the rest: what the caller is to convert, and what somebody else does. Both are
-// by index.
+// begin fills into out what has been made, and divides the rest: what the caller is to convert, and
+// what somebody else does. Both are by index.
 func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form uint32) (mine, others map[int]*converting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +131,8 @@ func (c *conversions) end(o *cache.Object, form uint32, running *converting) {
 // errCutShort is what others are told whose conversion ended before its turn.
 var errCutShort = errors.New("the conversion was cut short")
 
-// convertMine converts the objects of mine, batch by batch, until one fails. All of them have ended when it returns.
+// convertMine converts the objects of mine, batch by batch, until one fails. All of them have ended
+// when it returns.
 func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine map[int]*converting, version string, form uint32) (err error) {
 	var batch []int
 	bytes := 0
@@ -195,8 +202,9 @@ func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, place
 	return out, nil
 }
 
-// showAll returns objects as those see them who address the resource in a version: what has to be converted for that is. Only kinds with
-// a converter need it; other forms are made when they are sent.
+// showAll returns objects as those see them who address the resource in a version: what has to be
+// converted for that is. Only kinds with a converter need it; other forms are made when they are
+// sent.
 func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
 	var foreign []*cache.Object
 	var places []int
@@ -222,8 +230,9 @@ func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version st
 	return out, nil
 }
 
-// seenIn is how the cache has objects seen by who addresses the resource in a version: converted first, and selected afterwards, since a
-// converter may change labels and annotations as well. It is nil where nothing is converted.
+// seenIn is how the cache has objects seen by who addresses the resource in a version: converted
+// first, and selected afterwards, since a converter may change labels and annotations as well. It
+// is nil where nothing is converted.
 func (s *Store) seenIn(sel *selector, version string) cache.Show {
 	if s.batch == nil || version == "" {
 		return nil

@@ -149,8 +149,8 @@ func (w *write) mutate(ctx context.Context, hub meta.Object) (err error) {
 	return nil
 }
 
-// createNamed is create, which it tries again while generated names exist already. Strategies make use of the name: each try
-// starts from what the client sent.
+// createNamed is create, which it tries again while generated names exist already. Strategies make
+// use of the name: each try starts from what the client sent.
 func (w *write) createNamed(ctx context.Context, generated bool) (request.Encoded, error) {
 	if !generated {
 		return w.create(ctx)
@@ -165,8 +165,9 @@ func (w *write) createNamed(ctx context.Context, generated bool) (request.Encode
 	}
 }
 
-// create finishes and writes the object under one name. One that has been stored somewhere is refused by the store and not before, as
-// in Kubernetes: what else is wrong with it is said first, and a dry run does not come so far.
+// create finishes and writes the object under one name. One that has been stored somewhere is
+// refused by the store and not before, as in Kubernetes: what else is wrong with it is said first,
+// and a dry run does not come so far.
 func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	w.again(ctx)
 	seen, _ := parseRevision(w.obj.GetObjectMeta().ResourceVersion) // what is no revision at all counts as none here
@@ -223,8 +224,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	return w.encode(ctx, w.obj)
 }
 
-// baptize gives the object its identity, by which what is reserved for it can name it: its namespace, and if it is new a name and a
-// UID. It refuses what admission has moved away from the place that the client may write to.
+// baptize gives the object its identity, by which what is reserved for it can name it: its
+// namespace, and if it is new a name and a UID. It refuses what admission has moved away from the
+// place that the client may write to.
 func (w *write) baptize() error {
 	m := w.obj.GetObjectMeta()
 	if w.old == nil && w.byUpdate && m.Name != w.req.Name {

@@ -29,14 +29,17 @@ type deletion struct {
 	ctx  context.Context
 	name string
 	key  string
-	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace period.
+	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace
+	// period.
 	asked, opts *meta.DeleteOptions
-	// cur is the state of the present try. It calls for a mark, which is to be stored, or for the end, or for both.
+	// cur is the state of the present try. It calls for a mark, which is to be stored, or for the
+	// end, or for both.
 	cur          *cache.Object
 	marked, gone bool
 }
 
-// Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See router.Deleter.
+// Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See
+// router.Deleter.
 func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
 	if opts.IgnoresReadErrors() {
 		return s.discard(ctx, req, opts)
@@ -81,8 +84,8 @@ func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, o
 	}
 }
 
-// run decides on the current state whether to mark or to delete, and does it. It fails with storage.Conflict if
-// the state changed meanwhile.
+// run decides on the current state whether to mark or to delete, and does it. It fails with
+// storage.Conflict if the state changed meanwhile.
 func (d *deletion) run() (*request.DeleteResult, error) {
 	opts := cache.UpdateOptions{DryRun: d.r.DryRun, Form: func() uint32 { return d.form }}
 	obj, err := d.s.objects.Update(d.ctx, d.key, opts, d.apply)
@@ -145,8 +148,8 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	return value, d.lease, nil
 }
 
-// decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be deleted (after
-// that).
+// decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be
+// deleted (after that).
 func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	graceful, pending, err := d.grace(obj)
 	if err != nil || pending {
@@ -177,8 +180,9 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	}
 }
 
-// markDeleting sets the deletion time of an object that only its finalizers hold. One that is set stays, whatever the
-// clock says (it may be another server's), unless it lies ahead because of a grace period, which ends here.
+// markDeleting sets the deletion time of an object that only its finalizers hold. One that is set
+// stays, whatever the clock says (it may be another server's), unless it lies ahead because of a
+// grace period, which ends here.
 func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 	if m.DeletionTimestamp == nil && m.Generation > 0 {
 		m.Generation++
@@ -192,7 +196,8 @@ func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 	m.DeletionGracePeriodSeconds = &zero
 }
 
-// grace decides about the grace period. pending means that the deletion has begun and this one adds nothing.
+// grace decides about the grace period. pending means that the deletion has begun and this one adds
+// nothing.
 func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 	strategy, m := &d.s.res.Strategy, obj.GetObjectMeta()
 	d.opts.GracePeriodSeconds = atLeastZero(d.opts.GracePeriodSeconds)
@@ -204,7 +209,8 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 		had, want := m.DeletionGracePeriodSeconds, d.opts.GracePeriodSeconds
 		switch {
 		case had == nil || *had == 0:
-			// Its time is over. That it is still there means that whoever marked it did not come to delete it.
+			// Its time is over. That it is still there means that whoever marked it did not come to
+			// delete it.
 			return false, false, nil
 		case want != nil && *want < *had: // only a shorter time is heard
 			ends := m.DeletionTimestamp.Add(time.Duration(*want-*had) * time.Second)
@@ -240,7 +246,8 @@ func atLeastZero(seconds *int64) *int64 {
 	return seconds
 }
 
-// finalizers returns the finalizers with those of the garbage collector as the propagation policy wants them.
+// finalizers returns the finalizers with those of the garbage collector as the propagation policy
+// wants them.
 func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) {
 	strategy := &d.s.res.Strategy
 	if strategy.NoGarbageCollection || d.s.cfg.NoGarbageCollection {

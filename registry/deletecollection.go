@@ -13,8 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DeleteCollection deletes what list selects, as many at a time as Config.DeleteWorkers says, and returns the objects as they were
-// listed. What somebody else deletes meanwhile is no error; after another one it begins with no more. See router.CollectionDeleter.
+// DeleteCollection deletes what list selects, as many at a time as Config.DeleteWorkers says, and
+// returns the objects as they were listed. What somebody else deletes meanwhile is no error; after
+// another one it begins with no more. See router.CollectionDeleter.
 func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
 	found, err := s.List(ctx, list)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 // verbDiscard is what has to be allowed to somebody who uses meta.IgnoreReadErrors.
 const verbDiscard = "unsafe-delete-ignore-read-errors"
 
-// discard deletes an object that cannot be read, decoded or decrypted: past finalizers, admission and reservations, as nobody
-// knows what it is. One that can be read is refused, and one that can be by now is deleted like any other.
+// discard deletes an object that cannot be read, decoded or decrypted: past finalizers, admission
+// and reservations, as nobody knows what it is. One that can be read is refused, and one that can
+// be by now is deleted like any other.
 func (s *Store) discard(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
 	if req.Annotate != nil {
 		req.Annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "")

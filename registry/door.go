@@ -18,8 +18,8 @@ import (
 // statusField is what a status is called, the field as well as the door to it.
 const statusField = "status"
 
-// Subresource returns the Store of a declared door, which shares the objects, or nil if there is none of that name that all versions
-// have. The verbs of a Store through a door are Get and Update.
+// Subresource returns the Store of a declared door, which shares the objects, or nil if there is
+// none of that name that all versions have. The verbs of a Store through a door are Get and Update.
 func (s *Store) Subresource(name string) *Store { return s.doors[door{name: name}] }
 
 // SubresourceIn is Subresource of one version of the resource.
@@ -30,10 +30,12 @@ func (s *Store) SubresourceIn(version, name string) *Store {
 	return s.Subresource(name)
 }
 
-// door is what leads to a subresource: its name, and the version of the resource if it is not the same in all.
+// door is what leads to a subresource: its name, and the version of the resource if it is not the
+// same in all.
 type door struct{ version, name string }
 
-// openDoors makes the Stores of the doors, and finds out what each may not change and what a change means.
+// openDoors makes the Stores of the doors, and finds out what each may not change and what a change
+// means.
 func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
@@ -73,8 +75,8 @@ func (s *Store) openDoors() error {
 	return nil
 }
 
-// resetBy is what a door resets that is not the same in all versions, or not there: by version, as somebody who writes through it
-// meets owners of others.
+// resetBy is what a door resets that is not the same in all versions, or not there: by version, as
+// somebody who writes through it meets owners of others.
 func (s *Store) resetBy(name string) map[string][]string {
 	reset := map[string][]string{}
 	for i := range s.res.Subresources {
@@ -188,7 +190,8 @@ func (s *Store) encodeShown(ctx context.Context, obj *cache.Object, shown meta.O
 	return &made{data: data, form: s.FormOf(s.fixed.Version, codec.Media{}), rev: obj.Revision()}, nil
 }
 
-// show returns what a door with a kind of its own shows of an object, with the metadata that identifies it; nil of nil.
+// show returns what a door with a kind of its own shows of an object, with the metadata that
+// identifies it; nil of nil.
 func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 	if obj == nil {
 		return nil, nil
@@ -214,7 +217,8 @@ func (w *write) project(ctx context.Context) error {
 	if len(errs) > 0 {
 		return meta.NewInvalid(w.s.kind.GroupKind(), w.req.Name, errs)
 	}
-	// An update that names another object has been refused before. A patch has not: it is the patched object that names one.
+	// An update that names another object has been refused before. A patch has not: it is the
+	// patched object that names one.
 	if want, have := shown.GetObjectMeta().UID, w.old.GetObjectMeta().UID; want != "" && want != have {
 		door := w.s.res.GroupResource
 		door.Resource += "/" + w.s.subresource
@@ -249,7 +253,8 @@ func (m *made) Revision() uint64         { return m.rev }
 
 func (m *made) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
 
-// KeepMeta is the Prepare of a door that is for nothing but its own fields: what clients may change of metadata stays as it is.
+// KeepMeta is the Prepare of a door that is for nothing but its own fields: what clients may change
+// of metadata stays as it is.
 func KeepMeta[T meta.Object](_ *Request, obj, old T) {
 	m, was := obj.GetObjectMeta(), old.GetObjectMeta()
 	m.Labels, m.Annotations = scheme.DeepCopy(was.Labels), scheme.DeepCopy(was.Annotations)

@@ -19,8 +19,8 @@ var errStale = errors.New("the object has been modified; please apply your chang
 // verbs are what the operations of the store that may be in doubt are to a client.
 var verbs = map[string]string{"put": "write", "delete": "delete"}
 
-// apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs. Errors that are
-// a Status already, or belong to the context, pass unchanged.
+// apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs.
+// Errors that are a Status already, or belong to the context, pass unchanged.
 func (s *Store) apiError(err error, name string) error {
 	var status *meta.StatusError
 	var e *storage.Error
@@ -91,8 +91,8 @@ func (s *Store) listError(err error, want storage.Revision) error {
 	return meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage", gr), details)
 }
 
-// watchError is apiError for a watch. That an object is gone which could not be read is an error of its own: the client may
-// know it from before.
+// watchError is apiError for a watch. That an object is gone which could not be read is an error of
+// its own: the client may know it from before.
 func (s *Store) watchError(err error) error {
 	e, ok := err.(*storage.Error)
 	if !ok || e.Kind != storage.Corrupt || e.Op != "delete" {
@@ -101,7 +101,8 @@ func (s *Store) watchError(err error) error {
 	return meta.NewStoreReadError("saw a DELETED event, but object data is corrupt - "+corruptObject(e), nil)
 }
 
-// statusError makes an error that is no Status, and not the end of the context either, an internal one.
+// statusError makes an error that is no Status, and not the end of the context either, an internal
+// one.
 func statusError(err error) error {
 	var status *meta.StatusError
 	if err == nil || errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -122,7 +123,8 @@ func parseRevision(rv string) (storage.Revision, error) {
 	return storage.Revision(n), nil
 }
 
-// badRevision is what kube-apiserver says of a resourceVersion that is no number, with the 400 it deserves.
+// badRevision is what kube-apiserver says of a resourceVersion that is no number, with the 400 it
+// deserves.
 func badRevision(rv string, err error) error {
 	return meta.NewBadRequest(field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(rv), meta.Excerpt(err.Error())).Error())
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// forms hands out the numbers of the forms in which the objects of one resource are shown. Reading takes no lock: the
-// map is copied when a form is new, which ends soon, as there are few combinations of version and media.
+// forms hands out the numbers of the forms in which the objects of one resource are shown. Reading
+// takes no lock: the map is copied when a form is new, which ends soon, as there are few
+// combinations of version and media.
 //
-// A number belongs to a Kind, not to its name: what one Kind has made of an object is not shown for one that replaces it.
+// A number belongs to a Kind, not to its name: what one Kind has made of an object is not shown for
+// one that replaces it.
 type forms struct {
 	mu    sync.Mutex
 	last  *atomic.Uint32 // shared by all forms of one cache
@@ -29,7 +31,8 @@ type formKey struct {
 	media codec.Media
 }
 
-// asStored marks the form of protobuf as it is stored: without resourceVersion, so that nobody is sent it.
+// asStored marks the form of protobuf as it is stored: without resourceVersion, so that nobody is
+// sent it.
 const asStored = "stored"
 
 func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }
@@ -58,15 +61,17 @@ func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	return n
 }
 
-// FormOf returns the number of a form: an encoding of objects in a version that the store shows. The same arguments give
-// the same number for the life of the Store; numbers start at 1. It allocates only the first time.
+// FormOf returns the number of a form: an encoding of objects in a version that the store shows.
+// The same arguments give the same number for the life of the Store; numbers start at 1. It
+// allocates only the first time.
 func (s *Store) FormOf(version string, m codec.Media) uint32 {
 	m.Pretty, m.Stream = false, false
 	return s.forms.of(s.shown(version), m)
 }
 
-// Encode makes a form of an object: in a version that the store shows, whole or metadata only, in a media type. The bytes
-// are without a final newline if they are JSON, and the caller's only to read. The error names the object.
+// Encode makes a form of an object: in a version that the store shows, whole or metadata only, in a
+// media type. The bytes are without a final newline if they are JSON, and the caller's only to
+// read. The error names the object.
 func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	enc = unwrapped(enc)
 	data, err := s.transform(ctx, enc, version, m)
@@ -144,8 +149,8 @@ func (s *Store) object(ctx context.Context, enc request.Encoded, version string)
 	return obj, nil
 }
 
-// namedError tells which object cannot be read or shown. What has a Status of its own keeps it, and that the request has
-// ended is no fault of the object.
+// namedError tells which object cannot be read or shown. What has a Status of its own keeps it, and
+// that the request has ended is no fault of the object.
 func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) error {
 	var status *meta.StatusError
 	obj, _ := enc.(*cache.Object)

@@ -16,11 +16,13 @@ type Identity struct {
 	Created *meta.Time
 }
 
-// Handmade judges a value that somebody has put into the store past the API, at key. It returns the object as it is to be
-// stored, with the identity and the namespace that people leave out, and what of that was added; or why it is refused: it does
-// not decode, is of another kind, or belongs elsewhere. It is not validated, and gets no defaults.
+// Handmade judges a value that somebody has put into the store past the API, at key. It returns the
+// object as it is to be stored, with the identity and the namespace that people leave out, and what
+// of that was added; or why it is refused: it does not decode, is of another kind, or belongs
+// elsewhere. It is not validated, and gets no defaults.
 //
-// The identity is that of old, the value before, if there is one; what that lacks comes from born, where a missing UID is made.
+// The identity is that of old, the value before, if there is one; what that lacks comes from born,
+// where a missing UID is made.
 func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
 	obj, err := s.handmade(value)
 	if err != nil {

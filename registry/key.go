@@ -17,8 +17,8 @@ func (s *Store) prefix(namespace string) string {
 	return s.root + namespace + "/"
 }
 
-// key returns where an object is stored. Names that would leave the prefix are refused, in the words that
-// kube-apiserver uses for them.
+// key returns where an object is stored. Names that would leave the prefix are refused, in the
+// words that kube-apiserver uses for them.
 func (s *Store) key(namespace, name string) (string, error) {
 	if name == "" {
 		return "", meta.NewBadRequest("Name parameter required.")

@@ -66,7 +66,8 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 	}
 }
 
-// formOf finds the form in which all objects are stored, without the calls that the router would make for each.
+// formOf finds the form in which all objects are stored, without the calls that the router would
+// make for each.
 func formOf(objects []*cache.Object) func() uint32 {
 	return func() (all uint32) {
 		for i, o := range objects {
@@ -112,8 +113,9 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 	return opts, nil
 }
 
-// want turns resourceVersion and resourceVersionMatch into what the cache understands. Without a match, a limit
-// makes a revision exact, as it always has, unless the list is of one name, which has no pages.
+// want turns resourceVersion and resourceVersionMatch into what the cache understands. Without a
+// match, a limit makes a revision exact, as it always has, unless the list is of one name, which
+// has no pages.
 func want(req *request.ListRequest, rev storage.Revision, oneName bool) cache.Want {
 	switch {
 	case req.ResourceVersion == "":
@@ -128,8 +130,8 @@ func want(req *request.ListRequest, rev storage.Revision, oneName bool) cache.Wa
 	}
 }
 
-// expiredContinue is the 410 for a continue token whose revision is gone. It carries a token that goes on at the
-// present state.
+// expiredContinue is the 410 for a continue token whose revision is gone. It carries a token that
+// goes on at the present state.
 func expiredContinue(opts *cache.ListOptions) error {
 	err := meta.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +
@@ -139,8 +141,8 @@ func expiredContinue(opts *cache.ListOptions) error {
 	return err
 }
 
-// Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a deadline, watches with
-// bookmarks get one shortly before it.
+// Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a
+// deadline, watches with bookmarks get one shortly before it.
 func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
 	sel, err := s.selector(ctx, req)
 	if err != nil {
@@ -211,8 +213,9 @@ var eventTypes = [...]request.EventType{
 	cache.Added: request.Added, cache.Modified: request.Modified, cache.Deleted: request.Deleted, cache.Bookmark: request.Bookmark,
 }
 
-// Next returns all events so far, or waits for one. A watcher that falls behind ends with io.EOF: the store may still
-// have what it missed, so it is to come again from the last event that it saw, and not to list everything anew.
+// Next returns all events so far, or waits for one. A watcher that falls behind ends with io.EOF:
+// the store may still have what it missed, so it is to come again from the last event that it saw,
+// and not to list everything anew.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {

@@ -42,8 +42,8 @@ func (m *ListMemo[T]) List(ctx context.Context, fresh request.Freshness) ([]T, e
 	return now.objects, nil
 }
 
-// Hidden returns why List does not return an object of a name, outside of namespaces, that the cache
-// has: the object cannot be read. It is nil if there is no such object.
+// Hidden returns why List does not return an object of a name, outside of namespaces, that the
+// cache has: the object cannot be read. It is nil if there is no such object.
 func (m *ListMemo[T]) Hidden(ctx context.Context, name string) error {
 	now, err := m.load(ctx, request.Cached)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Memo is View.Read of one object, ReadYourWrites, that keeps what was made of the object. It is a
-// type of its own because it has a state: while the object keeps its revision, Get costs one look at
-// the cache, and decodes nothing. The object need not exist. All methods may be called at once.
+// type of its own because it has a state: while the object keeps its revision, Get costs one look
+// at the cache, and decodes nothing. The object need not exist. All methods may be called at once.
 type Memo[T meta.Object, V any] struct {
 	view      View[T]
 	key, name string

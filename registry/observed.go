@@ -16,14 +16,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Observed declares a resource without a store that is only read: what its objects say is found out when somebody asks. They are
-// outside of namespaces.
+// Observed declares a resource without a store that is only read: what its objects say is found out
+// when somebody asks. They are outside of namespaces.
 type Observed struct {
 	GroupResource meta.GroupResource
 	Kind          string
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
-	// Observe returns all objects there are, in the hub of the kind. It may do I/O, and ask whether the store works.
+	// Observe returns all objects there are, in the hub of the kind. It may do I/O, and ask whether
+	// the store works.
 	Observe    func(ctx context.Context, store storage.Store) []meta.Object
 	Table      *Table
 	Deprecated []Deprecation
@@ -57,8 +58,8 @@ func NewObserver(cfg *Config, o Observed) (*Observer, error) {
 // Kind is the kind of the objects.
 func (o *Observer) Kind() kind.Kind { return o.kind }
 
-// Get observes one object. The error of one that there is not names the resource in the singular, as kube-apiserver's does. See
-// router.Getter.
+// Get observes one object. The error of one that there is not names the resource in the singular,
+// as kube-apiserver's does. See router.Getter.
 func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded, error) {
 	for _, obj := range o.Observe(ctx, o.cfg.Cache.Store()) {
 		if obj.GetObjectMeta().Name == name {
@@ -68,7 +69,8 @@ func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded,
 	return nil, meta.NewNotFound(meta.GroupResource{Group: o.GroupResource.Group, Resource: o.Singular}, name)
 }
 
-// List observes the objects that are selected, and returns them by name. There is one page, and no revision. See router.Lister.
+// List observes the objects that are selected, and returns them by name. There is one page, and no
+// revision. See router.Lister.
 func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
 	fields, err := req.Fields.Transform(kind.In(o.kind, req.Version).FieldLabel)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// owner keeps record of who owns the fields of the objects of a Store, for those who write in one version. It is immutable.
+// owner keeps record of who owns the fields of the objects of a Store, for those who write in one
+// version. It is immutable.
 type owner struct {
 	apply.Door
 	version string
@@ -28,8 +29,9 @@ type owner struct {
 	scale   *apply.Scale        // nil unless the store shows something else than the object
 }
 
-// openOwners makes the owners of all versions of the store. What reset names, or in a version resetIn, cannot be owned through it.
-// At the resource itself kube-apiserver knows what is reset in the version of the request alone, where versions differ.
+// openOwners makes the owners of all versions of the store. What reset names, or in a version
+// resetIn, cannot be owned through it. At the resource itself kube-apiserver knows what is reset in
+// the version of the request alone, where versions differ.
 func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	s.reset, s.resetIn, s.owners = reset, resetIn, map[string]*owner{}
 	list, replicas := s.kind.Versions(), map[string]apply.Path{}
@@ -100,12 +102,13 @@ func (w *write) owner() *owner {
 // writer is who writes, in the present try.
 func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manager, Now: w.s.now()} }
 
-// maxOwned is how long an object may be, in bytes of JSON, whose fields have owners: about what engines take. To find the fields of
-// one that is not going to be stored would take much memory.
+// maxOwned is how long an object may be, in bytes of JSON, whose fields have owners: about what
+// engines take. To find the fields of one that is not going to be stored would take much memory.
 const maxOwned = 3 << 19
 
-// own records in hub who owns the fields of obj, which is complete, the same in the version of the request, and made of current. An
-// object whose owners cannot be told has none. The error is that of ctx.
+// own records in hub who owns the fields of obj, which is complete, the same in the version of the
+// request, and made of current. An object whose owners cannot be told has none. The error is that
+// of ctx.
 func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) error {
 	o := w.owner()
 	if o == nil {
@@ -135,8 +138,8 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	return nil
 }
 
-// current is the state that a change starts from. Through a door with a kind of its own it says who owns what, which nobody sees
-// otherwise.
+// current is the state that a change starts from. Through a door with a kind of its own it says who
+// owns what, which nobody sees otherwise.
 func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded, error) {
 	o := w.owner()
 	if w.s.project == nil || o == nil {
@@ -173,7 +176,8 @@ func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (ap
 	return apply.Object{Tree: jsontext.RawOf(data), Managed: entries, Stored: true}, err
 }
 
-// apply puts what the client applies into the current object, and returns what it becomes, in the hub.
+// apply puts what the client applies into the current object, and returns what it becomes, in the
+// hub.
 func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object, error) {
 	a, o := w.req.Apply, w.owner()
 	live, err := w.live(ctx, o, current)
@@ -193,8 +197,8 @@ func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object
 	return hub, a.Check(m, w.old != nil)
 }
 
-// applied makes the object of a tree in the version of the request, which config was merged into; nil stands for the object as it
-// is.
+// applied makes the object of a tree in the version of the request, which config was merged into;
+// nil stands for the object as it is.
 func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.Object, error) {
 	k := w.s.kind
 	switch {
@@ -219,7 +223,8 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	return toHub(ctx, k, obj, w.version())
 }
 
-// keepOwners puts the entries back that stood in the metadata before admission, if what it has made of them cannot be read.
+// keepOwners puts the entries back that stood in the metadata before admission, if what it has made
+// of them cannot be read.
 func (w *write) keepOwners(ctx context.Context, m *meta.ObjectMeta, before []meta.ManagedFieldsEntry) {
 	after := m.ManagedFields
 	if len(after) == len(before) && (len(after) == 0 || &after[0] == &before[0]) {
@@ -232,13 +237,14 @@ func (w *write) keepOwners(ctx context.Context, m *meta.ObjectMeta, before []met
 	}
 }
 
-// mayDisown reports whether a write that failed is worth a try without entries, which may be much of an object. What is applied
-// is nothing without them.
+// mayDisown reports whether a write that failed is worth a try without entries, which may be much
+// of an object. What is applied is nothing without them.
 func (w *write) mayDisown(err error) bool {
 	return err != nil && storage.KindOf(err) == storage.TooLarge && w.req.Manager != "" && w.req.Apply == nil
 }
 
-// keepTimes takes back the times of entries if they are all that an update changes: then it changes nothing.
+// keepTimes takes back the times of entries if they are all that an update changes: then it changes
+// nothing.
 func (w *write) keepTimes() {
 	m, before := w.obj.GetObjectMeta(), w.old.GetObjectMeta().ManagedFields
 	after := m.ManagedFields

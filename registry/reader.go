@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// reader finds in stored bytes what the cache wants to know, turns them into objects, and objects into bytes. It is
-// immutable.
+// reader finds in stored bytes what the cache wants to know, turns them into objects, and objects
+// into bytes. It is immutable.
 //
 // Bytes are read as they were written, JSON or protobuf, in whatever version that clients are
 // served in. A conversion to another such version may fail, or take its time, and that concerns
@@ -248,7 +248,8 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 			return cache.Decoded{}, false, err
 		}
 	}
-	// A revision that is stored as well is of another time or store: bytes may have been copied from an answer.
+	// A revision that is stored as well is of another time or store: bytes may have been copied
+	// from an answer.
 	for peek.Version != (codec.Span{}) {
 		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
 		if err := l.peekers(load).json.Peek(value, peek); err != nil {
@@ -403,8 +404,8 @@ func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
 }
 
-// hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if what is stored cannot be
-// read.
+// hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if
+// what is stored cannot be read.
 func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	obj, err := r.decode(ctx, enc)
 	if err != nil {
@@ -413,8 +414,8 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 	return obj, nil
 }
 
-// corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has given, as a Status, is not
-// taken for that, nor is the end of ctx.
+// corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has
+// given, as a Status, is not taken for that, nor is the end of ctx.
 func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
 	stored, _ := enc.(*cache.Object)
 	switch status := (*meta.StatusError)(nil); {
@@ -476,7 +477,8 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 	return decoded.Object, nil
 }
 
-// unsettled reports whether what is in a form has to be completed before it is shown: it was read from the store.
+// unsettled reports whether what is in a form has to be completed before it is shown: it was read
+// from the store.
 func (r *reader) unsettled(form uint32) bool {
 	return r.stored.Settled != nil && !slices.ContainsFunc(r.lookers, func(l *looker) bool { return l.shownForm == form })
 }
@@ -531,7 +533,8 @@ func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (val
 	return value, form, err
 }
 
-// shown makes what the cache keeps of an object that was converted to be shown, in the version that it is in.
+// shown makes what the cache keeps of an object that was converted to be shown, in the version that
+// it is in.
 func (r *reader) shown(obj meta.Typed) (cache.Decoded, error) {
 	obj.(meta.Object).GetObjectMeta().ResourceVersion = "" // it is that of the object in the cache
 	data, err := r.kind.Append(nil, obj, codec.Media{})

@@ -10,17 +10,18 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Records are objects of one kind, under a prefix of keys that is no resource's: what the servers of a store keep there for each
-// other. Clients do not see them. They are in no cache: each read asks the store. They are stored like the objects of resources,
-// in the preferred version. Errors of the store are returned as they are.
+// Records are objects of one kind, under a prefix of keys that is no resource's: what the servers
+// of a store keep there for each other. Clients do not see them. They are in no cache: each read
+// asks the store. They are stored like the objects of resources, in the preferred version. Errors
+// of the store are returned as they are.
 type Records[T meta.Object] struct {
 	store  storage.Store
 	reader *reader
 	prefix string
 }
 
-// RecordsOf returns the records of a kind under a prefix of keys, which ends in "/". It is an error if the kind is not known, or if T
-// is not its hub type.
+// RecordsOf returns the records of a kind under a prefix of keys, which ends in "/". It is an error
+// if the kind is not known, or if T is not its hub type.
 func RecordsOf[T meta.Object](cfg *Config, store storage.Store, gk meta.GroupKind, prefix string) (Records[T], error) {
 	k := cfg.Kinds.Kind(gk)
 	if k == nil {
@@ -46,7 +47,8 @@ func (r Records[T]) Get(ctx context.Context, name string) (T, storage.Revision, 
 	return obj, e.Rev, err
 }
 
-// List returns all records, by name, and the revision at which they were so. Those that cannot be read are left out.
+// List returns all records, by name, and the revision at which they were so. Those that cannot be
+// read are left out.
 func (r Records[T]) List(ctx context.Context) ([]T, storage.Revision, error) {
 	res, err := r.store.Range(ctx, storage.RangeRequest{Prefix: r.prefix})
 	if err != nil {
@@ -61,7 +63,8 @@ func (r Records[T]) List(ctx context.Context) ([]T, storage.Revision, error) {
 	return list, res.Rev, nil
 }
 
-// Put writes a record if pre holds, with a lease if that is not 0, and returns its revision. See storage.Store.
+// Put writes a record if pre holds, with a lease if that is not 0, and returns its revision. See
+// storage.Store.
 func (r Records[T]) Put(ctx context.Context, name string, obj T, pre storage.Pre, lease storage.LeaseID) (storage.Revision, error) {
 	value, _, err := r.reader.encode(ctx, obj)
 	if err != nil {

@@ -40,9 +40,11 @@ type judge struct {
 	version *kind.Version
 	// names: the fields are name and namespace, which are found in every object.
 	names bool
-	// same are the forms of stored objects in which the cache has found what the version has at the same places.
+	// same are the forms of stored objects in which the cache has found what the version has at the
+	// same places.
 	same []uint32
-	// raw are forms in which some of that may be missing that the version has: what is there counts.
+	// raw are forms in which some of that may be missing that the version has: what is there
+	// counts.
 	raw    []uint32
 	looker *looker // into all others, once they are in the version; made for the first
 	err    error   // of the first object that could not be looked at
@@ -80,7 +82,8 @@ func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selecto
 	return sel, nil
 }
 
-// divide takes those fields apart from others that no conversion changes: whose object it is, and what is declared for all versions.
+// divide takes those fields apart from others that no conversion changes: whose object it is, and
+// what is declared for all versions.
 func (s *Store) divide(fields meta.FieldRequirements) (fixed, others meta.FieldRequirements) {
 	for _, f := range fields {
 		everywhere := slices.ContainsFunc(s.res.Fields, func(v FieldValue) bool { return v.Label == f.Field && v.Version == "" })
@@ -93,7 +96,8 @@ func (s *Store) divide(fields meta.FieldRequirements) (fixed, others meta.FieldR
 	return fixed, others
 }
 
-// isName reports whether a requirement is of the name or namespace, which the cache finds in all objects.
+// isName reports whether a requirement is of the name or namespace, which the cache finds in all
+// objects.
 func isName(f meta.FieldRequirement) bool {
 	return f.Field == "metadata.name" || f.Field == "metadata.namespace"
 }
@@ -129,8 +133,8 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 	return j
 }
 
-// agree reports whether fields that are asked for in a version stand at the same places in another one, so that what was
-// found in the stored form is what the client means.
+// agree reports whether fields that are asked for in a version stand at the same places in another
+// one, so that what was found in the stored form is what the client means.
 func (s *Store) agree(version *kind.Version, stored *looker, fields meta.FieldRequirements) bool {
 	for _, f := range fields {
 		if declared(s.res.Fields, version, f.Field) != declared(stored.fields, stored.version, f.Field) {
@@ -154,11 +158,13 @@ func declared(fields []FieldValue, version *kind.Version, label string) FieldVal
 const (
 	// stepsPerRequirement is how many steps it takes to hold a requirement against an object.
 	stepsPerRequirement = 16
-	// fewRequirements on labels are held against each object one by one; of more, those about its labels are.
+	// fewRequirements on labels are held against each object one by one; of more, those about its
+	// labels are.
 	fewRequirements = 16
 )
 
-// match returns the function that the cache filters with, nil for all objects. Nothing matches once the Meter has ended.
+// match returns the function that the cache filters with, nil for all objects. Nothing matches once
+// the Meter has ended.
 func (c *condition) match() func(*cache.Object) bool {
 	labels, j, m := c.labels, c.judge, c.meter
 	if labels.Empty() && j == nil {
@@ -184,7 +190,8 @@ func (c *condition) match() func(*cache.Object) bool {
 	return func(o *cache.Object) bool { return meets(o) && j.matches(o) }
 }
 
-// failed is why the request fails whatever the cache says: an object that could not be looked at, or the end of the Meter.
+// failed is why the request fails whatever the cache says: an object that could not be looked at,
+// or the end of the Meter.
 func (c *condition) failed() error {
 	if c.judge != nil && c.judge.err != nil {
 		return c.judge.err
@@ -192,8 +199,8 @@ func (c *condition) failed() error {
 	return c.meter.Err()
 }
 
-// matches reports whether an object has the fields. One that cannot be shown in the version has them, and is what the
-// request fails with.
+// matches reports whether an object has the fields. One that cannot be shown in the version has
+// them, and is what the request fails with.
 func (j *judge) matches(o *cache.Object) bool {
 	_, form := o.Stored()
 	if j.names || slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
@@ -210,7 +217,8 @@ func (j *judge) found(o *cache.Object) bool {
 	})
 }
 
-// looks is matches for an object that the cache has read in another form, or by another declaration.
+// looks is matches for an object that the cache has read in another form, or by another
+// declaration.
 func (j *judge) looks(o *cache.Object) bool {
 	data, stored := o.Stored()
 	version := j.version.GVK.Version

@@ -33,14 +33,16 @@ type Config struct {
 	Admission admission.Chain
 	// Prefix is where all resources are stored; "" means "/registry/". It ends in "/".
 	Prefix string
-	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always readable.
+	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always
+	// readable.
 	Protobuf bool
 	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
 	DeleteWorkers int
-	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are set, whatever a deletion asks for.
+	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are
+	// set, whatever a deletion asks for.
 	NoGarbageCollection bool
-	// Unreadable is told of each object that was to be decoded and could not be, if set. What the cache finds out by itself
-	// is told to its hooks.
+	// Unreadable is told of each object that was to be decoded and could not be, if set. What the
+	// cache finds out by itself is told to its hooks.
 	Unreadable func(err *storage.Error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -53,8 +55,8 @@ type Leaser interface {
 	Forget(id storage.LeaseID)
 }
 
-// Store serves one resource, or one door of it, over the cache. It never changes: a resource whose declaration changes
-// gets another Store over the same objects.
+// Store serves one resource, or one door of it, over the cache. It never changes: a resource whose
+// declaration changes gets another Store over the same objects.
 type Store struct {
 	cfg     *Config
 	res     Resource
@@ -67,7 +69,8 @@ type Store struct {
 	// redeclared: there may be objects in the cache that were read by another declaration.
 	redeclared bool
 
-	// What this door is. kind is what it shows: the kind stored, the same in another group, or one of its own.
+	// What this door is. kind is what it shows: the kind stored, the same in another group, or one
+	// of its own.
 	kind        kind.Kind
 	fixed       meta.GroupVersionKind // what a door with a kind of its own shows, whatever the version of the resource
 	subresource string                // "" for the resource itself
@@ -86,13 +89,14 @@ type Store struct {
 	conversions *conversions // by batch
 }
 
-// Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a write changes beside its own
-// object.
+// Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a
+// write changes beside its own object.
 type Stores interface {
 	Store(gr meta.GroupResource) *Store
 }
 
-// New makes the Store of a resource. Its kind must be known, and its group be a domain or one of Kubernetes' own.
+// New makes the Store of a resource. Its kind must be known, and its group be a domain or one of
+// Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
 	if err := checkPlace(res.GroupResource); err != nil {
 		return nil, err
@@ -115,9 +119,9 @@ func New(cfg *Config, res Resource) (*Store, error) {
 	return s, nil
 }
 
-// Redeclare makes a Store of the same objects by another declaration: a kind with other versions, another schema, another
-// storage version. Nothing changes before Adopt is called on it. Whoever still uses s goes on with what s was declared as;
-// watches do not end.
+// Redeclare makes a Store of the same objects by another declaration: a kind with other versions,
+// another schema, another storage version. Nothing changes before Adopt is called on it. Whoever
+// still uses s goes on with what s was declared as; watches do not end.
 func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
@@ -136,8 +140,9 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	return next, nil
 }
 
-// Through makes a Store of the same objects by a declaration whose kind has another Go type, and the same versions and JSON: one
-// that leaves as text what is large and of no concern, say. What either makes of an object serves both.
+// Through makes a Store of the same objects by a declaration whose kind has another Go type, and
+// the same versions and JSON: one that leaves as text what is large and of no concern, say. What
+// either makes of an object serves both.
 func (s *Store) Through(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s is not %s", res.GroupResource, s.res.GroupResource)
@@ -153,8 +158,8 @@ func (s *Store) Through(res Resource) (*Store, error) {
 	return other, nil
 }
 
-// Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare has made, before that is
-// used, and not if it is not going to be.
+// Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare
+// has made, before that is used, and not if it is not going to be.
 func (s *Store) Adopt() { s.objects.SetDecode(s.reader.explaining(s.reader.load), s.reader.look) }
 
 // newStore makes a Store without objects.
@@ -191,8 +196,8 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	return s, nil
 }
 
-// complete fills in what follows from the rest of a declaration. One that is complete, such as that of a store, stays as it
-// is.
+// complete fills in what follows from the rest of a declaration. One that is complete, such as that
+// of a store, stays as it is.
 func (r *ResourceOf[T]) complete() {
 	if r.Singular == "" {
 		r.Singular = strings.ToLower(r.Kind)
@@ -221,8 +226,8 @@ func groups(fields []FieldValue) []FieldValue {
 	return slices.DeleteFunc(slices.Clone(fields), func(f FieldValue) bool { return !f.Groups })
 }
 
-// Under returns the Store as another group offers it: the same objects, shown as the kind of the same name there, which
-// must have the same hub.
+// Under returns the Store as another group offers it: the same objects, shown as the kind of the
+// same name there, which must have the same hub.
 func (s *Store) Under(group string) (*Store, error) {
 	gk := meta.GroupKind{Group: group, Kind: s.res.Kind}
 	k := s.cfg.Kinds.Kind(gk)
@@ -331,8 +336,8 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 	return s.apiError(err, name)
 }
 
-// Decode returns the object behind enc, which the Store has given, in the hub of the kind that it shows. The caller owns
-// it. The error names the object.
+// Decode returns the object behind enc, which the Store has given, in the hub of the kind that it
+// shows. The caller owns it. The error names the object.
 func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	enc = unwrapped(enc)
 	obj, err := s.decode(ctx, enc)

@@ -25,16 +25,17 @@ type Request struct {
 	warn func(text string) // nil: nobody listens
 }
 
-// Warn tells the client something about what Prepare makes of its object. It is told even if the write fails; what can be
-// seen in the finished object is for Warnings.
+// Warn tells the client something about what Prepare makes of its object. It is told even if the
+// write fails; what can be seen in the finished object is for Warnings.
 func (r *Request) Warn(text string) {
 	if r.warn != nil {
 		r.warn(text)
 	}
 }
 
-// Resource, Subresource, Strategy, Status and the like are the declarations that a Store works with, of any kind of object.
-// Declarations in the terms of one kind are made with the generic types; Typed turns them into these.
+// Resource, Subresource, Strategy, Status and the like are the declarations that a Store works
+// with, of any kind of object. Declarations in the terms of one kind are made with the generic
+// types; Typed turns them into these.
 type (
 	Resource    = ResourceOf[meta.Object]
 	Subresource = SubresourceOf[meta.Object]
@@ -46,32 +47,34 @@ type (
 	Guard       = GuardOf[meta.Object]
 )
 
-// StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock but Request.Now.
-// Objects are of the hub version, whose type T is; old is the object before an update, nil on create. Every function may be
-// nil, meaning nothing special.
+// StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock
+// but Request.Now. Objects are of the hub version, whose type T is; old is the object before an
+// update, nil on create. Every function may be nil, meaning nothing special.
 //
-// ObjectMeta is handled and validated by the Store, and so is what the declaration says of generation and status; strategies
-// see to the rest.
+// ObjectMeta is handled and validated by the Store, and so is what the declaration says of
+// generation and status; strategies see to the rest.
 type StrategyOf[T meta.Object] struct {
-	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil: DNS-1123 subdomain.
+	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil:
+	// DNS-1123 subdomain.
 	ValidateName func(name string, prefix bool) []string
 
 	// Metadata are the checks of ObjectMeta beside those that all kinds have in common.
 	Metadata MetaChecks
 
-	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what may not change and no
-	// door owns. What doors own is as in old already, and a status that is not the client's to bring is empty on create. A new
-	// object has its name and UID.
+	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what
+	// may not change and no door owns. What doors own is as in old already, and a status that is
+	// not the client's to bring is empty on create. A new object has its name and UID.
 	Prepare func(r *Request, obj, old T)
 
 	// Validate says what is wrong with a new object, or with a change.
 	Validate func(obj, old T) field.ErrorList
 
-	// ValidateIn stands in the place of Validate where the rules depend on the group version that the client writes in (Events).
+	// ValidateIn stands in the place of Validate where the rules depend on the group version that
+	// the client writes in (Events).
 	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
 
-	// Judge stands in the place of Validate where the rules take long, only warn of some things, or depend on what is known to be
-	// wrong with the metadata (found).
+	// Judge stands in the place of Validate where the rules take long, only warn of some things, or
+	// depend on what is known to be wrong with the metadata (found).
 	Judge func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 
 	// Warnings are texts for the client, also when the write succeeds.
@@ -85,19 +88,24 @@ type StrategyOf[T meta.Object] struct {
 	// AllowUnconditionalUpdate lets PUT leave out resourceVersion.
 	AllowUnconditionalUpdate bool
 
-	// Graceful decides whether a deletion gives the object time. It may set opts.GracePeriodSeconds, and must leave
-	// it set if it returns true. nil: deletions are immediate.
+	// Graceful decides whether a deletion gives the object time. It may set
+	// opts.GracePeriodSeconds, and must leave it set if it returns true. nil: deletions are
+	// immediate.
 	Graceful func(obj T, opts *meta.DeleteOptions) bool
 
-	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces: spec.finalizers).
+	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces:
+	// spec.finalizers).
 	Held func(obj T) bool
-	// Terminate is for objects that are emptied before they go: it is told that the deletion of one has begun, and shows it in the
-	// object. The first deletion only begins, even if nothing holds the object.
+	// Terminate is for objects that are emptied before they go: it is told that the deletion of one
+	// has begun, and shows it in the object. The first deletion only begins, even if nothing holds
+	// the object.
 	Terminate func(obj T)
 
-	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of collections do not ask.
+	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of
+	// collections do not ask.
 	Permanent func(name string) string
-	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs, ReplicationControllers).
+	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs,
+	// ReplicationControllers).
 	OrphanByDefault bool
 	// OrphanWarning is what a client that says nothing is told; may be "".
 	OrphanWarning string
@@ -105,8 +113,9 @@ type StrategyOf[T meta.Object] struct {
 	NoGarbageCollection bool
 }
 
-// MetaChecks are checks of ObjectMeta that only some kinds make. Most repeat those that all kinds have in common: the
-// code for a kind in kube-apiserver makes its own, and a client is told of each.
+// MetaChecks are checks of ObjectMeta that only some kinds make. Most repeat those that all kinds
+// have in common: the code for a kind in kube-apiserver makes its own, and a client is told of
+// each.
 type MetaChecks uint8
 
 const (
@@ -114,7 +123,8 @@ const (
 	MetaRepeat MetaChecks = 1 << iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaFinalizers lets no finalizers without a domain be but Kubernetes's own. On an update each of the other two says so.
+	// MetaFinalizers lets no finalizers without a domain be but Kubernetes's own. On an update each
+	// of the other two says so.
 	MetaFinalizers
 
 	// MetaCommon: no more than all kinds.
@@ -148,9 +158,9 @@ func (c MetaChecks) ofDoor() MetaChecks {
 // that others could see must not be made.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle admission.Settle, err error)
 
-// GuardOf says why a user who may write an object may not write this one, as an answer; nil if they may. It sees the object as
-// admission has changed it, before it is prepared or checked, and may do I/O. old is nil on create. Writes of the server itself are
-// not guarded.
+// GuardOf says why a user who may write an object may not write this one, as an answer; nil if they
+// may. It sees the object as admission has changed it, before it is prepared or checked, and may do
+// I/O. old is nil on create. Writes of the server itself are not guarded.
 type GuardOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) error
 
 // FieldValue reads one selectable field from an encoded object.
@@ -165,17 +175,18 @@ type FieldValue struct {
 	Default string
 	// Version is the one in which the field is declared; "" for all.
 	Version string
-	// Groups says that many clients watch the objects with one value of the field each (the pods of a node): a change
-	// wakes only those whose value the object has or had. They go by what the declaration finds in objects, so a resource
-	// that is declared anew must have the same such fields.
+	// Groups says that many clients watch the objects with one value of the field each (the pods of
+	// a node): a change wakes only those whose value the object has or had. They go by what the
+	// declaration finds in objects, so a resource that is declared anew must have the same such
+	// fields.
 	Groups bool
 }
 
 // TableOf says how a kind is printed by clients that ask for as=Table.
 type TableOf[T meta.Object] struct {
 	Columns []meta.TableColumnDefinition
-	// Cells returns one value for each column: string, int64, bool or float64. now is for ages. A bookmark is the row of an
-	// empty object, without what defaults and checks make sure of.
+	// Cells returns one value for each column: string, int64, bool or float64. now is for ages. A
+	// bookmark is the row of an empty object, without what defaults and checks make sure of.
 	Cells func(obj T, now time.Time) []any
 	// Conditions may be nil. It returns the row's conditions, such as Completed.
 	Conditions func(obj T) []meta.TableRowCondition
@@ -198,25 +209,26 @@ type ResourceOf[T meta.Object] struct {
 	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
 	StoredAsJSON bool
 
-	// Complete fills in what an object that an older server stored may lack and defaults cannot say,
-	// after the object was completed with defaults and converted to the hub. It is pure and idempotent,
-	// and called for what is loaded, never for what is written here. nil: defaults say everything.
+	// Complete fills in what an object that an older server stored may lack and defaults cannot
+	// say, after the object was completed with defaults and converted to the hub. It is pure and
+	// idempotent, and called for what is loaded, never for what is written here. nil: defaults say
+	// everything.
 	Complete func(obj T)
 	// CompleteNeeds say what Complete has to find in an object in the storage version so that it
-	// changes nothing, as the needs of scheme.AddDefaulting do. Without them each object that is loaded
-	// is decoded. A mistake in them is an error of New; of a lazy kind, which New does not look into,
-	// it is a panic when the first object is loaded.
+	// changes nothing, as the needs of scheme.AddDefaulting do. Without them each object that is
+	// loaded is decoded. A mistake in them is an error of New; of a lazy kind, which New does not
+	// look into, it is a panic when the first object is loaded.
 	CompleteNeeds []string
 
 	Strategy StrategyOf[T]
-	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1 on, through whichever door.
-	// nil: it is not counted.
+	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1
+	// on, through whichever door. nil: it is not counted.
 	Generation []string
-	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as that does not change them.
-	// nil: the status, if the kind has one.
+	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as
+	// that does not change them. nil: the status, if the kind has one.
 	Reset []string
-	// ResetIn are the fields of versions that have others than Reset, which then does not count. Whoever writes in one version meets
-	// owners of the others without it.
+	// ResetIn are the fields of versions that have others than Reset, which then does not count.
+	// Whoever writes in one version meets owners of the others without it.
 	ResetIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
@@ -224,7 +236,8 @@ type ResourceOf[T meta.Object] struct {
 	Reserve ReserveOf[T]
 	// Guard is nil for nearly all kinds.
 	Guard GuardOf[T]
-	// Subresources are further doors to a part of the object, and what else can be done with it: scale, binding.
+	// Subresources are further doors to a part of the object, and what else can be done with it:
+	// scale, binding.
 	Subresources []SubresourceOf[T]
 
 	// Fields are the selectable fields beside metadata.name and metadata.namespace.
@@ -237,21 +250,24 @@ type ResourceOf[T meta.Object] struct {
 	TTL func(obj T) time.Duration
 	// ReturnsDeleted makes a deletion answer with the object instead of a Status.
 	ReturnsDeleted bool
-	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete, deletecollection, get, list,
-	// patch, update, watch. There is no patch without update.
+	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete,
+	// deletecollection, get, list, patch, update, watch. There is no patch without update.
 	Verbs []string
 	// Served are the versions in which clients are served. nil: all that the kind has.
 	Served []string
-	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown in discovery.
+	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown
+	// in discovery.
 	NoCreate string
-	// Custom serves the resource as custom resources are, and as those of kinds without a Go type always are: items of lists carry
-	// apiVersion and kind.
+	// Custom serves the resource as custom resources are, and as those of kinds without a Go type
+	// always are: items of lists carry apiVersion and kind.
 	Custom bool
-	// Since is the revision of the store at which the resource began to be; 0 means always. Who watches from before is told that it is
-	// too old. It counts when the resource is installed, not when it is declared anew.
+	// Since is the revision of the store at which the resource began to be; 0 means always. Who
+	// watches from before is told that it is too old. It counts when the resource is installed, not
+	// when it is declared anew.
 	Since storage.Revision
 
-	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource in one of them is warned.
+	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource
+	// in one of them is warned.
 	Deprecated []Deprecation
 
 	// fits reports whether the functions can take an object; nil: any.
@@ -269,10 +285,12 @@ type Deprecation struct {
 	Warning string
 }
 
-// StatusOf is the status of a kind: the field of that name, what is observed of the object, and the door of that name to it,
-// which is its only way in. The functions are those of the door, as in StrategyOf; there is always an old object.
+// StatusOf is the status of a kind: the field of that name, what is observed of the object, and the
+// door of that name to it, which is its only way in. The functions are those of the door, as in
+// StrategyOf; there is always an old object.
 type StatusOf[T meta.Object] struct {
-	// OnCreate lets clients bring the status of new objects along, as kubelets do; else it is empty when Prepare sees it.
+	// OnCreate lets clients bring the status of new objects along, as kubelets do; else it is empty
+	// when Prepare sees it.
 	OnCreate bool
 
 	Prepare  func(r *Request, obj, old T)
@@ -283,50 +301,60 @@ type StatusOf[T meta.Object] struct {
 	Reset []string
 }
 
-// SubresourceOf is something beside the object itself that its path leads to. There are three sorts:
-//   - a door, through which a part of the object can be read and changed: status. It has neither Project, Create nor
-//     Connect;
+// SubresourceOf is something beside the object itself that its path leads to. There are three
+// sorts:
+//   - a door, through which a part of the object can be read and changed: status. It has neither
+//     Project, Create nor Connect;
 //   - a door that shows a kind of its own: scale, which has Project;
-//   - an action: Create, which takes and answers an object of Kind that is not stored (binding, eviction, token), or
-//     Connect, which hands on the connection (exec, log, proxy).
+//   - an action: Create, which takes and answers an object of Kind that is not stored (binding,
+//     eviction, token), or Connect, which hands on the connection (exec, log, proxy).
 type SubresourceOf[T meta.Object] struct {
 	// Name is the last segment of the path: "status".
 	Name string
-	// Kind is what is read and written here, with its version; zero: the resource's own. It is registered in the scheme.
+	// Kind is what is read and written here, with its version; zero: the resource's own. It is
+	// registered in the scheme.
 	Kind meta.GroupVersionKind
-	// Owns are the fields that nobody but this door may set, such as "status": the resource itself and other doors keep
-	// them on an update, and this door keeps all others but metadata. They are fields of the hub.
+	// Owns are the fields that nobody but this door may set, such as "status": the resource itself
+	// and other doors keep them on an update, and this door keeps all others but metadata. They are
+	// fields of the hub.
 	Owns []string
-	// Versions are those of the resource that have it; nil: all. Of doors with one name, each version has at most one.
+	// Versions are those of the resource that have it; nil: all. Of doors with one name, each
+	// version has at most one.
 	Versions []string
-	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for Connect.
+	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for
+	// Connect.
 	Verbs []string
 
-	// Prepare, Validate, Judge and Warnings are those of a door, as in StrategyOf; there is always an old object. What the
-	// resource says of updates without resourceVersion holds for its doors, but those with Project.
-	// A door with Project has none of them: what it changes is changed by the rules of the resource.
+	// Prepare, Validate, Judge and Warnings are those of a door, as in StrategyOf; there is always
+	// an old object. What the resource says of updates without resourceVersion holds for its doors,
+	// but those with Project. A door with Project has none of them: what it changes is changed by
+	// the rules of the resource.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Judge    func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
 	// Reset are fields that nobody can own by writing through a door.
 	Reset []string
-	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource without MetaRepeat (but MetaObject as it
-	// is) if the door has a Validate, else none of its own.
+	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource
+	// without MetaRepeat (but MetaObject as it is) if the door has a Validate, else none of its
+	// own.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
 	// Also are further versions of Kind that an action takes.
 	Also []string
-	// Complete fills in what the client may leave out of an action, by what the server knows, and refuses what that rules out. It comes
-	// before Check, may do I/O, and may be nil.
+	// Complete fills in what the client may leave out of an action, by what the server knows, and
+	// refuses what that rules out. It comes before Check, may do I/O, and may be nil.
 	Complete func(ctx context.Context, a *Action) error
-	// Check says what is wrong with what the client sent, before admission approves of it; may be nil.
+	// Check says what is wrong with what the client sent, before admission approves of it; may be
+	// nil.
 	Check func(a *Action) error
-	// Create does what the client asks for and returns what it is told: an object of the hub of Kind, or a *meta.Status.
-	// It may do I/O, and is called once admission has let the request pass.
+	// Create does what the client asks for and returns what it is told: an object of the hub of
+	// Kind, or a *meta.Status. It may do I/O, and is called once admission has let the request
+	// pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
-	// Returned: the answer of Create is the object that the client sent, completed, and says like a new one who owns its fields.
+	// Returned: the answer of Create is the object that the client sent, completed, and says like a
+	// new one who owns its fields.
 	Returned bool
 	// Connect returns the handler of a request to the object at namespace and name. Kind is that of
 	// its options, which come in the query.
@@ -336,7 +364,8 @@ type SubresourceOf[T meta.Object] struct {
 // TreeTable is a Table of the objects of one version, as the JSON that clients would get.
 type TreeTable struct {
 	Columns []meta.TableColumnDefinition
-	// Cells returns one value for each column. It changes nothing. A bookmark is the row of an object without anything.
+	// Cells returns one value for each column. It changes nothing. A bookmark is the row of an
+	// object without anything.
 	Cells func(object map[string]any, now time.Time) []any
 }
 
@@ -351,8 +380,8 @@ const (
 
 // ProjectionOf shows objects as another kind, such as a Scale.
 type ProjectionOf[T meta.Object] struct {
-	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store fills in its metadata. Errors are
-	// answers.
+	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store
+	// fills in its metadata. Errors are answers.
 	Show func(obj T, to Occasion) (meta.Object, error)
 	// Apply changes obj as the client changed what it was shown.
 	Apply func(obj T, shown meta.Object) error

@@ -74,8 +74,8 @@ func (s *Store) table() *Table {
 	return s.res.Table
 }
 
-// Row returns the cells of an object's row, one for each column, and the row's conditions. Without an object it is the row
-// of an empty one.
+// Row returns the cells of an object's row, one for each column, and the row's conditions. Without
+// an object it is the row of an empty one.
 func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
 	if enc == nil {
 		cells, conditions := s.row(s.kind.New(), now)

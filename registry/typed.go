@@ -125,7 +125,8 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 	}
 }
 
-// as is the object as its own type, the zero T if there is no object. New has seen to it that the types are right.
+// as is the object as its own type, the zero T if there is no object. New has seen to it that the
+// types are right.
 func as[T meta.Object](obj meta.Object) T {
 	if obj == nil {
 		var none T

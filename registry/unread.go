@@ -43,7 +43,8 @@ type unread struct {
 	err  error // why it cannot be read
 }
 
-// Stored returns JSON that carries a meta.Unread, as the form of objects in the version of the request.
+// Stored returns JSON that carries a meta.Unread, as the form of objects in the version of the
+// request.
 func (u *unread) Stored() ([]byte, uint32) { return u.data, u.form }
 
 // Head is the length of what lists of built-in kinds leave out.
@@ -101,7 +102,8 @@ func unwrapped(enc request.Encoded) request.Encoded {
 	return enc
 }
 
-// storedIn returns the apiVersion that a stored object says it is in, "" if that cannot be made out.
+// storedIn returns the apiVersion that a stored object says it is in, "" if that cannot be made
+// out.
 func (r *reader) storedIn(value []byte) string {
 	var peek codec.Peek
 	if !codec.IsProtobuf(value) {

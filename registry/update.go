@@ -20,7 +20,8 @@ type update struct {
 	ctx     context.Context
 	key     string
 	created bool
-	// emptied is the current object if the change takes its last finalizer off, and last the state it asked for.
+	// emptied is the current object if the change takes its last finalizer off, and last the state
+	// it asked for.
 	emptied *cache.Object
 	last    []byte
 }
@@ -28,9 +29,11 @@ type update struct {
 // errEmptied ends an update of an object that is to be deleted instead of written.
 var errEmptied = errors.New("the last finalizer is gone")
 
-// Update changes an object, or creates it where the strategy allows that; a door creates nothing. See router.Updater.
+// Update changes an object, or creates it where the strategy allows that; a door creates nothing.
+// See router.Updater.
 //
-// The change starts from the cached bytes and is made again on a fresh read if they turn out to be stale.
+// The change starts from the cached bytes and is made again on a fresh read if they turn out to be
+// stale.
 func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
@@ -108,8 +111,8 @@ func toCreate(options meta.Typed) meta.Typed {
 	return options
 }
 
-// remove deletes the object whose last finalizer the update took off. The answer is the state that was asked for;
-// watchers see the last one that was stored.
+// remove deletes the object whose last finalizer the update took off. The answer is the state that
+// was asked for; watchers see the last one that was stored.
 func (u *update) remove() (*cache.Object, error) {
 	last, err := u.s.objects.Preview(u.key, u.last)
 	if err != nil {
@@ -215,7 +218,8 @@ func (w *write) prepareChanged() field.ErrorList {
 	return s.validateMetaUpdate(m, om)
 }
 
-// validateMetaUpdate checks the metadata of an update as often as kube-apiserver does: clients see each finding.
+// validateMetaUpdate checks the metadata of an update as often as kube-apiserver does: clients see
+// each finding.
 func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)

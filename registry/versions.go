@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership sees them.
+// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership
+// sees them.
 type versions struct {
 	kind  kind.Kind
 	kinds kind.Finder

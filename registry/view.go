@@ -19,7 +19,8 @@ import (
 // again. Errors are a *meta.StatusError.
 type View[T meta.Object] struct{ store *Store }
 
-// ViewOf makes a View. It is an error if there is no store, or if T is not the hub type of its kind.
+// ViewOf makes a View. It is an error if there is no store, or if T is not the hub type of its
+// kind.
 func ViewOf[T meta.Object](s *Store) (View[T], error) {
 	if s == nil {
 		return View[T]{}, fmt.Errorf("registry: a view of %T, but the server has no such resource", *new(T))
@@ -72,7 +73,8 @@ func (v View[T]) Each(ctx context.Context, namespace string) iter.Seq2[T, error]
 	return v.All(meta.WithUnread(ctx), namespace)
 }
 
-// Names returns the names of a namespace's objects, or of all with namespace "", and how many there are.
+// Names returns the names of a namespace's objects, or of all with namespace "", and how many there
+// are.
 func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[string], error) {
 	list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
 	if err != nil {
@@ -128,7 +130,8 @@ func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool
 	return changed, nil
 }
 
-// MayUpdate returns the conflict of an update of obj with preconditions that do not hold, nil if they do.
+// MayUpdate returns the conflict of an update of obj with preconditions that do not hold, nil if
+// they do.
 func (v View[T]) MayUpdate(obj T, p *meta.Preconditions) error {
 	m := obj.GetObjectMeta()
 	switch {

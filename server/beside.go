@@ -1,5 +1,5 @@
-// The parts that run beside requests, each begun by hooks when the server listens. They are made last,
-// and end first.
+// The parts that run beside requests, each begun by hooks when the server listens. They are made
+// last, and end first.
 
 package server
 
@@ -36,8 +36,8 @@ func (a *assembly) followNodes() error {
 	return a.server.addHooks(a.authorizers.Hooks(a.client, a.life.controllers.Run)...)
 }
 
-// makeUpkeep has the stores compacted, and serves what the commands migrate, fsck and defrag ask for.
-// It also has the file of encryption keys followed.
+// makeUpkeep has the stores compacted, and serves what the commands migrate, fsck and defrag ask
+// for. It also has the file of encryption keys followed.
 func (a *assembly) makeUpkeep() error {
 	stored := upkeep.New(upkeep.Needs{
 		Host: a.resources, Backends: a.resources.Backends(), Unread: a.definitions.Unread, CompactionInterval: a.Storage.CompactionInterval,

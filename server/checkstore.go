@@ -65,8 +65,8 @@ func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
 	return unread, nil
 }
 
-// copyStore copies the store of a data folder to a temporary folder, which becomes the data folder of
-// c. It returns that folder, which the caller removes.
+// copyStore copies the store of a data folder to a temporary folder, which becomes the data folder
+// of c. It returns that folder, which the caller removes.
 func copyStore(ctx context.Context, c *completed) (dir string, err error) {
 	folder := "etcd"
 	if c.Storage.Engine == StorageFile {

@@ -20,9 +20,9 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 )
 
-// completed is a Config in which every default is filled in and nothing is wrong. Config.complete makes it, once and
-// before anything else is made, and all others get it, or parts of it, as a value: nobody sees a Config that is half
-// finished, and nobody can change it for another.
+// completed is a Config in which every default is filled in and nothing is wrong. Config.complete
+// makes it, once and before anything else is made, and all others get it, or parts of it, as a
+// value: nobody sees a Config that is half finished, and nobody can change it for another.
 type completed struct {
 	Config
 	origins []*regexp.Regexp  // Serving.CORSOrigins
@@ -30,8 +30,8 @@ type completed struct {
 	standIn *standIn          // nil if Storage is what the Config says
 }
 
-// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as long as the request, and
-// writeGrace, to read the last answer.
+// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as
+// long as the request, and writeGrace, to read the last answer.
 const shutdownGrace = writeGrace + 5*time.Second
 
 // maxGoawayChance keeps clients from connecting again all the time.

@@ -19,13 +19,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Config says what a server is to be, in parts that each have a zero value which works. The zero Config serves the
-// Kubernetes kinds over TLS on 127.0.0.1:6443 with an embedded store and self-made certificates under ./.coracle.
+// Config says what a server is to be, in parts that each have a zero value which works. The zero
+// Config serves the Kubernetes kinds over TLS on 127.0.0.1:6443 with an embedded store and
+// self-made certificates under ./.coracle.
 //
-// New takes a copy, completes it and checks it as a whole before anything reads it. Where kube-apiserver has a flag for
-// the same thing, its name is given.
+// New takes a copy, completes it and checks it as a whole before anything reads it. Where
+// kube-apiserver has a flag for the same thing, its name is given.
 type Config struct {
-	// DataDir holds everything the server keeps on disk, default ".coracle". What is made there is for its owner alone.
+	// DataDir holds everything the server keeps on disk, default ".coracle". What is made there is
+	// for its owner alone.
 	DataDir string
 
 	API            APIConfig
@@ -37,8 +39,9 @@ type Config struct {
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
-	// Controllers selects what runs beside the API: names, "*" for all that are on by default, "-name" to leave one
-	// out. nil means {"*"}; an empty list means none. (--controllers of kube-controller-manager)
+	// Controllers selects what runs beside the API: names, "*" for all that are on by default,
+	// "-name" to leave one out. nil means {"*"}; an empty list means none. (--controllers of
+	// kube-controller-manager)
 	Controllers []string
 	// Setup is called last in New, to add hooks and paths of one's own.
 	Setup func(s *Server) error
@@ -62,9 +65,10 @@ type APIConfig struct {
 	Core bool
 	// Profile chooses among Kubernetes' own groups; "" keeps all of them.
 	Profile string
-	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them (apps/v1/deployments) on and off,
-	// "true" or "false", with "api/all", "api/ga", "api/beta" and "api/alpha" for many versions. It counts after Profile, and
-	// for what New installs. What is off does not exist: it is in no document, and costs nothing. (--runtime-config)
+	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them
+	// (apps/v1/deployments) on and off, "true" or "false", with "api/all", "api/ga", "api/beta" and
+	// "api/alpha" for many versions. It counts after Profile, and for what New installs. What is
+	// off does not exist: it is in no document, and costs nothing. (--runtime-config)
 	Runtime map[string]string
 	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
 	Version string
@@ -78,9 +82,10 @@ type APIConfig struct {
 	Aggregation aggregator.Config
 	// Without is what to leave out of the API.
 	Without WithoutConfig
-	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is ready: definitions of resources, which
-	// are served then, namespaces, and all others in the order of the files. It is done whenever a server starts, and an object that is as
-	// it should be is not written. "" means none.
+	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is
+	// ready: definitions of resources, which are served then, namespaces, and all others in the
+	// order of the files. It is done whenever a server starts, and an object that is as it should
+	// be is not written. "" means none.
 	Manifests string
 	// Objects are applied as those of Manifests are, and after them.
 	Objects []manifest.Object
@@ -88,8 +93,8 @@ type APIConfig struct {
 
 // WithoutConfig says what to leave out of the API, which by default is all there.
 type WithoutConfig struct {
-	// GarbageCollection: dependents stay when what owns them goes, and no garbage collector runs. Whatever a deletion says about them counts
-	// for nothing. (--enable-garbage-collector=false)
+	// GarbageCollection: dependents stay when what owns them goes, and no garbage collector runs.
+	// Whatever a deletion says about them counts for nothing. (--enable-garbage-collector=false)
 	GarbageCollection bool
 	// WatchLists are watches that begin with what there is. (--feature-gates=WatchList=false)
 	WatchLists bool
@@ -104,8 +109,9 @@ type WithoutConfig struct {
 	PriorityAndFairness bool
 }
 
-// ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps namespaces, config maps, secrets,
-// service accounts, roles and their bindings, events, leases and definitions.
+// ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps
+// namespaces, config maps, secrets, service accounts, roles and their bindings, events, leases and
+// definitions.
 const ProfileCRDOnly = choice.CRDOnly
 
 // The storage engines that StorageConfig.Engine names.
@@ -118,36 +124,41 @@ const (
 
 // StorageConfig says where objects are stored, and in which form.
 type StorageConfig struct {
-	// Engine is StorageEmbedded or another of the names beside it; default StorageEmbedded, or StorageEtcd if there are
-	// Etcd.Servers.
+	// Engine is StorageEmbedded or another of the names beside it; default StorageEmbedded, or
+	// StorageEtcd if there are Etcd.Servers.
 	Engine string
-	// Store is used instead of an engine that New would open. The server closes it, also if New fails.
-	// If it wraps an engine, it should be a storage.Wrapper, so that the server finds what the engine
-	// can do.
+	// Store is used instead of an engine that New would open. The server closes it, also if New
+	// fails. If it wraps an engine, it should be a storage.Wrapper, so that the server finds what
+	// the engine can do.
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig
-	// Overrides keep single resources elsewhere; of a resource the last counts. (--etcd-servers-overrides)
+	// Overrides keep single resources elsewhere; of a resource the last counts.
+	// (--etcd-servers-overrides)
 	Overrides []StorageOverride
-	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a minute.
-	// (--storage-initialization-timeout)
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a
+	// minute. (--storage-initialization-timeout)
 	InitTimeout time.Duration
 	// Timeouts are those of the checks of health.
 	health.Timeouts
 	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
 	Prefix string
-	// CompactionInterval is how long history is kept, default 5 min; negative: for ever. (--etcd-compaction-interval)
+	// CompactionInterval is how long history is kept, default 5 min; negative: for ever.
+	// (--etcd-compaction-interval)
 	CompactionInterval time.Duration
-	// EncryptionConfigFile names an EncryptionConfiguration; "" stores plain text. (--encryption-provider-config)
+	// EncryptionConfigFile names an EncryptionConfiguration; "" stores plain text.
+	// (--encryption-provider-config)
 	EncryptionConfigFile string
-	// EncryptionReload has the server take up EncryptionConfigFile again when it changes. Values that the new one cannot read cannot be
-	// read; a file that cannot be used changes nothing. (--encryption-provider-config-automatic-reload)
+	// EncryptionReload has the server take up EncryptionConfigFile again when it changes. Values
+	// that the new one cannot read cannot be read; a file that cannot be used changes nothing.
+	// (--encryption-provider-config-automatic-reload)
 	EncryptionReload bool
-	// Protobuf stores objects as protobuf instead of JSON. Both are always readable. (--storage-media-type)
+	// Protobuf stores objects as protobuf instead of JSON. Both are always readable.
+	// (--storage-media-type)
 	Protobuf bool
 	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored,
-	// "1.33" to "1.36"; default "1.35". Kubernetes' own kinds are stored in the most preferred version
-	// that the release knows. (--min-compatibility-version)
+	// "1.33" to "1.36"; default "1.35". Kubernetes' own kinds are stored in the most preferred
+	// version that the release knows. (--min-compatibility-version)
 	MinCompatibility string
 }
 
@@ -155,8 +166,8 @@ type StorageConfig struct {
 type EtcdConfig struct {
 	// Servers are client URLs. (--etcd-servers)
 	Servers []string
-	// CAFile is whom to trust, CertFile and KeyFile are who the server is to etcd: PEM files, each optional.
-	// (--etcd-cafile, --etcd-certfile, --etcd-keyfile)
+	// CAFile is whom to trust, CertFile and KeyFile are who the server is to etcd: PEM files, each
+	// optional. (--etcd-cafile, --etcd-certfile, --etcd-keyfile)
 	CAFile, CertFile, KeyFile string
 }
 
@@ -172,27 +183,31 @@ const (
 type ServingConfig struct {
 	// BindAddress is the IP address of all ports, default 127.0.0.1. (--bind-address)
 	BindAddress string
-	// AdvertiseAddress is the IP address under which the endpoints of the service "kubernetes" name this server. Default: BindAddress,
-	// or if that is no address for others the one by which this machine would go to the Internet. If there is none either, the
-	// server is not among the endpoints. (--advertise-address)
+	// AdvertiseAddress is the IP address under which the endpoints of the service "kubernetes" name
+	// this server. Default: BindAddress, or if that is no address for others the one by which this
+	// machine would go to the Internet. If there is none either, the server is not among the
+	// endpoints. (--advertise-address)
 	AdvertiseAddress string
 	// SecurePort is for HTTPS: 0 means 6443, NoPort none, AnyPort one that is free. (--secure-port)
 	SecurePort int
-	// HTTPPort is for plain HTTP without authentication of its own kind: 0 or NoPort means none, AnyPort one that is
-	// free.
+	// HTTPPort is for plain HTTP without authentication of its own kind: 0 or NoPort means none,
+	// AnyPort one that is free.
 	HTTPPort int
 	// TLS is what the secure port shows to clients.
 	TLS identity.TLS
-	// ExternalHostname is how documents name this server to others, in place of its address. (--external-hostname)
+	// ExternalHostname is how documents name this server to others, in place of its address.
+	// (--external-hostname)
 	ExternalHostname string
-	// CORSOrigins are patterns of web origins that may call the API; none by default. (--cors-allowed-origins)
+	// CORSOrigins are patterns of web origins that may call the API; none by default.
+	// (--cors-allowed-origins)
 	CORSOrigins []string
 	// HTTP is how the server speaks to clients.
 	HTTP HTTPConfig
-	// SharePort lets other processes listen on the same address and port, and ShareAddress on all addresses and single ones of the
-	// same port. (--permit-port-sharing, --permit-address-sharing)
+	// SharePort lets other processes listen on the same address and port, and ShareAddress on all
+	// addresses and single ones of the same port. (--permit-port-sharing, --permit-address-sharing)
 	SharePort, ShareAddress bool
-	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done, default 0. (--livez-grace-period)
+	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done,
+	// default 0. (--livez-grace-period)
 	LivezGrace time.Duration
 	// Debug is what the server shows of itself.
 	Debug inspect.Config
@@ -204,39 +219,44 @@ type HTTPConfig struct {
 	filters.Settings
 	// HTTP1Only offers no HTTP/2. (--disable-http2-serving)
 	HTTP1Only bool
-	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250. (--http2-max-streams-per-connection)
+	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250.
+	// (--http2-max-streams-per-connection)
 	MaxStreams int
 }
 
 // LimitsConfig bounds what clients can ask for.
 type LimitsConfig struct {
-	// MaxReads, MaxWrites and MaxWatches bound the requests being served at once; 0 means 400, 200 and 10,000, negative
-	// no bound. Anonymous requests have places of their own beside them, a quarter as many. Health needs none.
-	// (--max-requests-inflight, --max-mutating-requests-inflight)
+	// MaxReads, MaxWrites and MaxWatches bound the requests being served at once; 0 means 400, 200
+	// and 10,000, negative no bound. Anonymous requests have places of their own beside them, a
+	// quarter as many. Health needs none. (--max-requests-inflight,
+	// --max-mutating-requests-inflight)
 	MaxReads, MaxWrites, MaxWatches int
 	// RequestTimeout bounds a request other than a watch, default 1 min. (--request-timeout)
 	RequestTimeout time.Duration
-	// MinWatch is the least time that a watch without timeoutSeconds lasts, default 30 min. (--min-request-timeout, in
-	// seconds there)
+	// MinWatch is the least time that a watch without timeoutSeconds lasts, default 30 min.
+	// (--min-request-timeout, in seconds there)
 	MinWatch time.Duration
-	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1. (--delete-collection-workers)
+	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
+	// (--delete-collection-workers)
 	DeleteWorkers int
 }
 
 // ShutdownConfig says how the server ends.
 type ShutdownConfig struct {
-	// Delay is how long requests are still served after readiness has failed, default 0. (--shutdown-delay-duration)
+	// Delay is how long requests are still served after readiness has failed, default 0.
+	// (--shutdown-delay-duration)
 	Delay time.Duration
-	// RefuseNew has the server go on listening until all running requests but watches have been served, and answer new ones with
-	// 429 and Retry-After; otherwise it stops listening first. (--shutdown-send-retry-after)
+	// RefuseNew has the server go on listening until all running requests but watches have been
+	// served, and answer new ones with 429 and Retry-After; otherwise it stops listening first.
+	// (--shutdown-send-retry-after)
 	RefuseNew bool
-	// WatchGrace is the time over which watches are ended, one after the other; default 0: all at once.
-	// (--shutdown-watch-termination-grace-period)
+	// WatchGrace is the time over which watches are ended, one after the other; default 0: all at
+	// once. (--shutdown-watch-termination-grace-period)
 	WatchGrace time.Duration
-	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default Limits.RequestTimeout and
-	// 15 s.
+	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default
+	// Limits.RequestTimeout and 15 s.
 	Timeout time.Duration
-	// Linger is how long connections have to end when all requests have been served, default 5 s; then they are cut. By HTTP/2 one
-	// that is idle takes a second, in which the client is told.
+	// Linger is how long connections have to end when all requests have been served, default 5 s;
+	// then they are cut. By HTTP/2 one that is idle takes a second, in which the client is told.
 	Linger time.Duration
 }

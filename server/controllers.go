@@ -111,7 +111,8 @@ func controllerName(name string) string {
 	return name
 }
 
-// selected reports whether a list of names, "*" and "-name" selects a controller. What is left out by name stays out.
+// selected reports whether a list of names, "*" and "-name" selects a controller. What is left out
+// by name stays out.
 func selected(list []string, name string) bool {
 	all := false
 	for _, item := range list {
@@ -127,8 +128,8 @@ func selected(list []string, name string) bool {
 	return all
 }
 
-// holdings are what the controllers of namespaces and owners see of the server, apart from being its
-// clients.
+// holdings are what the controllers of namespaces and owners see of the server, apart from being
+// its clients.
 func (s *Server) holdings() *holdings.Holdings {
 	return holdings.New(holdings.Needs{
 		Table: s.Table(), Backends: s.Backends(), Behind: s.behind, Ready: s.life.ready,

@@ -22,7 +22,8 @@ import (
 type controllerEntry struct {
 	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
 	needs       []meta.GroupResource // not run by servers without these
-	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is not complete without.
+	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is
+	// not complete without.
 	yields bool
 	signs  bool // not run by servers that have no key of service accounts themselves
 	make   func(e controllerEnv) runner
@@ -131,5 +132,6 @@ var controllerSet = []controllerEntry{
 	},
 }
 
-// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager. (--terminated-pod-gc-threshold)
+// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager.
+// (--terminated-pod-gc-threshold)
 const maxEndedPods = 12500

@@ -30,8 +30,8 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 )
 
-// surroundings are what some of Kubernetes' own resources work with: others that they read and write, which they find in
-// stores, the node ports, who may do what, and the other servers.
+// surroundings are what some of Kubernetes' own resources work with: others that they read and
+// write, which they find in stores, the node ports, who may do what, and the other servers.
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator

@@ -93,8 +93,8 @@ func (a *assembly) makePlugins() (err error) {
 }
 
 // makeResources makes the resources, of which there are none yet, and the work that goes on beside
-// requests. Work ends before the caches that it reads are closed, and nothing is installed or removed
-// from then on.
+// requests. Work ends before the caches that it reads are closed, and nothing is installed or
+// removed from then on.
 func (a *assembly) makeResources() error {
 	minor, _ := a.Storage.compatible() // checked when the configuration was completed
 	common := registry.Config{

@@ -1,5 +1,5 @@
-// The parts that stand between a connection and a resource: the store and the server's identity, who
-// is let in, the filters, the client of the server itself, the listeners.
+// The parts that stand between a connection and a resource: the store and the server's identity,
+// who is let in, the filters, the client of the server itself, the listeners.
 
 package server
 

@@ -16,8 +16,9 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// Judge says what is wrong with objects, in the words of a server that is asked to create them: it has the resources of one, and
-// what definitions add, but nothing is stored, nobody listens, and admission is not asked. It is for one goroutine.
+// Judge says what is wrong with objects, in the words of a server that is asked to create them: it
+// has the resources of one, and what definitions add, but nothing is stored, nobody listens, and
+// admission is not asked. It is for one goroutine.
 type Judge struct {
 	*assembly
 }
@@ -36,8 +37,8 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	return &Judge{a}, nil
 }
 
-// heldParts are the parts of a server that serves nobody: what is declared, over a store that is read
-// as it is.
+// heldParts are the parts of a server that serves nobody: what is declared, over a store that is
+// read as it is.
 func heldParts() []part {
 	return slices.Concat([]part{{"metrics", (*assembly).makeMetrics}, {"store", (*assembly).openStore}}, declaredParts)
 }
@@ -47,8 +48,8 @@ func (j *Judge) Close() error {
 	return j.ends.run()
 }
 
-// Check judges an object: what a server would warn of, and the error with which it would refuse it, unknown fields included. Of a
-// definition that is good, objects can be judged from then on.
+// Check judges an object: what a server would warn of, and the error with which it would refuse it,
+// unknown fields included. Of a definition that is good, objects can be judged from then on.
 func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
 	offer := j.resources.Table().Now().Kinds[o.Kind.GroupKind()]
 	if offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), "") {

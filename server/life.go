@@ -16,7 +16,8 @@ import (
 // processStart is when the process began, within milliseconds.
 var processStart = time.Now()
 
-// life is the course of a server: what it does at the start and at the end, and what runs in between.
+// life is the course of a server: what it does at the start and at the end, and what runs in
+// between.
 type life struct {
 	shutdown    ShutdownConfig
 	health      *health.Health
@@ -46,15 +47,17 @@ func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *l
 // Ready is closed when the server listens and all post-start hooks have run.
 func (s *Server) Ready() <-chan struct{} { return s.life.ready }
 
-// Go runs work that ends when its context does, which is when the server stops. Run waits for it. A server that has
-// stopped runs nothing any more.
+// Go runs work that ends when its context does, which is when the server stops. Run waits for it. A
+// server that has stopped runs nothing any more.
 func (s *Server) Go(work func(ctx context.Context)) { s.life.work.Run(work) }
 
-// Run serves until ctx ends or a listener fails, and returns when everything has ended. A server runs once.
+// Run serves until ctx ends or a listener fails, and returns when everything has ended. A server
+// runs once.
 //
-// On the way down it fails readiness, waits for ShutdownConfig.Delay, runs the pre-shutdown hooks, stops its controllers,
-// turns new requests away, ends watches, over ShutdownConfig.WatchGrace, waits for running requests up to ShutdownConfig.Timeout, closes the listeners,
-// ends what runs with Go, and closes cache and store.
+// On the way down it fails readiness, waits for ShutdownConfig.Delay, runs the pre-shutdown hooks,
+// stops its controllers, turns new requests away, ends watches, over ShutdownConfig.WatchGrace,
+// waits for running requests up to ShutdownConfig.Timeout, closes the listeners, ends what runs
+// with Go, and closes cache and store.
 func (s *Server) Run(ctx context.Context) error {
 	if s.life.used.Swap(true) {
 		return errors.New("server: Run was called again, or after Close")
@@ -79,7 +82,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.shutDown(), s.Close())
 }
 
-// first returns a function that sends the first error it is called with to c, which has room for it.
+// first returns a function that sends the first error it is called with to c, which has room for
+// it.
 func first(c chan error) func(error) {
 	return func(err error) {
 		select {
@@ -119,7 +123,8 @@ func (s *Server) shutDown() error {
 	return errors.Join(err, closeErr)
 }
 
-// Close ends everything without waiting for requests. Run calls it; it is for servers that are not run.
+// Close ends everything without waiting for requests. Run calls it; it is for servers that are not
+// run.
 func (s *Server) Close() error {
 	l := s.life
 	l.used.Store(true)

@@ -67,7 +67,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Address returns where the server listens for HTTPS, or nil before Run listens or without that port.
+// Address returns where the server listens for HTTPS, or nil before Run listens or without that
+// port.
 func (s *Server) Address() net.Addr {
 	secure, _ := s.listeners.Addresses()
 	return secure

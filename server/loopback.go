@@ -22,8 +22,9 @@ func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *g
 	})
 }
 
-// Client returns a client of the server itself, for controllers. Its requests are made without a network, pass all
-// filters and admission as those of the user system:apiserver, and are never turned away for their number. They can be
-// made as soon as New has returned, also before the server is ready, until it turns requests away on its way down: what runs
-// with Go then gets errors, and is not ended before.
+// Client returns a client of the server itself, for controllers. Its requests are made without a
+// network, pass all filters and admission as those of the user system:apiserver, and are never
+// turned away for their number. They can be made as soon as New has returned, also before the
+// server is ready, until it turns requests away on its way down: what runs with Go then gets
+// errors, and is not ended before.
 func (s *Server) Client() *client.Client { return s.client }

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// makeOpenAPI serves the documents of OpenAPI: of all that the servers of the chain serve, and of what
-// the servers behind this one say of themselves.
+// makeOpenAPI serves the documents of OpenAPI: of all that the servers of the chain serve, and of
+// what the servers behind this one say of themselves.
 func (a *assembly) makeOpenAPI() error {
 	kinds := sync.OnceValue(a.scheme.ModelKinds)
 	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// StorageOverride keeps a resource in a store of its own, which has revisions of its own. Resources with the same Servers or Store are
-// kept together. Custom resources, and their definitions, are always where all others are.
+// StorageOverride keeps a resource in a store of its own, which has revisions of its own. Resources
+// with the same Servers or Store are kept together. Custom resources, and their definitions, are
+// always where all others are.
 type StorageOverride struct {
 	Resource meta.GroupResource
 	// Servers are client URLs of an etcd cluster, which is reached as that of StorageConfig.Etcd.
@@ -21,7 +22,8 @@ type StorageOverride struct {
 	Store storage.Store
 }
 
-// ParseStorageOverrides reads values of --etcd-servers-overrides: group/resource#servers, with semicolons between the servers.
+// ParseStorageOverrides reads values of --etcd-servers-overrides: group/resource#servers, with
+// semicolons between the servers.
 func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
 	var all []StorageOverride
 	for _, value := range values {
@@ -44,8 +46,8 @@ func (o *StorageOverride) place() any {
 	return strings.Join(slices.Sorted(slices.Values(o.Servers)), ";")
 }
 
-// validateOverrides says what is wrong with overrides. Who may do what is read from four resources as of one revision, so they need one
-// store.
+// validateOverrides says what is wrong with overrides. Who may do what is read from four resources
+// as of one revision, so they need one store.
 func (c *StorageConfig) validateOverrides() error {
 	places := map[meta.GroupResource]any{}
 	for i := range c.Overrides {

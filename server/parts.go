@@ -25,9 +25,9 @@ import (
 // puts on a stack of ends. Whichever part fails, the stack ends what was made before it, the last
 // first; Close of a complete server does the same.
 //
-// Three values are there only later. Each is a promise that says so in its type: access.Promise (who
-// may do what), addresses.Self (where the server listens), generic.Progress (how far definitions are
-// followed).
+// Three values are there only later. Each is a promise that says so in its type: access.Promise
+// (who may do what), addresses.Self (where the server listens), generic.Progress (how far
+// definitions are followed).
 
 // part is one step of making a server. make reads what the parts before it have made, and adds its
 // own to the assembly.
@@ -43,8 +43,8 @@ var openingParts = []part{
 	{"store and identity, begun", (*assembly).beginOpening},
 }
 
-// declaredParts are what is served, before anybody can ask for it. They read nothing from the store,
-// which may not be open yet.
+// declaredParts are what is served, before anybody can ask for it. They read nothing from the
+// store, which may not be open yet.
 var declaredParts = []part{
 	{"types", (*assembly).makeTypes},
 	{"admission plugins", (*assembly).makePlugins},

@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Server is an API server. Make it with New, serve with Run. Its parts are complete when New has made it; what changes
-// after that is inside of them.
+// Server is an API server. Make it with New, serve with Run. Its parts are complete when New has
+// made it; what changes after that is inside of them.
 type Server struct {
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
@@ -46,7 +46,8 @@ type links struct {
 
 // Chain is the delegation chain: what one link does not know is the next one's.
 type Chain struct {
-	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that these name.
+	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that
+	// these name.
 	Aggregator *generic.Server
 	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
 	Core *generic.Server
@@ -54,11 +55,11 @@ type Chain struct {
 	Extensions *generic.Server
 }
 
-// New makes a server from cfg: it opens the store, and certificates are made if there are none. What is wrong with cfg
-// is reported all at once. A server that is not Run must be Closed.
+// New makes a server from cfg: it opens the store, and certificates are made if there are none.
+// What is wrong with cfg is reported all at once. A server that is not Run must be Closed.
 //
-// ctx bounds New alone, not the server: with its end New gives up waiting for the store, which may be an etcd that does
-// not answer or a log that is being replayed, and returns the cause.
+// ctx bounds New alone, not the server: with its end New gives up waiting for the store, which may
+// be an etcd that does not answer or a log that is being replayed, and returns the cause.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	c, err := cfg.complete()
 	if err == nil {
@@ -81,9 +82,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands paths. They come
-// through all filters: who may ask is decided by rules for non-resource URLs. An error that get returns, before it
-// has written anything, is answered as a Status. For other methods there is Core.Paths.
+// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands
+// paths. They come through all filters: who may ask is decided by rules for non-resource URLs. An
+// error that get returns, before it has written anything, is answered as a Status. For other
+// methods there is Core.Paths.
 func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
 	return s.Core.Paths.Handle(path, router.ReadOnly(router.Plain(get)))
 }

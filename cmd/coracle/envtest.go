@@ -66,7 +66,8 @@ func layOut(dir string, log io.Writer) error {
 	return place(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
 }
 
-// findKubectl looks where envtest has looked so far, in the PATH, and in the folder itself, in this order.
+// findKubectl looks where envtest has looked so far, in the PATH, and in the folder itself, in this
+// order.
 func findKubectl(dir string) (string, error) {
 	for _, at := range []string{os.Getenv(assetsVariable), "", dir} {
 		if path, err := exec.LookPath(filepath.Join(at, "kubectl")); err == nil {
@@ -76,7 +77,8 @@ func findKubectl(dir string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// place makes a file be another program, under its own name: by a link, or as a copy where the two cannot be one file.
+// place makes a file be another program, under its own name: by a link, or as a copy where the two
+// cannot be one file.
 func place(program, file string) error {
 	want, err := os.Stat(program)
 	if err != nil {

@@ -15,7 +15,8 @@ type etcdOptions struct {
 	noSync, version           bool
 }
 
-// Flags of etcd that what stands in for it takes, and what is wrong with those that it cannot take: who gives them relies on them.
+// Flags of etcd that what stands in for it takes, and what is wrong with those that it cannot take:
+// who gives them relies on them.
 var (
 	// There is one member, and nobody else to agree with.
 	etcdTuning = []string{

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetStart gives back the parts of the program that have been read until now: most of them are needed at the start only, and would
-// count as resident for as long as the process lives, with all that the kernel has mapped around them. What is needed again comes from the
-// page cache. Where that cannot be done, memory is all that is lost.
+// forgetStart gives back the parts of the program that have been read until now: most of them are
+// needed at the start only, and would count as resident for as long as the process lives, with all
+// that the kernel has mapped around them. What is needed again comes from the page cache. Where
+// that cannot be done, memory is all that is lost.
 func forgetStart() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {

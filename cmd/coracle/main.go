@@ -11,7 +11,8 @@
 //	coracle etcd       stand in for etcd before a kube-apiserver of this program's
 //	coracle envtest    lay out the programs that envtest starts
 //
-// Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else: see cmd/flags.
+// Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else:
+// see cmd/flags.
 //
 // Read: main.go, serve.go, rest.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go,
 // etcdflags.go, envtest.go, kubeconfig.go, migrate.go, fsck.go, defrag.go, validate.go.

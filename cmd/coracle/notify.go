@@ -12,8 +12,8 @@ const (
 	stoppingState = "STOPPING=1"
 )
 
-// notify tells the service manager that started the process about its state, if there is one that wants to know. What cannot be told
-// is not worth an end.
+// notify tells the service manager that started the process about its state, if there is one that
+// wants to know. What cannot be told is not worth an end.
 func notify(state string) {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "@") { // which stands for a zero byte: an abstract socket

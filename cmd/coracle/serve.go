@@ -53,14 +53,16 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// untilTold returns a context that ends with ctx, or when the process is told to. Told twice, that ends at once.
+// untilTold returns a context that ends with ctx, or when the process is told to. Told twice, that
+// ends at once.
 func untilTold(ctx context.Context) (until context.Context, stop func()) {
 	until, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(until, stop) // the next signal does what it does to others
 	return until, stop
 }
 
-// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is ready.
+// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is
+// ready.
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	ctx, stop := untilTold(ctx)
 	defer stop()
@@ -97,14 +99,17 @@ const (
 	startMemory = 256 << 20 // the ballast included
 )
 
-// tuneMemory weighs collection against memory, unless the user has an opinion: most of what the server holds is
-// long-lived bytes and watchers that wait, so a heap may grow by a fifth before it is collected.
+// tuneMemory weighs collection against memory, unless the user has an opinion: most of what the
+// server holds is long-lived bytes and watchers that wait, so a heap may grow by a fifth before it
+// is collected.
 //
-// The ballast is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of garbage come together even on a
-// small heap, where the collector would otherwise run hundreds of times a second under load.
+// The ballast is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of
+// garbage come together even on a small heap, where the collector would otherwise run hundreds of
+// times a second under load.
 //
-// While the server starts nothing is collected: that would take longer than all else that it does. The start ends with the call of
-// started, and at its bounds, as there may be a large store to be read.
+// While the server starts nothing is collected: that would take longer than all else that it does.
+// The start ends with the call of started, and at its bounds, as there may be a large store to be
+// read.
 func tuneMemory() (started func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}

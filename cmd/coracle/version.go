@@ -32,8 +32,8 @@ func versionText() string {
 		server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionFlag is kube-apiserver's --version: alone or with the value "raw" it prints what this is, and the program ends; a version is
-// what /version says from now on.
+// versionFlag is kube-apiserver's --version: alone or with the value "raw" it prints what this is,
+// and the program ends; a version is what /version says from now on.
 type versionFlag struct {
 	show     string // "", "true" or "raw"
 	reported string

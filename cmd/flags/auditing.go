@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// auditing is what flags about the record of requests say. Nothing is recorded, but what is wrong is said.
+// auditing is what flags about the record of requests say. Nothing is recorded, but what is wrong
+// is said.
 type auditing struct {
 	log, webhook auditSink
 }

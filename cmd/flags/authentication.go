@@ -111,7 +111,8 @@ func (o *Options) finishAuthentication() error {
 	return m.err()
 }
 
-// noAnonymous lets nobody in without credentials, because everybody may do everything. Who serves it so means it.
+// noAnonymous lets nobody in without credentials, because everybody may do everything. Who serves
+// it so means it.
 func (o *Options) noAnonymous() {
 	if !o.defaults.strict || !o.authentication.anonymous {
 		return
@@ -124,8 +125,8 @@ func (o *Options) noAnonymous() {
 	o.warnings = append(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
 }
 
-// configuresAnonymous reports whether an AuthenticationConfiguration says who may come without credentials. What is wrong with it is for
-// the server to say.
+// configuresAnonymous reports whether an AuthenticationConfiguration says who may come without
+// credentials. What is wrong with it is for the server to say.
 func configuresAnonymous(file string) bool {
 	text, err := configfile.Read(file)
 	if err != nil {

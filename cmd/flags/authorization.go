@@ -32,7 +32,8 @@ var authorizationModes = []string{
 	access.AlwaysAllow, access.AlwaysDeny, access.ABAC, access.Webhook, access.RBAC, access.Node,
 }
 
-// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their defaults are no word against it.
+// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their
+// defaults are no word against it.
 func (o *Options) finishAuthorization() error {
 	c := &o.config.Authorization
 	noneAtZero(&c.Webhook.AuthorizedTTL, -1)

@@ -1,14 +1,17 @@
-// Package flags reads a command line into a server.Config: all flags that kube-apiserver 1.36 has, under its names, and those that
-// Coracle adds.
+// Package flags reads a command line into a server.Config: all flags that kube-apiserver 1.36 has,
+// under its names, and those that Coracle adds.
 //
-// Each flag of kube-apiserver is honoured, or ignored because it makes no difference here, or refused because ignoring it would be
-// dangerous; docs/flags.md lists which is which, and a test holds that list against this package. A flag that is ignored costs one line
-// of the log that says why, if it is given another value than its default. Values are read, and mistakes are worded, as kube-apiserver
-// reads and words them, so that scripts need not know whom they start.
+// Each flag of kube-apiserver is honoured, or ignored because it makes no difference here, or
+// refused because ignoring it would be dangerous; docs/flags.md lists which is which, and a test
+// holds that list against this package. A flag that is ignored costs one line of the log that says
+// why, if it is given another value than its default. Values are read, and mistakes are worded, as
+// kube-apiserver reads and words them, so that scripts need not know whom they start.
 //
-// Each section of kube-apiserver's help is a file, which declares the section's flags, and checks and hands over what they say.
+// Each section of kube-apiserver's help is a file, which declares the section's flags, and checks
+// and hands over what they say.
 //
-// Read: flags.go, section.go, mistakes.go, values.go, own.go, generic.go and the other sections, gates.go.
+// Read: flags.go, section.go, mistakes.go, values.go, own.go, generic.go and the other sections,
+// gates.go.
 package flags
 
 import (
@@ -22,7 +25,8 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// Options are the flags of a command that runs a server. Bind them, parse a command line, and Finish.
+// Options are the flags of a command that runs a server. Bind them, parse a command line, and
+// Finish.
 type Options struct {
 	defaults defaults
 	config   server.Config
@@ -62,7 +66,8 @@ func Serve() *Options {
 	})
 }
 
-// KubeAPIServer returns the same flags with the defaults of kube-apiserver, beside which somebody else runs controllers, or nobody.
+// KubeAPIServer returns the same flags with the defaults of kube-apiserver, beside which somebody
+// else runs controllers, or nobody.
 func KubeAPIServer() *Options {
 	return newOptions(defaults{bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf, strict: true})
 }
@@ -93,18 +98,21 @@ func (o *Options) Bind(f *pflag.FlagSet) {
 	}
 }
 
-// Usage writes what the flags are, under the headings that kube-apiserver's help has, in lines of at most so many columns; 0 wraps none.
+// Usage writes what the flags are, under the headings that kube-apiserver's help has, in lines of
+// at most so many columns; 0 wraps none.
 func (o *Options) Usage(w io.Writer, columns int) {
 	for _, s := range o.sections {
 		fmt.Fprintf(w, "\n%s flags:\n\n%s", s.name, s.FlagUsagesWrapped(columns))
 	}
 }
 
-// Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores is told to the Config's log.
+// Finish returns what a parsed command line asks for, or all that is wrong with it. What it ignores
+// is told to the Config's log.
 //
-// It finds mistakes in the order in which kube-apiserver finds them: feature gates, the log, what has to be worked out before anything can
-// be checked, each of which ends it; then what the sections have to say, all together; then what shows when it is used. What is refused
-// comes last: there is no mistake in it.
+// It finds mistakes in the order in which kube-apiserver finds them: feature gates, the log, what
+// has to be worked out before anything can be checked, each of which ends it; then what the
+// sections have to say, all together; then what shows when it is used. What is refused comes last:
+// there is no mistake in it.
 func (o *Options) Finish() (server.Config, error) {
 	for _, step := range []func() error{o.finishGates, o.finishLogs, o.completeMisc, o.completeAuthentication, o.completeEtcd} {
 		if err := step(); err != nil {

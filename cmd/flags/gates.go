@@ -57,7 +57,8 @@ const (
 	allBeta  = "AllBeta"
 )
 
-// guards are gates whose being ignored would leave something unguarded, with the value that asks for the guard and the reason.
+// guards are gates whose being ignored would leave something unguarded, with the value that asks
+// for the guard and the reason.
 var guards = map[string]struct {
 	asked bool
 	why   string
@@ -67,7 +68,8 @@ var guards = map[string]struct {
 	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
 }
 
-// gates is what --feature-gates asks for: components, or "" where none is named, with what is said of their gates, unread.
+// gates is what --feature-gates asks for: components, or "" where none is named, with what is said
+// of their gates, unread.
 type gates struct {
 	asked map[string][]string
 	on    map[string]bool // what comes of it, for gates that are not as they are by default
@@ -200,7 +202,8 @@ func (g *gates) take(asked map[string]bool) error {
 	return m.err()
 }
 
-// judgeGates refuses gates that ask for a guard that is not here, and says which others make no difference.
+// judgeGates refuses gates that ask for a guard that is not here, and says which others make no
+// difference.
 func (o *Options) judgeGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {

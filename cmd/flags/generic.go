@@ -100,7 +100,8 @@ const originsHelp = `List of allowed origins for CORS, comma separated. An allow
 	`If this list is empty CORS will not be enabled. Please ensure each expression matches the entire hostname by anchoring to the start with '^' or including the '//' prefix, ` +
 	`and by anchoring to the end with '$' or including the ':' port separator suffix. Examples of valid expressions are '//example\.com(:|$)' and '^https://example\.com(:|$)'`
 
-// checkOrigins returns what is wrong with a pattern of origins. One that is not held at both ends would let in others as well.
+// checkOrigins returns what is wrong with a pattern of origins. One that is not held at both ends
+// would let in others as well.
 func checkOrigins(pattern string) error {
 	var m mistakes
 	_, err := regexp.Compile(pattern)
@@ -116,7 +117,8 @@ func checkOrigins(pattern string) error {
 	return m.err()
 }
 
-// checkTransportSecurity says what is wrong with directives of the header Strict-Transport-Security.
+// checkTransportSecurity says what is wrong with directives of the header
+// Strict-Transport-Security.
 func checkTransportSecurity(directives []string) error {
 	var m mistakes
 	for _, d := range directives {

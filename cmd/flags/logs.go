@@ -46,8 +46,8 @@ func (o *Options) bindLogs(s *section) {
 	}
 }
 
-// debugVerbosity is from which verbosity on Kubernetes has a line for each request, which here is what only those want to know who look
-// for a mistake.
+// debugVerbosity is from which verbosity on Kubernetes has a line for each request, which here is
+// what only those want to know who look for a mistake.
 const debugVerbosity = 3
 
 // finishLogs opens the log.
@@ -66,7 +66,8 @@ func (o *Options) finishLogs() error {
 	return nil
 }
 
-// open returns the log of what is of a level or above. Of lines that are the same, a second has a hundred, and then each hundredth.
+// open returns the log of what is of a level or above. Of lines that are the same, a second has a
+// hundred, and then each hundredth.
 func (l *logs) open(level zapcore.Level) *zap.Logger {
 	encoder, form := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), &l.json
 	if l.format == "text" {
@@ -84,7 +85,8 @@ func (l *logs) open(level zapcore.Level) *zap.Logger {
 	return zap.New(zapcore.NewSamplerWithOptions(core, time.Second, 100, 100), zap.ErrorOutput(errors))
 }
 
-// infos is where lines go that tell of no error. Those in its buffer are written when the log is synced.
+// infos is where lines go that tell of no error. Those in its buffer are written when the log is
+// synced.
 func (f *stream) infos(flush time.Duration) zapcore.WriteSyncer {
 	out := linesTo(os.Stdout)
 	if size := f.buffer.Value(); size > 0 {

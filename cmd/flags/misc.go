@@ -154,8 +154,8 @@ func (o *Options) finishMisc() error {
 	return m.err()
 }
 
-// finishAggregation says how API servers behind this one are reached. As with kube-apiserver, a certificate without a key, or a key without
-// one, is none.
+// finishAggregation says how API servers behind this one are reached. As with kube-apiserver, a
+// certificate without a key, or a key without one, is none.
 func (o *Options) finishAggregation() {
 	a := &o.config.API.Aggregation
 	if o.misc.proxyCert != "" && o.misc.proxyKey != "" {
@@ -214,7 +214,8 @@ func (o *Options) checkRanges() error {
 	return m.err()
 }
 
-// checkFamilies refuses a server that the service kubernetes cannot lead to, as far as flags say where it is.
+// checkFamilies refuses a server that the service kubernetes cannot lead to, as far as flags say
+// where it is.
 func (o *Options) checkFamilies() error {
 	c := &o.config
 	if !o.defaults.strict || o.misc.reconciler == "none" {
@@ -237,7 +238,8 @@ func (o *Options) checkFamilies() error {
 	return nil
 }
 
-// applyMisc reads what would be shown to API servers behind this one, as kube-apiserver does when it starts.
+// applyMisc reads what would be shown to API servers behind this one, as kube-apiserver does when
+// it starts.
 func (o *Options) applyMisc() error {
 	if !slices.Contains([]string{"lease", "master-count", "none"}, o.misc.reconciler) {
 		return fmt.Errorf("unknown endpoint reconciler type: %s", o.misc.reconciler)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mistakes are what is wrong with a command line, in the order in which kube-apiserver finds it. They are one error, which says each
-// thing once.
+// mistakes are what is wrong with a command line, in the order in which kube-apiserver finds it.
+// They are one error, which says each thing once.
 type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }

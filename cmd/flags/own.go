@@ -41,8 +41,8 @@ func (o *Options) finishOwn() error {
 	return nil
 }
 
-// kept is what the server keeps in its data folder, "" for nothing. In kube-apiserver's place nobody expects such a folder where the
-// program was started.
+// kept is what the server keeps in its data folder, "" for nothing. In kube-apiserver's place
+// nobody expects such a folder where the program was started.
 func (o *Options) kept() string {
 	switch engine := o.config.Storage.Engine; {
 	case engine == server.StorageEmbedded || engine == server.StorageFile:

@@ -30,7 +30,8 @@ const (
 // ignore declares that flags of the section make no difference here, and why.
 func (s *section) ignore(why string, names ...string) { s.annotate(ignored, why, names) }
 
-// refuse declares that flags of the section must not be given another value than their default, and why.
+// refuse declares that flags of the section must not be given another value than their default, and
+// why.
 func (s *section) refuse(why string, names ...string) { s.annotate(refused, why, names) }
 
 // explain says of flags of the section that are honoured which values are taken, or what they do.
@@ -44,7 +45,8 @@ func (s *section) annotate(key, why string, names []string) {
 	}
 }
 
-// deprecate declares that a flag is told to be on its way out, whenever it is given. The help still has it.
+// deprecate declares that a flag is told to be on its way out, whenever it is given. The help still
+// has it.
 func (s *section) deprecate(name, text string) {
 	s.hide(name, text)
 	s.Lookup(name).Hidden = false
@@ -83,7 +85,8 @@ func (s *section) refusal() (err error) {
 	return err
 }
 
-// without says of the flags that make no difference why that is, if they were given another value than their default.
+// without says of the flags that make no difference why that is, if they were given another value
+// than their default.
 func (s *section) without() (lines []string) {
 	s.VisitAll(func(f *pflag.Flag) {
 		if why := note(f, ignored); why != "" && differs(f) {

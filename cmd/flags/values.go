@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// pairs is a flag of entries key=value, which may be repeated, or hold several with commas between them. Blanks around keys and values
-// are cut off.
+// pairs is a flag of entries key=value, which may be repeated, or hold several with commas between
+// them. Blanks around keys and values are cut off.
 type pairs struct {
 	values map[string]string
 	bare   bool // an entry may be a key alone
@@ -78,15 +78,16 @@ func (a address) Set(s string) error {
 // Type implements pflag.Value.
 func (address) Type() string { return "ip" }
 
-// noneAtZero gives a flag of which 0 means none or no bound the Config's word for that, where 0 is the default.
+// noneAtZero gives a flag of which 0 means none or no bound the Config's word for that, where 0 is
+// the default.
 func noneAtZero[T int | time.Duration](value *T, none T) {
 	if *value == 0 {
 		*value = none
 	}
 }
 
-// portRange is a flag that is a range of ports: first-last, first+more, or one alone; "" is the empty one. Mistakes are worded as
-// kube-apiserver's.
+// portRange is a flag that is a range of ports: first-last, first+more, or one alone; "" is the
+// empty one. Mistakes are worded as kube-apiserver's.
 type portRange struct{ first, last int }
 
 // String implements pflag.Value.

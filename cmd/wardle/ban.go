@@ -15,8 +15,8 @@ import (
 // banFlunder is an admission plugin: it refuses Flunders whose names a Fischer disallows.
 type banFlunder struct{ resources registry.Stores }
 
-// banFlunders is the plugin's row in the table of admission plugins. Kubernetes' own plugins are asked
-// before it, policies and webhooks after it.
+// banFlunders is the plugin's row in the table of admission plugins. Kubernetes' own plugins are
+// asked before it, policies and webhooks after it.
 var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: func(resources registry.Stores) (admission.Plugin, error) {
 	return &banFlunder{resources}, nil
 }}
@@ -27,7 +27,8 @@ func (*banFlunder) Name() string { return "BanFlunder" }
 // Handles is true for creations only: what has its name keeps it.
 func (*banFlunder) Handles(op admission.Operation) bool { return op == admission.Create }
 
-// Validate makes the plugin an admission.Validator: the name, which may be a generated one, is final.
+// Validate makes the plugin an admission.Validator: the name, which may be a generated one, is
+// final.
 func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) error {
 	if a.Resource.GroupResource() != flunderResource {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// addCensus serves the number of Flunders in each namespace at a path of its own, beside the API resources.
+// addCensus serves the number of Flunders in each namespace at a path of its own, beside the API
+// resources.
 func addCensus(s *server.Server) error {
 	flunders, err := registry.ViewOf[*hub.Flunder](s.Store(flunderResource))
 	if err != nil {

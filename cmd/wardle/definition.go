@@ -9,9 +9,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// writeDefinitions writes the resources as CustomResourceDefinitions, for a server that runs nothing of this one. They say what
-// the types say. What takes code is not in them: references that need each other, names that Fischers forbid, and the version
-// v1alpha1 of Flunders, which is another form of the same.
+// writeDefinitions writes the resources as CustomResourceDefinitions, for a server that runs
+// nothing of this one. They say what the types say. What takes code is not in them: references that
+// need each other, names that Fischers forbid, and the version v1alpha1 of Flunders, which is
+// another form of the same.
 func writeDefinitions(w io.Writer) error {
 	flunders, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: groupName,

@@ -40,7 +40,8 @@ func target(spec *hub.FlunderSpec) string {
 	return ""
 }
 
-// checkFlunder says what the tags cannot: how the fields depend on each other. Unknown types are reported by the tags.
+// checkFlunder says what the tags cannot: how the fields depend on each other. Unknown types are
+// reported by the tags.
 func checkFlunder(f, _ *hub.Flunder) field.ErrorList {
 	var errs field.ErrorList
 	spec := &f.Spec

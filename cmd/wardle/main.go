@@ -1,10 +1,12 @@
 // Command wardle is an API server of one's own, built on this library: the example to copy.
 //
-// It serves the group wardle.example.com, which Kubernetes's sample-apiserver has made known: Flunders in two versions
-// that differ, with defaults, validation, a status and printed columns; Fischers, which forbid Flunder names by an
-// admission plugin; and a path that is no API resource. Nothing is generated.
+// It serves the group wardle.example.com, which Kubernetes's sample-apiserver has made known:
+// Flunders in two versions that differ, with defaults, validation, a status and printed columns;
+// Fischers, which forbid Flunder names by an admission plugin; and a path that is no API resource.
+// Nothing is generated.
 //
-// Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go, definition.go.
+// Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go,
+// definition.go.
 package main
 
 import (

@@ -1,15 +1,16 @@
-// Package admission decides, after authorization, whether a write may happen, and may change the object on its way.
+// Package admission decides, after authorization, whether a write may happen, and may change the
+// object on its way.
 //
 // A plugin is a Mutator, a Validator, a Reserver or several of these. The Chain runs all mutators
 // in order before the object is validated. It runs all validators after that, right before the
 // write, and then all reservers. On updates all run again on every retry, with the true old object.
-// A mutator may change the object in place, or put another one in its place. Is that one from
-// outside of the server, all mutators see the object once more. Plugins are called by many requests
-// at once and must not keep the objects they see.
+// A mutator may change the object in place, or replace it. If the replacement came from outside the
+// server, all mutators run again on it. Many requests call a plugin at once, and a plugin must not
+// keep the objects that it sees.
 //
-// What is taken outside of the object, by a reserver here, by the declaration of a kind
-// (registry.ReserveOf) or by an eviction, follows one law: Settle is called exactly once for each
-// that has taken something, with the fate of the write.
+// A reserver takes something outside the object, and so do the declaration of a kind
+// (registry.ReserveOf) and an eviction. All follow one law: whoever has taken something is settled
+// exactly once, with the fate of the write.
 //
 // Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each
 // plugin. A plugin of more than one file is a package below.
@@ -28,8 +29,8 @@ type Plugin interface {
 // Mutator is a Plugin that may change Attributes.Object, or replace it.
 type Mutator interface {
 	Plugin
-	// Mutate changes the object or rejects the write with a *meta.StatusError. What it does must not add up: it may be
-	// called a second time for one write, with a.Reinvoked set.
+	// Mutate changes the object or rejects the write with a *meta.StatusError. What it does must
+	// not add up: it may be called a second time for one write, with a.Reinvoked set.
 	Mutate(ctx context.Context, a *Attributes) error
 }
 
@@ -43,8 +44,9 @@ type Validator interface {
 // Chain is an ordered list of plugins. The zero Chain admits everything.
 type Chain []Plugin
 
-// Mutate runs the mutators in order and stops at the first error. If one of them has replaced the object by one from
-// outside, all run a second time, so that those before it have seen what will be stored.
+// Mutate runs the mutators in order and stops at the first error. If one of them has replaced the
+// object by one from outside, all run a second time, so that those before it have seen what will be
+// stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
 	a.Reinvoked, a.replaced, a.final, a.within = false, false, false, within{}
 	if err := c.mutate(ctx, a); err != nil || !a.replaced {

@@ -32,8 +32,8 @@ type Attributes struct {
 	Namespace   string
 	Name        string // empty on create with generateName
 	// Object is a meta.Object in the hub version; nil on delete. Mutators may set another one. The
-	// Object of a connect is what the client asks for, such as PodExecOptions, in the version of Kind;
-	// it has no metadata, and is nil if the connect takes no options.
+	// Object of a connect is what the client asks for, such as PodExecOptions, in the version of
+	// Kind; it has no metadata, and is nil if the connect takes no options.
 	Object  meta.Typed
 	Old     meta.Object   // in the hub version; nil on create and connect; never to be changed
 	Options meta.Typed    // CreateOptions, UpdateOptions or DeleteOptions; nil on connect
@@ -74,7 +74,8 @@ func (a *Attributes) Warn(text string) {
 	}
 }
 
-// Annotate adds to the audit record of the request. key begins with the plugin's name: "name.of.plugin/what".
+// Annotate adds to the audit record of the request. key begins with the plugin's name:
+// "name.of.plugin/what".
 func (a *Attributes) Annotate(key, value string) {
 	if a.annotate != nil {
 		a.annotate(key, value)
@@ -122,8 +123,8 @@ func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version
 // errNoObject is returned to a plugin that replaces what is not there.
 var errNoObject = errors.New("admission: there is no object to replace")
 
-// Replace puts an object from outside of the server, such as a webhook's, in the place of Object. It may be of any version
-// of the kind, becomes the write's own, and is completed with defaults.
+// Replace puts an object from outside of the server, such as a webhook's, in the place of Object.
+// It may be of any version of the kind, becomes the write's own, and is completed with defaults.
 func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil || a.Operation == Connect {
 		return errNoObject
@@ -139,8 +140,8 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	return nil
 }
 
-// Forbidden is the 403 of a plugin that rejects a write. An object that the request does not name goes by its own name or, if that is not
-// made yet, by its generateName.
+// Forbidden is the 403 of a plugin that rejects a write. An object that the request does not name
+// goes by its own name or, if that is not made yet, by its generateName.
 func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
 	name := a.Name
 	if m := a.Meta(); name == "" && m != nil {

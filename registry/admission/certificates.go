@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// CertificateApproval lets those approve and deny requests for certificates who may approve what their signer is to sign, which is a
-// right of its own: to write is not enough.
+// CertificateApproval lets those approve and deny requests for certificates who may approve what
+// their signer is to sign, which is a right of its own: to write is not enough.
 type CertificateApproval struct {
 	may request.Authorizer
 }
@@ -39,7 +39,8 @@ func (c CertificateApproval) Validate(ctx context.Context, a *Attributes) error 
 	return a.Forbidden("user not permitted to approve requests with signerName %q", old.Spec.SignerName)
 }
 
-// CertificateSigning lets those alone put a certificate or a condition into the status of a request who may sign for its signer.
+// CertificateSigning lets those alone put a certificate or a condition into the status of a request
+// who may sign for its signer.
 type CertificateSigning struct {
 	may request.Authorizer
 }
@@ -66,7 +67,8 @@ func (c CertificateSigning) Validate(ctx context.Context, a *Attributes) error {
 	return a.Forbidden("user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 }
 
-// maySign reports whether a user may do that to the requests of a signer, or to those of all signers of its domain.
+// maySign reports whether a user may do that to the requests of a signer, or to those of all
+// signers of its domain.
 func maySign(ctx context.Context, may request.Authorizer, user *request.User, verb string, csr *certificatesv1.CertificateSigningRequest) bool {
 	if user == nil {
 		return true
@@ -81,8 +83,8 @@ func maySign(ctx context.Context, may request.Authorizer, user *request.User, ve
 	})
 }
 
-// CertificateSubjectRestriction keeps certificates from being asked for, of the signer whose certificates this server believes, that
-// would make of anybody a member of system:masters.
+// CertificateSubjectRestriction keeps certificates from being asked for, of the signer whose
+// certificates this server believes, that would make of anybody a member of system:masters.
 type CertificateSubjectRestriction struct{}
 
 // clientSigner signs the certificates by which clients are known.

@@ -15,10 +15,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ClaimStatus asks who writes the status of a claim to devices for more rights than that, by what they change: for the allocation and
-// for whom it is reserved the verb on resourceclaims/binding, everywhere, and for what a driver reports of its devices the verb on
-// resourceclaims/driver of the driver's name: arbitrary-node:update or, from the node of the devices, associated-node:update. There
-// are no such subresources, only the rights.
+// ClaimStatus asks who writes the status of a claim to devices for more rights than that, by what
+// they change: for the allocation and for whom it is reserved the verb on resourceclaims/binding,
+// everywhere, and for what a driver reports of its devices the verb on resourceclaims/driver of the
+// driver's name: arbitrary-node:update or, from the node of the devices, associated-node:update.
+// There are no such subresources, only the rights.
 type ClaimStatus struct {
 	may request.Authorizer
 }
@@ -32,7 +33,8 @@ func (ClaimStatus) Name() string { return "ResourceClaimStatus" }
 // Handles is true for updates.
 func (ClaimStatus) Handles(op Operation) bool { return op == Update }
 
-// Validate asks for the rights. The answer is that to an object that is not valid, as kube-apiserver's is.
+// Validate asks for the rights. The answer is that to an object that is not valid, as
+// kube-apiserver's is.
 func (c ClaimStatus) Validate(ctx context.Context, a *Attributes) error {
 	claim, ok := a.Object.(*resourcev1.ResourceClaim)
 	if !ok || a.Subresource != "status" || a.User == nil {
@@ -98,7 +100,8 @@ func (w *claimWrite) devices(ctx context.Context, s, old *resourcev1.ResourceCla
 	return errs
 }
 
-// driver returns why the user has the right to none of some verbs for a driver: what the first says.
+// driver returns why the user has the right to none of some verbs for a driver: what the first
+// says.
 func (w *claimWrite) driver(ctx context.Context, verbs []string, driver string) error {
 	var first error
 	for _, verb := range verbs {
@@ -171,7 +174,8 @@ func allocatedNode(a *resourcev1.AllocationResult) string {
 	return f.Values[0]
 }
 
-// fromNode reports whether the user is a service account whose token was issued for a pod on a node.
+// fromNode reports whether the user is a service account whose token was issued for a pod on a
+// node.
 func (w *claimWrite) fromNode(node string) bool {
 	_, _, isAccount := request.ServiceAccountOf(w.asked.User.Name)
 	on := w.asked.User.Extra[request.ExtraNodeName]

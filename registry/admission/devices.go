@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DeviceAdminAccess lets nobody have access to devices as an administrator, whoever else uses them, but in namespaces with a label
-// for it. It is asked when that is asked for, and when it is given.
+// DeviceAdminAccess lets nobody have access to devices as an administrator, whoever else uses them,
+// but in namespaces with a label for it. It is asked when that is asked for, and when it is given.
 type DeviceAdminAccess struct {
 	namespaces *Namespaces
 }
@@ -27,7 +27,8 @@ func (DeviceAdminAccess) Name() string { return "DeviceAdminAccess" }
 // Handles is true for creates and updates.
 func (DeviceAdminAccess) Handles(op Operation) bool { return op == Create || op == Update }
 
-// Validate looks at the namespace of who wants such access. The answer is that to an object that is not valid, as kube-apiserver's is.
+// Validate looks at the namespace of who wants such access. The answer is that to an object that is
+// not valid, as kube-apiserver's is.
 func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 	at := adminAccess(a)
 	if at == nil {
@@ -44,7 +45,8 @@ func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 		"admin access to devices requires the `"+adminAccessLabel+": true` label on the containing namespace")})
 }
 
-// adminAccess is the path of what is new and needs the label: nothing in the spec of an old claim, which cannot change.
+// adminAccess is the path of what is new and needs the label: nothing in the spec of an old claim,
+// which cannot change.
 func adminAccess(a *Attributes) *field.Path {
 	switch obj := a.Object.(type) {
 	case *resourcev1.ResourceClaim:

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NamespaceLifecycle keeps objects out of namespaces that do not exist or are being deleted, and protects the
-// namespaces that every cluster needs.
+// NamespaceLifecycle keeps objects out of namespaces that do not exist or are being deleted, and
+// protects the namespaces that every cluster needs.
 type NamespaceLifecycle struct {
 	namespaces *Namespaces
 }
@@ -18,7 +18,8 @@ type NamespaceLifecycle struct {
 // immortal namespaces cannot be deleted.
 var immortal = []string{"default", "kube-system", "kube-public"}
 
-// localReviews are answered in any namespace: who may ask for them there must not learn by them which there are.
+// localReviews are answered in any namespace: who may ask for them there must not learn by them
+// which there are.
 var localReviews = meta.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 
 // NewNamespaceLifecycle returns the plugin.

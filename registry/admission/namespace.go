@@ -23,8 +23,8 @@ type Namespaces struct{ lookUp LookUp }
 // NewNamespaces returns the Namespaces that a function looks up.
 func NewNamespaces(f LookUp) *Namespaces { return &Namespaces{f} }
 
-// Of returns the namespace of a write, a.Namespace, which must not be "", at least as fresh as it is
-// asked for.
+// Of returns the namespace of a write, a.Namespace, which must not be "", at least as fresh as it
+// is asked for.
 func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshness) (Namespace, error) {
 	if a.within.read && a.within.fresh <= fresh {
 		return a.within.Namespace, nil

@@ -9,8 +9,9 @@ import (
 // operation, how long it took, and whether it has rejected the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
-// Observed returns a chain that does what c does, and tells of it: of each plugin the observer for its name, and of all together, at each
-// run of the mutators or of the validators, the observer for "".
+// Observed returns a chain that does what c does, and tells of it: of each plugin the observer for
+// its name, and of all together, at each run of the mutators or of the validators, the observer for
+// "".
 func (c Chain) Observed(by func(plugin string) Observer) Chain {
 	all := make(whole, len(c))
 	for i, p := range c {

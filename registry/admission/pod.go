@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// podOf returns the pod that a write creates or updates, nil if it is about something else or a subresource.
+// podOf returns the pod that a write creates or updates, nil if it is about something else or a
+// subresource.
 func podOf(a *Attributes) *corev1.Pod {
 	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
 		return nil
@@ -15,7 +16,8 @@ func podOf(a *Attributes) *corev1.Pod {
 	return pod
 }
 
-// DefaultTolerationSeconds lets pods that say nothing about it stay for a time on a node that is not ready or cannot be reached.
+// DefaultTolerationSeconds lets pods that say nothing about it stay for a time on a node that is
+// not ready or cannot be reached.
 type DefaultTolerationSeconds struct {
 	NotReady, Unreachable *int64 // seconds; nil means tolerationSeconds
 }

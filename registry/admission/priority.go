@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 )
 
-// Priority turns a pod's priority class into its priority, and sees to it that one class at most is that of pods without any.
+// Priority turns a pod's priority class into its priority, and sees to it that one class at most is
+// that of pods without any.
 type Priority struct {
 	classes PriorityClasses
 }
@@ -74,8 +75,8 @@ var noClass = func() *schedulingv1.PriorityClass {
 	return &schedulingv1.PriorityClass{PreemptionPolicy: &policy}
 }()
 
-// classOf returns the class of a name, for "" the one that is the default. The cache will do: it is as new as the namespace that
-// the pod was found to have.
+// classOf returns the class of a name, for "" the one that is the default. The cache will do: it is
+// as new as the namespace that the pod was found to have.
 func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*schedulingv1.PriorityClass, error) {
 	classes, err := p.classes.List(ctx, request.Cached)
 	if err != nil {
@@ -98,8 +99,8 @@ func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*sc
 	return nil, a.Forbidden("no PriorityClass with name %s was found", name)
 }
 
-// defaultClass is the class of pods that name none, nil if there is none. Of several, which two who were as fast can make, it is the
-// least.
+// defaultClass is the class of pods that name none, nil if there is none. Of several, which two who
+// were as fast can make, it is the least.
 func defaultClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
 	var least *schedulingv1.PriorityClass
 	for _, class := range classes {

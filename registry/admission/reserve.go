@@ -6,8 +6,8 @@ import "context"
 type Fate uint8
 
 const (
-	// NotStored: the write was refused, failed, was overtaken, or was a dry run, or somebody else did
-	// it first.
+	// NotStored: the write was refused, failed, was overtaken, or was a dry run, or somebody else
+	// did it first.
 	NotStored Fate = iota
 	// Stored: what was asked for is stored. An action has done what was asked for.
 	Stored

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// StorageObjectInUseProtection keeps volumes, claims and classes of volume attributes that are deleted while they are in use.
-// Whoever knows of the users of an object takes its finalizer off once there are none.
+// StorageObjectInUseProtection keeps volumes, claims and classes of volume attributes that are
+// deleted while they are in use. Whoever knows of the users of an object takes its finalizer off
+// once there are none.
 type StorageObjectInUseProtection struct{}
 
 var protections = map[meta.GroupResource]string{

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// PodTopologyLabels tells pods where their node is: a pod that is bound to a node, or created on one, gets the labels of its zone and
-// region.
+// PodTopologyLabels tells pods where their node is: a pod that is bound to a node, or created on
+// one, gets the labels of its zone and region.
 type PodTopologyLabels struct {
 	nodes NodeLabels
 }

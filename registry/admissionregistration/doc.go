@@ -1,11 +1,13 @@
-// Package admissionregistration knows what is special about the resources of admissionregistration.k8s.io: the configurations of
-// webhooks, and the policies of admission with their bindings.
+// Package admissionregistration knows what is special about the resources of
+// admissionregistration.k8s.io: the configurations of webhooks, and the policies of admission with
+// their bindings.
 //
 // Resources returns the declarations that a server makes stores from. Messages are those of
 // kube-apiserver, in its order. Expressions are compiled (scheme/cel/policies); match conditions
 // that an update leaves as they were are not judged again.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/admissionregistrationv1), admission itself (registry/admission).
+// Not here: the verbs (registry), types and defaults (scheme/api/admissionregistrationv1),
+// admission itself (registry/admission).
 //
 // Read: webhook.go, then validatingpolicy.go.
 package admissionregistration

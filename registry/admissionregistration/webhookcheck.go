@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// lenient is what is not checked. Some rules came later than the kinds, and what an object broke already it may go on breaking.
+// lenient is what is not checked. Some rules came later than the kinds, and what an object broke
+// already it may go on breaking.
 type lenient struct {
 	sideEffects, reviewVersions, sameNames, labelValues bool
 	conditions                                          bool // they are as they were

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// apiServices makes the resource apiservices. What this server has itself is available from the moment on that it is created.
+// apiServices makes the resource apiservices. What this server has itself is available from the
+// moment on that it is created.
 func apiServices() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiregistrationv1.APIService]{
 		GroupResource: meta.GroupResource{Group: apiregistrationv1.GroupVersion.Group, Resource: "apiservices"},

@@ -36,8 +36,8 @@ func checkAPIService(s, _ *apiregistrationv1.APIService) field.ErrorList {
 	return append(errs, checkRemote(p, spec)...)
 }
 
-// checkAPIServiceName wants the name to say which version of which group it is about. What is no name in a path at all is reported with
-// the rest of the metadata.
+// checkAPIServiceName wants the name to say which version of which group it is about. What is no
+// name in a path at all is reported with the rest of the metadata.
 func checkAPIServiceName(s *apiregistrationv1.APIService) field.ErrorList {
 	want, p := s.Spec.Version+"."+s.Spec.Group, field.NewPath("metadata")
 	must := fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want)

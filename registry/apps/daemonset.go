@@ -121,7 +121,8 @@ func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field
 		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// checkRollingDaemonSet checks limits that defaults have completed: a node gets its new pod before or after the old one goes.
+// checkRollingDaemonSet checks limits that defaults have completed: a node gets its new pod before
+// or after the old one goes.
 func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) field.ErrorList {
 	missing, surplus := scheme.OrZero(r.MaxUnavailable), scheme.OrZero(r.MaxSurge)
 	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)

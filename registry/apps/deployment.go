@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// deployments makes the resource deployments. Their annotations count as a part of what is wanted, because replica sets get
-// them, too.
+// deployments makes the resource deployments. Their annotations count as a part of what is wanted,
+// because replica sets get them, too.
 func deployments(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.Deployment]{
 		GroupResource: resource("deployments"),

@@ -1,8 +1,8 @@
-// Package apps knows what is special about the resources of apps: deployments, replica sets, stateful sets, daemon sets and
-// the revisions of the latter two.
+// Package apps knows what is special about the resources of apps: deployments, replica sets,
+// stateful sets, daemon sets and the revisions of the latter two.
 //
-// Resources returns the declarations that a server makes stores from. What all kinds with a pod template ask of it is in
-// registry/podspec, what they have in common besides in replicas.go.
+// Resources returns the declarations that a server makes stores from. What all kinds with a pod
+// template ask of it is in registry/podspec, what they have in common besides in replicas.go.
 //
 // Not here: the verbs (registry), types and defaults (scheme/api/appsv1), who makes the pods.
 //

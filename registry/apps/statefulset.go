@@ -50,7 +50,8 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 	})
 }
 
-// prepareStatefulSet drops how many pods may be missing, which is not served, unless the old set has it.
+// prepareStatefulSet drops how many pods may be missing, which is not served, unless the old set
+// has it.
 func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.Partition, 0)

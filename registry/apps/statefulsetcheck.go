@@ -16,7 +16,8 @@ import (
 // statefulSetCheck is the check of one spec.
 type statefulSetCheck struct {
 	podspec.Rules
-	// update leaves alone what can only be wrong since it was stored: the name of the service and the claims.
+	// update leaves alone what can only be wrong since it was stored: the name of the service and
+	// the claims.
 	update bool
 	// keepTemplate leaves alone a template whose old form is wrong already.
 	keepTemplate bool
@@ -32,7 +33,8 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
 }
 
-// statefulSetUpdate refuses a change of spec, a copy, that is more than one of the fields that may change.
+// statefulSetUpdate refuses a change of spec, a copy, that is more than one of the fields that may
+// change.
 func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.StatefulSetSpec) field.ErrorList {
 	spec.Replicas, spec.Ordinals, spec.MinReadySeconds = old.Replicas, old.Ordinals, old.MinReadySeconds
 	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit = old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
@@ -80,7 +82,8 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, se
 	return append(errs, c.TemplateMeta(p, t)...)
 }
 
-// madePod is the template as pods are made from it: each gets names of its own, and volumes for its claims.
+// madePod is the template as pods are made from it: each gets names of its own, and volumes for its
+// claims.
 func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	t := spec.Template
 	t.Spec.Subdomain, t.Spec.Hostname = "", ""

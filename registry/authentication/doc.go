@@ -1,8 +1,10 @@
-// Package authentication knows the resources of authentication.k8s.io: reviews, which are asked who somebody is and answer at once.
+// Package authentication knows the resources of authentication.k8s.io: reviews, which are asked who
+// somebody is and answer at once.
 //
 // Actions returns the declarations that a server makes them from.
 //
-// Not here: the verbs (registry), types (scheme/api/authenticationv1), and who knows the users (filters/authn).
+// Not here: the verbs (registry), types (scheme/api/authenticationv1), and who knows the users
+// (filters/authn).
 package authentication
 
 import (

@@ -32,8 +32,8 @@ func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 	}
 }
 
-// reviewToken reads the token as that of a header, so that what follows it after white space is not part of it. What is to be said to who
-// shows it is not for who asks about it.
+// reviewToken reads the token as that of a header, so that what follows it after white space is not
+// part of it. What is to be said to who shows it is not for who asks about it.
 func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *authenticationv1.TokenReview) (meta.Typed, error) {
 	token, _, _ := strings.Cut(strings.TrimRightFunc(r.Spec.Token, unicode.IsSpace), " ")
 	user, accepted, err := tokens.AuthenticateToken(request.NewContext(ctx, nil), token, r.Spec.Audiences)
@@ -52,8 +52,9 @@ func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *auth
 	return r, nil
 }
 
-// refusal says why a token stands for nobody, in the words of kube-apiserver: there the server's own tokens are looked through apart,
-// before all others, so that the token is unknown to these first.
+// refusal says why a token stands for nobody, in the words of kube-apiserver: there the server's
+// own tokens are looked through apart, before all others, so that the token is unknown to these
+// first.
 func refusal(err error) string {
 	reasons := reasonsOf([]string{errUnknownToken}, err)
 	if len(reasons) == 1 {

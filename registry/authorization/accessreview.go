@@ -61,7 +61,8 @@ func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	}
 }
 
-// answer asks whether something may be done. It fails only where the question is not asked any more.
+// answer asks whether something may be done. It fails only where the question is not asked any
+// more.
 func answer(ctx context.Context, may request.Authorizer, a *request.Attributes, status *authorizationv1.SubjectAccessReviewStatus) error {
 	decision, reason, err := may.Authorize(ctx, a)
 	if err := ctx.Err(); err != nil {

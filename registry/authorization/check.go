@@ -10,13 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// specPath and attributesPath are what messages name. The second is one name, as kube-apiserver has it, which nobody can see.
+// specPath and attributesPath are what messages name. The second is one name, as kube-apiserver has
+// it, which nobody can see.
 var (
 	specPath       = field.NewPath("spec")
 	attributesPath = field.NewPath("spec.resourceAttributes")
 )
 
-// invalid is the error about what is wrong with a review; nil if nothing is. It names no kind, as that of kube-apiserver.
+// invalid is the error about what is wrong with a review; nil if nothing is. It names no kind, as
+// that of kube-apiserver.
 func invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -77,8 +79,8 @@ func isEmpty(m meta.ObjectMeta) bool {
 	return scheme.Equal(&m, new(meta.ObjectMeta))
 }
 
-// checkSelectors checks the selectors of a question. Operators that nobody knows are left to the answer, as a client may know more
-// than the server.
+// checkSelectors checks the selectors of a question. Operators that nobody knows are left to the
+// answer, as a client may know more than the server.
 func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
 	if a == nil {
 		return nil

@@ -1,8 +1,10 @@
-// Package authorization knows the resources of authorization.k8s.io: reviews, which are asked who may do what and answer at once.
+// Package authorization knows the resources of authorization.k8s.io: reviews, which are asked who
+// may do what and answer at once.
 //
 // Actions returns the declarations that a server makes them from.
 //
-// Not here: the verbs (registry), types (scheme/api/authorizationv1), and who decides (filters/authz).
+// Not here: the verbs (registry), types (scheme/api/authorizationv1), and who decides
+// (filters/authz).
 //
 // Read: accessreview.go, check.go, attributes.go, rulesreview.go.
 package authorization

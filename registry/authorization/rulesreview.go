@@ -36,7 +36,8 @@ func selfSubjectRulesReviews(rules request.RuleResolver) registry.Actions {
 	}
 }
 
-// statusOf lists rules as reviews do, those about resources apart from those about paths. A rule may be about both.
+// statusOf lists rules as reviews do, those about resources apart from those about paths. A rule
+// may be about both.
 func statusOf(rules []rbacv1.PolicyRule) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{},

@@ -38,8 +38,8 @@ func autoscalers() registry.Resource {
 	})
 }
 
-// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of its own, those of the version
-// that is stored.
+// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of
+// its own, those of the version that is stored.
 func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 	if a.Spec.Behavior != nil {
 		autoscalingv2.CompleteBehavior(a.Spec.Behavior)
@@ -76,8 +76,8 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 	return registry.More(strings.Join(list, ", "), len(specs)-maxTargets)
 }
 
-// targetText shows a measurement as what it was, a slash, and what it should be. One without its source has no type that
-// makes sense.
+// targetText shows a measurement as what it was, a slash, and what it should be. One without its
+// source has no type that makes sense.
 func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
 	switch {
 	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
@@ -122,7 +122,8 @@ func quantityText(q *meta.Quantity) string {
 	return q.String()
 }
 
-// valueText compares the value, or else the average over the pods, of a measurement. current is nil for none.
+// valueText compares the value, or else the average over the pods, of a measurement. current is nil
+// for none.
 func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {

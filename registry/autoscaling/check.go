@@ -54,7 +54,8 @@ func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	return errs
 }
 
-// checkTarget checks what is scaled. A group and version that were wrong before may stay so, as long as the kind does.
+// checkTarget checks what is scaled. A group and version that were wrong before may stay so, as
+// long as the kind does.
 func checkTarget(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	ref := &spec.ScaleTargetRef
 	errs := checkReference(p, ref)
@@ -69,7 +70,8 @@ func checkReference(p *field.Path, ref *autoscalingv2.CrossVersionObjectReferenc
 	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
 }
 
-// checkAPIVersion checks the group and version of a reference at p. core lets it be of the core group.
+// checkAPIVersion checks the group and version of a reference at p. core lets it be of the core
+// group.
 func checkAPIVersion(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference, core bool) field.ErrorList {
 	gv, ok := meta.ParseGroupVersion(ref.APIVersion)
 	var msg string
@@ -98,7 +100,8 @@ func checkMetrics(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec
 	return errs
 }
 
-// hasWrongVersion reports whether an autoscaler, which may be nil, measures an object whose group and version are wrong.
+// hasWrongVersion reports whether an autoscaler, which may be nil, measures an object whose group
+// and version are wrong.
 func hasWrongVersion(a *autoscalingv2.HorizontalPodAutoscaler) bool {
 	if a == nil {
 		return false

@@ -21,7 +21,8 @@ type metricCheck struct {
 	anyVersion bool // of the objects that are measured
 }
 
-// spec returns what is wrong with a measurement at p. Of several sources, only the first is looked into.
+// spec returns what is wrong with a measurement at p. Of several sources, only the first is looked
+// into.
 func (c metricCheck) spec(p *field.Path, m *autoscalingv2.MetricSpec) field.ErrorList {
 	sources := []metricSource{
 		{"object", autoscalingv2.ObjectMetricSourceType, m.Object != nil, func(p *field.Path) field.ErrorList { return c.object(p, m.Object) }},
@@ -101,7 +102,8 @@ func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.E
 	return append(errs, checkUse(p.Child("target"), &s.Target)...)
 }
 
-// checkResourceName checks the name of a resource of containers. What is no name at all is shown as a text.
+// checkResourceName checks the name of a resource of containers. What is no name at all is shown as
+// a text.
 func checkResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
 	if len(errs) == 0 {

@@ -86,7 +86,8 @@ func cronJobWarnings(c, old *batchv1.CronJob) []string {
 	return warnings
 }
 
-// maxCronJobName is the length of names, in bytes, that leaves room in the names of jobs for the time.
+// maxCronJobName is the length of names, in bytes, that leaves room in the names of jobs for the
+// time.
 const maxCronJobName = 63 - 11
 
 func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList {

@@ -1,12 +1,13 @@
 // Package batch knows what is special about the resources of batch: jobs and cron jobs.
 //
-// Resources returns the declarations that a server makes stores from. What all kinds with a pod template ask of it is in
-// registry/podspec.
+// Resources returns the declarations that a server makes stores from. What all kinds with a pod
+// template ask of it is in registry/podspec.
 //
 // Not here: the verbs (registry), types and defaults (scheme/api/batchv1), who makes pods and jobs.
 //
-// Read: job.go, then what a spec must be (jobspec.go, jobpolicy.go), how it may change (jobupdate.go), and how a status may
-// (jobstatus.go, indexes.go); cronjob.go and schedule.go stand on the specs of jobs.
+// Read: job.go, then what a spec must be (jobspec.go, jobpolicy.go), how it may change
+// (jobupdate.go), and how a status may (jobstatus.go, indexes.go); cronjob.go and schedule.go stand
+// on the specs of jobs.
 package batch
 
 import (

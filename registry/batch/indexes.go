@@ -64,8 +64,8 @@ func countIndexes(text string, completions int32) (int32, error) {
 	return count, nil
 }
 
-// overlap returns the first index that two texts have in common. Parts that cannot be read are left out; they are reported
-// elsewhere.
+// overlap returns the first index that two texts have in common. Parts that cannot be read are left
+// out; they are reported elsewhere.
 func overlap(a, b string, completions int32) (index int32, found bool) {
 	if a == "" || b == "" {
 		return 0, false

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// jobs makes the resource jobs. A selector that finds the pods of no other job is generated, unless the client insists on its
-// own.
+// jobs makes the resource jobs. A selector that finds the pods of no other job is generated, unless
+// the client insists on its own.
 func jobs(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*batchv1.Job]{
 		GroupResource: resource("jobs"),
@@ -105,15 +105,16 @@ func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
 	podspec.DropDisabledTemplate(j, old, func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template })
 }
 
-// labelJob gives a job without labels those of its pods once more, now that they have been generated.
+// labelJob gives a job without labels those of its pods once more, now that they have been
+// generated.
 func labelJob(j *batchv1.Job) {
 	if len(j.Labels) == 0 {
 		j.Labels = maps.Clone(j.Spec.Template.Labels)
 	}
 }
 
-// generateSelector selects the pods by the uid of their job, and labels them with its uid and name. What the client has chosen
-// stays, and is refused if it is something else.
+// generateSelector selects the pods by the uid of their job, and labels them with its uid and name.
+// What the client has chosen stays, and is refused if it is something else.
 func generateSelector(j *batchv1.Job) {
 	t := &j.Spec.Template
 	if t.Labels == nil {

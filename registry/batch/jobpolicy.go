@@ -119,7 +119,8 @@ func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequire
 	return errs
 }
 
-// checkSuccessPolicy checks when an indexed job has succeeded. That it has completions is checked elsewhere.
+// checkSuccessPolicy checks when an indexed job has succeeded. That it has completions is checked
+// elsewhere.
 func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return field.ErrorList{field.Invalid(p, govalue.JSON(spec.SuccessPolicy), "requires indexed completion mode")}

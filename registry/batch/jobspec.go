@@ -31,8 +31,8 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return scheme.OrZero(spec.CompletionMode) == batchv1.IndexedCompletion
 }
 
-// checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice then, and says so; here that ends
-// when there is enough to say.
+// checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice
+// then, and says so; here that ends when there is enough to say.
 func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
@@ -48,15 +48,16 @@ func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// hasDomainLabels reports whether generated labels include those that have a domain. Old jobs lack them.
+// hasDomainLabels reports whether generated labels include those that have a domain. Old jobs lack
+// them.
 func hasDomainLabels(t *corev1.PodTemplateSpec) bool {
 	_, name := t.Labels[batchv1.JobNameLabel]
 	_, uid := t.Labels[batchv1.ControllerUIDLabel]
 	return name && uid
 }
 
-// checkGenerated checks that a selector and labels that the server generates have not been chosen by the client. domain says
-// whether the labels that have a domain must be there.
+// checkGenerated checks that a selector and labels that the server generates have not been chosen
+// by the client. domain says whether the labels that have a domain must be there.
 func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
 	if scheme.OrZero(j.Spec.ManualSelector) || j.Spec.Selector == nil {
 		return nil

@@ -42,7 +42,8 @@ func stateOf(j *batchv1.Job) state {
 	return s
 }
 
-// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it already can still be worked on.
+// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it
+// already can still be worked on.
 type statusCheck struct {
 	p          *field.Path
 	job, old   *batchv1.Job
@@ -51,8 +52,8 @@ type statusCheck struct {
 	errs       field.ErrorList
 }
 
-// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not Kubernetes' own (managedBy), and
-// clients rely on how a job ends.
+// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not
+// Kubernetes' own (managedBy), and clients rely on how a job ends.
 func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
 	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j), before: stateOf(old)}
 	c.counts()
@@ -183,7 +184,8 @@ func (c *statusCheck) readable(name, text string) {
 	}
 }
 
-// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not both.
+// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not
+// both.
 func (c *statusCheck) outcome() {
 	if n := c.new.Terminating; n != nil && (c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
 		c.invalid(c.is.finished() && *n > 0, "terminating", *n, "terminating>0 is invalid for finished job")

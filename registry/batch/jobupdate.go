@@ -22,7 +22,8 @@ func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 	return append(errs, check.Immutable(p.Child("successPolicy"), spec.SuccessPolicy, was.SuccessPolicy)...)
 }
 
-// checkCompletionsUpdate lets the completions of an indexed job change together with its parallelism.
+// checkCompletionsUpdate lets the completions of an indexed job change together with its
+// parallelism.
 func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return check.Immutable(p, spec.Completions, old.Completions)
@@ -33,8 +34,8 @@ func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.Err
 	return field.ErrorList{field.Invalid(p, *spec.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
-// checkTemplateUpdate refuses another template. While a job is suspended and none of its pods is active, what the pods ask of
-// nodes, their resources, labels and annotations may change.
+// checkTemplateUpdate refuses another template. While a job is suspended and none of its pods is
+// active, what the pods ask of nodes, their resources, labels and annotations may change.
 func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.Job) field.ErrorList {
 	if !rests(old) {
 		return check.Immutable(p.Child("template"), t, &old.Spec.Template)
@@ -70,7 +71,8 @@ func takeScheduling(spec, next *corev1.PodSpec) {
 	}
 }
 
-// takeResources takes over from next the resources of containers, if they are as many, by place and name.
+// takeResources takes over from next the resources of containers, if they are as many, by place and
+// name.
 func takeResources(list, next []corev1.Container) {
 	if len(list) != len(next) {
 		return

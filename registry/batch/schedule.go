@@ -30,7 +30,8 @@ func checkSchedule(p *field.Path, schedule string, zone *string, mayHaveZone boo
 	return errs
 }
 
-// parseSchedule returns what is wrong with a schedule. The parser panics at a zone that no schedule follows.
+// parseSchedule returns what is wrong with a schedule. The parser panics at a zone that no schedule
+// follows.
 func parseSchedule(schedule string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -44,7 +45,8 @@ func parseSchedule(schedule string) (err error) {
 // zonePart is what stands between the slashes of the name of a time zone.
 var zonePart = regexp.MustCompile(`^[A-Za-z.\-_0-9+]{1,14}$`)
 
-// checkTimeZone checks the name of a time zone, which messages show as kube-apiserver shows pointers.
+// checkTimeZone checks the name of a time zone, which messages show as kube-apiserver shows
+// pointers.
 func checkTimeZone(p *field.Path, name *string) field.ErrorList {
 	zone := *name
 	if zone == "" {

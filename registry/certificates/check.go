@@ -71,8 +71,8 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	return errs
 }
 
-// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have usages, and name signers, as new
-// ones may not.
+// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have
+// usages, and name signers, as new ones may not.
 func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList

@@ -13,10 +13,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// maxKeyBits bounds RSA keys: how long a signature takes to check grows faster than the key, and anybody may ask.
+// maxKeyBits bounds RSA keys: how long a signature takes to check grows faster than the key, and
+// anybody may ask.
 const maxKeyBits = 16384
 
-// checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has signed.
+// checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has
+// signed.
 func checkSigned(text []byte) error {
 	request, err := certificatesv1.ParseRequest(text)
 	if err != nil {
@@ -62,7 +64,8 @@ const (
 	maxSigner = maxDomain + 1 + maxPath
 )
 
-// checkSigner checks the name of a signer: a domain of at least two labels, and a path of names between dots.
+// checkSigner checks the name of a signer: a domain of at least two labels, and a path of names
+// between dots.
 func checkSigner(p *field.Path, name string) field.ErrorList {
 	domain, path, ok := strings.Cut(name, "/")
 	if !ok || strings.Contains(path, "/") {

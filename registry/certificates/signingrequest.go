@@ -20,8 +20,8 @@ type (
 	condition      = certificatesv1.CertificateSigningRequestCondition
 )
 
-// signingRequests makes the resource certificatesigningrequests. What is asked for stays as it is; it is approved or denied through
-// one door, and the certificate comes in through the other.
+// signingRequests makes the resource certificatesigningrequests. What is asked for stays as it is;
+// it is approved or denied through one door, and the certificate comes in through the other.
 func signingRequests() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*signingRequest]{
 		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group, Resource: "certificatesigningrequests"},
@@ -104,7 +104,8 @@ func prepareRequest(r *registry.Request, csr, old *signingRequest) {
 	}
 }
 
-// prepareStatus keeps the conditions that the other door is for, unless there are more or fewer of them, which is refused.
+// prepareStatus keeps the conditions that the other door is for, unless there are more or fewer of
+// them, which is refused.
 func prepareStatus(r *registry.Request, csr, old *signingRequest) {
 	for _, t := range approvals {
 		now, was := places(csr.Status.Conditions, t), places(old.Status.Conditions, t)

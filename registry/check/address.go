@@ -16,11 +16,12 @@ func NoIP(p *field.Path, text string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, text, "must be a DNS name, not an IP address")}
 }
 
-// MaxAddressWarnings are more of the addresses of an object than a client is sent: see request.Info.
+// MaxAddressWarnings are more of the addresses of an object than a client is sent: see
+// request.Info.
 const MaxAddressWarnings = 100
 
-// AddressWarnings tells of the addresses or ranges of a list that are not written as they should be, which is what warnings
-// says of each.
+// AddressWarnings tells of the addresses or ranges of a list that are not written as they should
+// be, which is what warnings says of each.
 func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, text string) []string) []string {
 	var all []string
 	for i, text := range list {
@@ -32,7 +33,8 @@ func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, 
 	return all
 }
 
-// IPWarnings tells of a valid address that has leading zeros, is of IPv4 in the form of IPv6, or is not canonical.
+// IPWarnings tells of a valid address that has leading zeros, is of IPv4 in the form of IPv6, or is
+// not canonical.
 func IPWarnings(p *field.Path, text string) []string {
 	ip, msgs := names.ParseIP(text, false)
 	if len(msgs) > 0 {
@@ -47,7 +49,8 @@ func IPWarnings(p *field.Path, text string) []string {
 	return nil
 }
 
-// CIDRWarnings tells of a valid range whose address is not its first one, and of what IPWarnings tells of addresses.
+// CIDRWarnings tells of a valid range whose address is not its first one, and of what IPWarnings
+// tells of addresses.
 func CIDRWarnings(p *field.Path, text string) []string {
 	given, msgs := names.ParseCIDR(text, false)
 	if len(msgs) > 0 {

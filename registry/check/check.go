@@ -61,8 +61,8 @@ func Optional(p *field.Path, value string, rule func(*field.Path, string) field.
 	return Apply(p, value, rule)
 }
 
-// Apply applies a rule that is the same wherever the value stands. It asks at no path first: a path that goes to a function
-// value is allocated, with all above it, and hardly any value is wrong.
+// Apply applies a rule that is the same wherever the value stands. It asks at no path first: a path
+// that goes to a function value is allocated, with all above it, and hardly any value is wrong.
 func Apply[T ~string](p *field.Path, value T, rule func(*field.Path, T) field.ErrorList) field.ErrorList {
 	if len(rule(nil, value)) == 0 {
 		return nil
@@ -78,7 +78,8 @@ func OptionalOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorLi
 	return Supported(p, *value, valid...)
 }
 
-// Supported is OneOf for values that may not be empty for other reasons, such as pointers: empty is unsupported, too.
+// Supported is OneOf for values that may not be empty for other reasons, such as pointers: empty is
+// unsupported, too.
 func Supported[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {
 		return nil
@@ -241,7 +242,8 @@ type Setting = struct {
 	Set  bool
 }
 
-// Forbidden reports those fields below p that are set, in order. Their names may be paths, such as "securityContext.sysctls".
+// Forbidden reports those fields below p that are set, in order. Their names may be paths, such as
+// "securityContext.sysctls".
 func Forbidden(p *field.Path, msg string, list []Setting) field.ErrorList {
 	var errs field.ErrorList
 	for _, s := range list {

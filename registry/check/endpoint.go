@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// EndpointIP checks an address that traffic is sent to or accepted at: addresses with a meaning of their own are not.
+// EndpointIP checks an address that traffic is sent to or accepted at: addresses with a meaning of
+// their own are not.
 func EndpointIP(p *field.Path, text string) field.ErrorList {
 	ip, msgs := names.ParseIP(text, false)
 	if len(msgs) > 0 {

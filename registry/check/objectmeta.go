@@ -5,8 +5,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ObjectMeta checks metadata as the code for a kind in kube-apiserver does of itself, beside what all kinds have in common. Kinds
-// say so in their declaration; this is for those that do it more than once, or between other checks.
+// ObjectMeta checks metadata as the code for a kind in kube-apiserver does of itself, beside what
+// all kinds have in common. Kinds say so in their declaration; this is for those that do it more
+// than once, or between other checks.
 func ObjectMeta(m *meta.ObjectMeta, namespaced bool, name meta.NameRule) field.ErrorList {
 	p := field.NewPath("metadata")
 	return append(meta.ValidateObjectMeta(m, namespaced, name, p), Finalizers(m)...)

@@ -38,8 +38,8 @@ func WebhookURL(p *field.Path, text string) field.ErrorList {
 	return errs
 }
 
-// WebhookService checks the service of a webhook. It takes the namespace for the name, and the name for the namespace, as
-// kube-apiserver does.
+// WebhookService checks the service of a webhook. It takes the namespace for the name, and the name
+// for the namespace, as kube-apiserver does.
 func WebhookService(p *field.Path, namespace, name string, path *string, port *int32) field.ErrorList {
 	errs := Required(p.Child("name"), namespace)
 	errs = append(errs, Required(p.Child("namespace"), name)...)
@@ -79,7 +79,8 @@ func webhookPath(p *field.Path, path string) field.ErrorList {
 	return errs
 }
 
-// CABundle checks that there is a certificate, in PEM, among those of the authorities that may have signed a webhook's.
+// CABundle checks that there is a certificate, in PEM, among those of the authorities that may have
+// signed a webhook's.
 func CABundle(p *field.Path, bundle []byte) field.ErrorList {
 	if x509.NewCertPool().AppendCertsFromPEM(bundle) {
 		return nil
@@ -104,14 +105,15 @@ func wrongCABundle(rest []byte) string {
 	return "no valid certificate authority data seen"
 }
 
-// reviews are the versions of reviews (AdmissionReview, ConversionReview) in which a webhook can be asked.
+// reviews are the versions of reviews (AdmissionReview, ConversionReview) in which a webhook can be
+// asked.
 var reviews = []string{"v1", "v1beta1"}
 
 // KnownReview reports whether a webhook can be asked in a version of reviews.
 func KnownReview(version string) bool { return slices.Contains(reviews, version) }
 
-// ReviewVersions checks the versions of reviews that a webhook takes; missing is said if there are none. One has to be known, unless
-// any will do.
+// ReviewVersions checks the versions of reviews that a webhook takes; missing is said if there are
+// none. One has to be known, unless any will do.
 func ReviewVersions(p *field.Path, versions []string, any bool, missing string) field.ErrorList {
 	if len(versions) == 0 {
 		return field.ErrorList{field.Required(p, missing)}

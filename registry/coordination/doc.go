@@ -1,5 +1,6 @@
-// Package coordination knows what is special about the resources of coordination.k8s.io: leases. They may be created by
-// PUT, and are replaced only by those who have seen the latest version, as a lease is what parties compete for.
+// Package coordination knows what is special about the resources of coordination.k8s.io: leases.
+// They may be created by PUT, and are replaced only by those who have seen the latest version, as a
+// lease is what parties compete for.
 //
 // Not here: the verbs (registry), the types (scheme/api/coordinationv1).
 package coordination

@@ -36,7 +36,8 @@ func leases() registry.Resource {
 	})
 }
 
-// prepareLease drops the fields of coordinated leader election, which is not served, unless the old lease has them.
+// prepareLease drops the fields of coordinated leader election, which is not served, unless the old
+// lease has them.
 func prepareLease(_ *registry.Request, l, old *coordinationv1.Lease) {
 	if old == nil || old.Spec.Strategy == nil && old.Spec.PreferredHolder == nil {
 		l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
@@ -59,7 +60,8 @@ func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 	return errs
 }
 
-// checkStrategy checks how a leader is picked: in a way that Kubernetes knows, or one whose name has a domain.
+// checkStrategy checks how a leader is picked: in a way that Kubernetes knows, or one whose name
+// has a domain.
 func checkStrategy(p *field.Path, strategy coordinationv1.CoordinatedLeaseStrategy) field.ErrorList {
 	if strings.Contains(string(strategy), "/") {
 		return check.Invalid(p, strategy, names.IsQualifiedName(string(strategy)))

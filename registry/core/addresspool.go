@@ -18,9 +18,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// addressPool is where services get addresses from: the ranges of the ServiceCIDRs. Who has one is said by the IPAddress of its
-// name: whoever creates that has the address, on whichever server, and until it is deleted. A service that is not stored in
-// the end, because the server has died, leaves an IPAddress without it, which is for the repair of addresses to find.
+// addressPool is where services get addresses from: the ranges of the ServiceCIDRs. Who has one is
+// said by the IPAddress of its name: whoever creates that has the address, on whichever server, and
+// until it is deleted. A service that is not stored in the end, because the server has died, leaves
+// an IPAddress without it, which is for the repair of addresses to find.
 type addressPool struct {
 	stores registry.Stores
 	cidrs  *registry.ListMemo[*networkingv1.ServiceCIDR]
@@ -80,7 +81,8 @@ func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPF
 	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v", ip, ranges[0].Prefix)
 }
 
-// takeAny takes an address for a service that asks for none. What a dry run answers is none that a service can have.
+// takeAny takes an address for a service that asks for none. What a dry run answers is none that a
+// service can have.
 func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool) (netip.Addr, error) {
 	ranges, err := p.ranges(ctx, family)
 	switch {
@@ -187,7 +189,8 @@ func (p *addressPool) settle(ctx context.Context) error {
 	return nil
 }
 
-// held returns the IPAddress that says that a service has an address, nil if somebody else has it, or nobody.
+// held returns the IPAddress that says that a service has an address, nil if somebody else has it,
+// or nobody.
 func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Service) (*networkingv1.IPAddress, error) {
 	addresses, err := p.addresses()
 	if err != nil {
@@ -200,7 +203,8 @@ func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Servi
 	return a, nil
 }
 
-// giveBack deletes an IPAddress, and none that has come in its place. What fails is left to the repair.
+// giveBack deletes an IPAddress, and none that has come in its place. What fails is left to the
+// repair.
 func (p *addressPool) giveBack(ctx context.Context, a *networkingv1.IPAddress) {
 	if addresses, err := p.addresses(); err == nil {
 		_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
@@ -220,7 +224,8 @@ func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 	return p.rangesOf(ctx, func(*networkingv1.ServiceCIDR) bool { return true })
 }
 
-// rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if there cannot be IPAddresses.
+// rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if
+// there cannot be IPAddresses.
 func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
 	for _, name := range []string{"servicecidrs", "ipaddresses"} {
 		if p.stores.Store(networkingResource(name)) == nil { // switched off
@@ -247,7 +252,8 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 	return append(slices.Clone(first), list...), nil
 }
 
-// rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they may: perhaps no controller runs.
+// rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they
+// may: perhaps no controller runs.
 func rangesReady(c *networkingv1.ServiceCIDR) bool {
 	ready := meta.FindCondition(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	return ready == nil || ready.Status == meta.ConditionTrue

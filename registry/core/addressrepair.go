@@ -16,9 +16,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// AddressRepair makes IPAddresses say again who has which address, where they do not: because a server has died between
-// writing a service and an IPAddress, or somebody has changed or deleted one by hand. What is to be done it finds out in
-// a state that may be old, and does by what it reads then. Several servers may repair at the same time.
+// AddressRepair makes IPAddresses say again who has which address, where they do not: because a
+// server has died between writing a service and an IPAddress, or somebody has changed or deleted
+// one by hand. What is to be done it finds out in a state that may be old, and does by what it
+// reads then. Several servers may repair at the same time.
 type AddressRepair struct {
 	pool     *addressPool
 	services func() *registry.Store
@@ -32,8 +33,8 @@ type RepairEvent struct {
 	Reason, Action, Message string
 }
 
-// NewAddressRepair returns the repair of what c.Stores has. No write of a service takes longer than grace: younger IPAddresses may
-// be of services that are still on their way to the store.
+// NewAddressRepair returns the repair of what c.Stores has. No write of a service takes longer than
+// grace: younger IPAddresses may be of services that are still on their way to the store.
 func NewAddressRepair(c Config, grace time.Duration, event func(ctx context.Context, e RepairEvent)) *AddressRepair {
 	services := func() *registry.Store { return c.Stores.Store(meta.GroupResource{Resource: "services"}) }
 	return &AddressRepair{newAddressPool(&c), services, grace, event}
@@ -42,7 +43,8 @@ func NewAddressRepair(c Config, grace time.Duration, event func(ctx context.Cont
 // serviceName names a service.
 type serviceName struct{ namespace, name string }
 
-// Pass looks at all services and addresses, and reports whether some IPAddresses were too young to be judged.
+// Pass looks at all services and addresses, and reports whether some IPAddresses were too young to
+// be judged.
 func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {
@@ -98,8 +100,8 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	return young, nil
 }
 
-// Changed is told the last state of an IPAddress that has changed or is gone, and repairs the service that it named. It costs next to
-// nothing if that is gone, too, as it mostly is.
+// Changed is told the last state of an IPAddress that has changed or is gone, and repairs the
+// service that it named. It costs next to nothing if that is gone, too, as it mostly is.
 func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) error {
 	owner, ok := serviceOf(a)
 	services, _, err := r.views()
@@ -248,7 +250,8 @@ func (r *AddressRepair) remove(ctx context.Context, a *networkingv1.IPAddress) e
 	return ignoreNotFound(err)
 }
 
-// repairAddress deletes an IPAddress of services that none has, and reports whether it is too young for that.
+// repairAddress deletes an IPAddress of services that none has, and reports whether it is too young
+// for that.
 func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young bool, err error) {
 	_, addresses, err := r.views()
 	if err != nil {
@@ -284,7 +287,8 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 	return false, r.remove(ctx, a)
 }
 
-// serviceOf is the service that an IPAddress says has the address; false if it says so of something else.
+// serviceOf is the service that an IPAddress says has the address; false if it says so of something
+// else.
 func serviceOf(a *networkingv1.IPAddress) (serviceName, bool) {
 	ref := a.Spec.ParentRef
 	if ref == nil || ref.Group != "" || ref.Resource != "services" {
@@ -319,7 +323,8 @@ func refText(ref *networkingv1.ParentReference) string {
 	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}", ref.Group, ref.Resource, ref.Namespace, ref.Name)
 }
 
-// ignoreNoName ignores that a service cannot have the name that an IPAddress says: clients write there what they like.
+// ignoreNoName ignores that a service cannot have the name that an IPAddress says: clients write
+// there what they like.
 func ignoreNoName(err error) error {
 	if meta.IsBadRequest(err) {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// claims makes the resource persistentvolumeclaims. What a claim asks for cannot be changed, but it can ask for more, and for
-// another class of attributes, once it is bound.
+// claims makes the resource persistentvolumeclaims. What a claim asks for cannot be changed, but it
+// can ask for more, and for another class of attributes, once it is bound.
 func claims() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.PersistentVolumeClaim]{
 		GroupResource: meta.GroupResource{Resource: "persistentvolumeclaims"},
@@ -54,8 +54,8 @@ func claims() registry.Resource {
 // snapshotGroup is the API group of the snapshots that a claim can be filled from.
 const snapshotGroup = "snapshot.storage.k8s.io"
 
-// prepareClaim sees to it that a claim is filled from what the server has always let it be filled from, and that both forms of
-// that are there.
+// prepareClaim sees to it that a claim is filled from what the server has always let it be filled
+// from, and that both forms of that are there.
 func prepareClaim(_ *registry.Request, c, old *corev1.PersistentVolumeClaim) {
 	if old == nil {
 		c.Status.Phase = corev1.ClaimPending
@@ -128,7 +128,8 @@ func checkClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	return append(errs, checkClaimChange(c, old)...)
 }
 
-// checkClaimChange checks what a bound claim may change. It may ask for less only as long as it has not got what it asked for.
+// checkClaimChange checks what a bound claim may change. It may ask for less only as long as it has
+// not got what it asked for.
 func checkClaimChange(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec")

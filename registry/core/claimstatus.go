@@ -31,8 +31,9 @@ func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, clai
 	return errs
 }
 
-// extendedClaim checks what is said about the claim that was made for a pod's extended resources: each request of it is for a
-// resource that a container asks for. As in Kubernetes, the place of a request's name is not that of its mapping.
+// extendedClaim checks what is said about the claim that was made for a pod's extended resources:
+// each request of it is for a resource that a container asks for. As in Kubernetes, the place of a
+// request's name is not that of its mapping.
 func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec) field.ErrorList {
 	if status == nil {
 		return nil

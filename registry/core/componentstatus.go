@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// componentStatuses makes the resource componentstatuses. Kubernetes looks for a scheduler and a controller manager on the machine
-// that the server runs on; those that are found there need not belong to this server, so nothing is known of them.
+// componentStatuses makes the resource componentstatuses. Kubernetes looks for a scheduler and a
+// controller manager on the machine that the server runs on; those that are found there need not
+// belong to this server, so nothing is known of them.
 func componentStatuses() registry.Observed {
 	return registry.Observed{
 		GroupResource: meta.GroupResource{Resource: "componentstatuses"},

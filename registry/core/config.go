@@ -44,13 +44,14 @@ var configMapColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
-// changed reports whether data are not what they were. To kube-apiserver, which compares Go values here, no map is another
-// than an empty one.
+// changed reports whether data are not what they were. To kube-apiserver, which compares Go values
+// here, no map is another than an empty one.
 func changed[M map[string]V, V any](now, was M) bool {
 	return (now == nil) != (was == nil) || !scheme.Equal(&now, &was)
 }
 
-// sealed reports changes of an object that was marked immutable: of the mark itself, and of the fields listed.
+// sealed reports changes of an object that was marked immutable: of the mark itself, and of the
+// fields listed.
 func sealed(mark *bool, data ...check.Setting) field.ErrorList {
 	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)

@@ -12,7 +12,8 @@ import (
 // maxHealthMessage is how long the message about a resource's health may be, in bytes.
 const maxHealthMessage = 1024
 
-// containerStatuses checks users and allocated resources in the statuses of a pod's containers; p is the path of its status.
+// containerStatuses checks users and allocated resources in the statuses of a pod's containers; p
+// is the path of its status.
 func containerStatuses(p *field.Path, pod *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	s := &pod.Status
@@ -51,7 +52,8 @@ func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool)
 	return errs
 }
 
-// allocatedStatuses checks the health of what containers have been given: each has asked for it, or is not known.
+// allocatedStatuses checks the health of what containers have been given: each has asked for it, or
+// is not known.
 func allocatedStatuses(p *field.Path, statuses []corev1.ContainerStatus, list []corev1.Container) field.ErrorList {
 	if !slices.ContainsFunc(statuses, func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
 		return nil // mostly

@@ -18,8 +18,8 @@ var (
 	budgetKind     = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudget"}
 )
 
-// maxDisrupted is of how many pods a budget says that they are about to be deleted. More are not evicted before some of these are
-// seen to go.
+// maxDisrupted is of how many pods a budget says that they are about to be deleted. More are not
+// evicted before some of these are seen to go.
 const maxDisrupted = 2000
 
 // budget returns the budget that counts a pod, nil if none does. There may be no more than one.
@@ -42,8 +42,8 @@ func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDi
 	return found, nil
 }
 
-// mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its budget says so, or if enough
-// others are.
+// mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its
+// budget says so, or if enough others are.
 func mayGoUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	if pod.Status.Ready() {
 		return false
@@ -80,7 +80,8 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 // errRecounted ends a taking back that comes too late.
 var errRecounted = errors.New("the budget has changed since")
 
-// giveBack makes the status of a budget what it was before the charge, unless it is another than the charge has left.
+// giveBack makes the status of a budget what it was before the charge, unless it is another than
+// the charge has left.
 func giveBack(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
 	if b.ResourceVersion != charged.ResourceVersion {
 		return errRecounted

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// events makes the resource events, which the group events.k8s.io shows as well. They are kept for a while only, and have no
-// dependents.
+// events makes the resource events, which the group events.k8s.io shows as well. They are kept for
+// a while only, and have no dependents.
 func events(ttl time.Duration) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},

@@ -18,7 +18,8 @@ const (
 	maxEventMessage = 1024
 )
 
-// checkEvent checks an event. Much of what clients of the core group have always been let write is refused in others.
+// checkEvent checks an event. Much of what clients of the core group have always been let write is
+// refused in others.
 func checkEvent(gv meta.GroupVersion, e, old *corev1.Event) field.ErrorList {
 	if gv == corev1.GroupVersion {
 		return checkAnyEvent(e, "reportingComponent")
@@ -30,8 +31,8 @@ func checkEvent(gv meta.GroupVersion, e, old *corev1.Event) field.ErrorList {
 	return append(errs, checkEventChange(e, old)...)
 }
 
-// checkAnyEvent checks an event of whichever group, where the name of the reporter is a field called component. Events that give
-// an event time are of the newer sort, of which more is asked.
+// checkAnyEvent checks an event of whichever group, where the name of the reporter is a field
+// called component. Events that give an event time are of the newer sort, of which more is asked.
 func checkAnyEvent(e *corev1.Event, component string) field.ErrorList {
 	var errs field.ErrorList
 	about, newer := e.InvolvedObject.Namespace, !e.EventTime.IsZero()
@@ -68,8 +69,8 @@ func checkNewerEvent(e *corev1.Event, component *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkStrictEvent checks a new event that is not of the core group: it is of the newer sort, and uses no field that this has
-// no use for.
+// checkStrictEvent checks a new event that is not of the core group: it is of the newer sort, and
+// uses no field that this has no use for.
 func checkStrictEvent(e *corev1.Event) field.ErrorList {
 	errs := check.ObjectMeta(&e.ObjectMeta, true, names.DNSSubdomainName)
 	errs = append(errs, checkSeries(e.Series)...)

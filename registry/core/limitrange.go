@@ -119,8 +119,8 @@ type amount struct {
 	name string // in messages
 }
 
-// checkLimits compares what an item says of one resource: from least to most stand min, the default request, the default limit
-// and max.
+// checkLimits compares what an item says of one resource: from least to most stand min, the default
+// request, the default limit and max.
 func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.ResourceName) field.ErrorList {
 	of := func(list corev1.ResourceList, key, text string) amount {
 		q, ok := list[name]
@@ -156,7 +156,8 @@ func atMost(a, b, shown amount) field.ErrorList {
 		fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
 }
 
-// checkRatio checks how much more than the request a limit may be: not less, and no more than max is of min.
+// checkRatio checks how much more than the request a limit may be: not less, and no more than max
+// is of min.
 func checkRatio(ratio, least, most amount) field.ErrorList {
 	if !ratio.set {
 		return nil
@@ -174,7 +175,8 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 	return errs
 }
 
-// ratios are a ratio, and that of most to least: in thousandths, unless these are too many to be counted.
+// ratios are a ratio, and that of most to least: in thousandths, unless these are too many to be
+// counted.
 func ratios(ratio, most, least meta.Quantity) (value, limit float64) {
 	const maxMilli = math.MaxInt64 / 1000
 	if max(ratio.Value(), most.Value(), least.Value()) < maxMilli {

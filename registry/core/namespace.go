@@ -13,8 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// namespaces makes the resource namespaces. A deleted namespace is Terminating until spec.finalizers is empty, which
-// the namespace controller sees to once the content is gone, through the finalize subresource.
+// namespaces makes the resource namespaces. A deleted namespace is Terminating until
+// spec.finalizers is empty, which the namespace controller sees to once the content is gone,
+// through the finalize subresource.
 func namespaces() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Namespace]{
 		GroupResource: meta.GroupResource{Resource: "namespaces"},
@@ -56,7 +57,8 @@ func prepareNamespace(_ *registry.Request, ns, old *corev1.Namespace) {
 	}
 }
 
-// labelNamespace gives a namespace the label with its name. Defaulting could not know one that is generated.
+// labelNamespace gives a namespace the label with its name. Defaulting could not know one that is
+// generated.
 func labelNamespace(ns *corev1.Namespace) {
 	if ns.Labels == nil {
 		ns.Labels = make(map[string]string, 1)
@@ -87,7 +89,8 @@ func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// finalizerName checks the name of a finalizer, which is qualified unless it is one of the server's own.
+// finalizerName checks the name of a finalizer, which is qualified unless it is one of the server's
+// own.
 func finalizerName(p *field.Path, name string) field.ErrorList {
 	errs := check.QualifiedName(p, name)
 	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {

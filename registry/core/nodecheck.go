@@ -84,7 +84,8 @@ func checkNodeConfig(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// checkConfigSource checks where a kubelet's configuration is: of the status, in which revision, too.
+// checkConfigSource checks where a kubelet's configuration is: of the status, in which revision,
+// too.
 func checkConfigSource(p *field.Path, source *corev1.NodeConfigSource, used bool) field.ErrorList {
 	ref := source.ConfigMap
 	if ref == nil {

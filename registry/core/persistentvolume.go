@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// persistentVolumes makes the resource persistentvolumes. The phase is the business of whoever binds volumes to claims; the
-// server keeps the time at which it changed.
+// persistentVolumes makes the resource persistentvolumes. The phase is the business of whoever
+// binds volumes to claims; the server keeps the time at which it changed.
 func persistentVolumes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.PersistentVolume]{
 		GroupResource: meta.GroupResource{Resource: "persistentvolumes"},
@@ -55,8 +55,8 @@ func prepareVolume(r *registry.Request, v, old *corev1.PersistentVolume) {
 	}
 }
 
-// prepareVolumeStatus keeps the time of the last phase, or takes the present one for another phase, unless the client says
-// when that was.
+// prepareVolumeStatus keeps the time of the last phase, or takes the present one for another phase,
+// unless the client says when that was.
 func prepareVolumeStatus(r *registry.Request, v, old *corev1.PersistentVolume) {
 	status, was := &v.Status, &old.Status
 	switch {

@@ -26,7 +26,8 @@ func podBinding(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
-// bindings makes the older way to the same: a resource of its own, where the body names the pod. It knows of no UID.
+// bindings makes the older way to the same: a resource of its own, where the body names the pod. It
+// knows of no UID.
 func bindings(stores registry.Stores) registry.Actions {
 	return registry.Actions{
 		GroupResource: meta.GroupResource{Resource: "bindings"}, Kind: "Binding", Singular: "binding", Namespaced: true, Check: checkBinding,

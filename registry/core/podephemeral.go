@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// ephemeralContainers makes the door through which containers are added to a pod that runs, to look into it.
+// ephemeralContainers makes the door through which containers are added to a pod that runs, to look
+// into it.
 func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name:     "ephemeralcontainers",
@@ -36,7 +37,8 @@ func keepPod(pod, old *corev1.Pod) {
 	m.Finalizers, m.OwnerReferences = was.Finalizers, was.OwnerReferences
 }
 
-// checkEphemeralUpdate returns what is wrong with ephemeral containers: those that there are stay as they are.
+// checkEphemeralUpdate returns what is wrong with ephemeral containers: those that there are stay
+// as they are.
 func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if isMirror(old) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}

@@ -46,7 +46,8 @@ func checkEviction(a *registry.Action) error {
 	return err
 }
 
-// deleteOptions are how an eviction has the pod deleted. It is a dry run if its body says so, or the request.
+// deleteOptions are how an eviction has the pod deleted. It is a dry run if its body says so, or
+// the request.
 func deleteOptions(e *policyv1.Eviction, request *meta.CreateOptions) (*meta.DeleteOptions, error) {
 	var opts meta.DeleteOptions
 	if e.DeleteOptions != nil {
@@ -87,8 +88,8 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 	}, err
 }
 
-// run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only if the budget has been charged
-// for it.
+// run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only
+// if the budget has been charged for it.
 func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	pod, gone, err := e.passing(ctx)
 	if gone || err != nil {
@@ -116,7 +117,8 @@ func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 // maxOvertaken is how often an eviction begins again because the pod has changed meanwhile.
 const maxOvertaken = 20
 
-// passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a budget to protect.
+// passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a
+// budget to protect.
 func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
 		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
@@ -134,7 +136,8 @@ func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err
 	}
 }
 
-// passes reports whether a pod is deleted whatever budgets say: it has ended, has not begun, or is on its way out.
+// passes reports whether a pod is deleted whatever budgets say: it has ended, has not begun, or is
+// on its way out.
 func passes(pod *corev1.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed, corev1.PodPending:
@@ -216,9 +219,10 @@ func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.
 	return nil
 }
 
-// giveBack takes the charge back if the pod is not deleted after all. It stays if the pod is gone, or going, some other way, and if
-// somebody has counted anew since, or charged for another pod: then the disruption controller lets the pod go from the status after
-// some time, as it does if the server ends here, or if nobody knows what has become of the deletion.
+// giveBack takes the charge back if the pod is not deleted after all. It stays if the pod is gone,
+// or going, some other way, and if somebody has counted anew since, or charged for another pod:
+// then the disruption controller lets the pod go from the status after some time, as it does if the
+// server ends here, or if nobody knows what has become of the deletion.
 func (e *eviction) giveBack(ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) {
 	now, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
 	if err != nil || now.UID != pod.UID || now.DeletionTimestamp != nil {

@@ -25,7 +25,8 @@ func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
-// prepareResize lets resources be changed, and what to do when they change. A pod with other containers is left to the checks.
+// prepareResize lets resources be changed, and what to do when they change. A pod with other
+// containers is left to the checks.
 func prepareResize(pod, old *corev1.Pod) {
 	now := pod.Spec
 	if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
@@ -99,8 +100,8 @@ func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
 	return qosClass(&pod.Spec)
 }
 
-// nodeResizes reports whether the node of a pod can resize: it tells the resources of what runs. While nothing does, nobody
-// knows, and it may be tried.
+// nodeResizes reports whether the node of a pod can resize: it tells the resources of what runs.
+// While nothing does, nobody knows, and it may be tried.
 func nodeResizes(s *corev1.PodStatus) bool {
 	for i := range s.ContainerStatuses {
 		if c := &s.ContainerStatuses[i]; c.State.Running != nil {
@@ -114,7 +115,8 @@ func hasAmounts(r *corev1.ResourceRequirements) bool {
 	return r != nil && len(r.Requests)+len(r.Limits) > 0
 }
 
-// podResourcesUpdate checks a change of the resources of the pod as a whole, and takes back in rest what may change.
+// podResourcesUpdate checks a change of the resources of the pod as a whole, and takes back in rest
+// what may change.
 func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.ErrorList {
 	at := p.Child("resources")
 	if old.Resources != nil && spec.Resources == nil {
@@ -191,8 +193,8 @@ func removed(now, old corev1.ResourceList) bool {
 	return false
 }
 
-// initResize checks init containers, of which those that restart when they are resized cannot be, unless they are sidecars. It
-// takes back in list what may change.
+// initResize checks init containers, of which those that restart when they are resized cannot be,
+// unless they are sidecars. It takes back in list what may change.
 func initResize(p *field.Path, list, was []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {

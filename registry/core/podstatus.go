@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and what is left out of QoS class and
-// generations.
+// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and what is
+// left out of QoS class and generations.
 func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
 	pod.DeletionTimestamp = nil // taken from old by the store
 	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
@@ -26,7 +26,8 @@ func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
 	dropDisabledStatus(&pod.Status, &old.Status)
 }
 
-// dropDisabledStatus takes out what belongs to features that are not served, unless the old status tells of them.
+// dropDisabledStatus takes out what belongs to features that are not served, unless the old status
+// tells of them.
 func dropDisabledStatus(now, was *corev1.PodStatus) {
 	if len(was.NodeAllocatableResourceClaimStatuses) == 0 {
 		now.NodeAllocatableResourceClaimStatuses = nil
@@ -52,8 +53,8 @@ func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	return all
 }
 
-// keepGenerations keeps the generations that a status and its conditions speak of, where they are left out. There may be
-// several conditions of a type.
+// keepGenerations keeps the generations that a status and its conditions speak of, where they are
+// left out. There may be several conditions of a type.
 func keepGenerations(now, was *corev1.PodStatus) {
 	if now.ObservedGeneration == 0 {
 		now.ObservedGeneration = was.ObservedGeneration
@@ -127,7 +128,8 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	return append(errs, containerStatuses(p, pod)...)
 }
 
-// restartRules returns what says whether a container of a list that has ended with an exit status may run again.
+// restartRules returns what says whether a container of a list that has ended with an exit status
+// may run again.
 func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name string, exit int32) bool {
 	if restartsAll(spec.InitContainers) || restartsAll(spec.Containers) {
 		return func(string, int32) bool { return true }
@@ -154,8 +156,8 @@ func restartsAll(list []corev1.Container) bool {
 	return false
 }
 
-// restarts reports whether a container that has ended with an exit status runs again: by its rules, its own policy, or that
-// of its pod.
+// restarts reports whether a container that has ended with an exit status runs again: by its rules,
+// its own policy, or that of its pod.
 func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bool {
 	if ctr.RestartPolicy != nil {
 		for _, rule := range ctr.RestartPolicyRules {
@@ -169,8 +171,8 @@ func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bo
 	return policy != corev1.RestartPolicyNever && (policy != corev1.RestartPolicyOnFailure || exit != 0)
 }
 
-// stateUpdate keeps containers that have ended for good from running again. As in Kubernetes, the place of an error is that
-// of the old status.
+// stateUpdate keeps containers that have ended for good from running again. As in Kubernetes, the
+// place of an error is that of the old status.
 func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
 	var errs field.ErrorList
 	running := check.Duplicates{}
@@ -206,7 +208,8 @@ func hostIPs(s *corev1.PodStatus) []string {
 // maxIPs are more addresses than a pod or node has.
 const maxIPs = 100
 
-// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay if they stand alone.
+// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay if
+// they stand alone.
 func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	var errs field.ErrorList
 	for i, text := range field.Each(&errs, ips) {

@@ -115,8 +115,8 @@ func (s *summary) count(c *corev1.ContainerStatus) {
 	}
 }
 
-// summarize finds the word that describes a pod best: what hinders its initialization, else what hinders a container,
-// else its phase.
+// summarize finds the word that describes a pod best: what hinders its initialization, else what
+// hinders a container, else its phase.
 func summarize(pod *corev1.Pod) summary {
 	s := summary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -143,8 +143,8 @@ func summarize(pod *corev1.Pod) summary {
 	return s
 }
 
-// initContainers counts init containers up to the first that is not done. The restarts of sidecars are counted apart,
-// too, as they alone matter later.
+// initContainers counts init containers up to the first that is not done. The restarts of sidecars
+// are counted apart, too, as they alone matter later.
 func (s *summary) initContainers(pod *corev1.Pod) (sidecars summary, initializing bool) {
 	isSidecar := make(map[string]bool)
 	for i := range pod.Spec.InitContainers {
@@ -190,7 +190,8 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// containers counts containers from the last to the first, so that the first one's trouble is what is told.
+// containers counts containers from the last to the first, so that the first one's trouble is what
+// is told.
 func (s *summary) containers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

@@ -135,8 +135,8 @@ func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.Error
 	return errs
 }
 
-// gatedUpdate checks what may change as long as the scheduler has not looked at the pod: the choice of nodes may become
-// narrower. What is checked here is taken back in rest.
+// gatedUpdate checks what may change as long as the scheduler has not looked at the pod: the choice
+// of nodes may become narrower. What is checked here is taken back in rest.
 func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range old.NodeSelector {
@@ -166,8 +166,8 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// affinityUpdate lets required terms gain requirements: terms may be set, but none added to those that are, and none
-// of their requirements may change. Preferences may change freely.
+// affinityUpdate lets required terms gain requirements: terms may be set, but none added to those
+// that are, and none of their requirements may change. Preferences may change freely.
 func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorList {
 	if was == nil || was.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
@@ -193,7 +193,8 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 	return errs
 }
 
-// narrower reports whether a term has its old requirements and maybe more. An empty one matches nothing, and stays so.
+// narrower reports whether a term has its old requirements and maybe more. An empty one matches
+// nothing, and stays so.
 func narrower(now, was *corev1.NodeSelectorTerm) bool {
 	if len(was.MatchExpressions) == 0 && len(was.MatchFields) == 0 {
 		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0

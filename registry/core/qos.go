@@ -5,8 +5,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// qosClass follows from the resources of a pod: all limits set and equal to the requests is Guaranteed, none at all
-// BestEffort, all else Burstable. Resources of the pod as a whole count instead of those of its containers.
+// qosClass follows from the resources of a pod: all limits set and equal to the requests is
+// Guaranteed, none at all BestEffort, all else Burstable. Resources of the pod as a whole count
+// instead of those of its containers.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	guaranteed := true

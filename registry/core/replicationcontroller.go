@@ -34,7 +34,8 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*corev1.ReplicationController]{
-			// Labels that a client takes off come back: a client need not send the template that they are taken from.
+			// Labels that a client takes off come back: a client need not send the template that
+			// they are taken from.
 			Prepare:  func(_ *registry.Request, rc, _ *corev1.ReplicationController) { corev1.CompleteController(rc) },
 			Validate: checkControllerStatus,
 		},
@@ -79,10 +80,12 @@ func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController)
 	return errs
 }
 
-// nonConvertible begins the annotations that name a field whose value another version had, and this one cannot show.
+// nonConvertible begins the annotations that name a field whose value another version had, and this
+// one cannot show.
 const nonConvertible = "non-convertible.kubernetes.io"
 
-// checkConverted keeps a selector that another version said more about. No other field can have more to it.
+// checkConverted keeps a selector that another version said more about. No other field can have
+// more to it.
 func checkConverted(p *field.Path, selector map[string]string, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, old.Annotations) {
@@ -101,7 +104,8 @@ func checkConverted(p *field.Path, selector map[string]string, old *corev1.Repli
 	return errs
 }
 
-// controllerWarnings tell of the template of a new controller and, when the spec changes, of the template before that.
+// controllerWarnings tell of the template of a new controller and, when the spec changes, of the
+// template before that.
 func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	p := field.NewPath("spec", "template")
 	switch {

@@ -103,7 +103,8 @@ var (
 	}
 )
 
-// misapplied is, for each scope, the number of the resources of a quota that it is not for, as far as it counts.
+// misapplied is, for each scope, the number of the resources of a quota that it is not for, as far
+// as it counts.
 func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
 	for scope, fit := range scopeResources {
@@ -164,7 +165,8 @@ func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.Err
 	return errs
 }
 
-// checkScopeOperator checks that an operator fits the scope, which may have no values to compare with, and the values given.
+// checkScopeOperator checks that an operator fits the scope, which may have no values to compare
+// with, and the values given.
 func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
 	var errs field.ErrorList
 	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass || r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
@@ -195,7 +197,8 @@ var comparedResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage,
 }
 
-// quotaWarnings tell of a new quota with requests above limits. The older names of requests count if the newer ones are not there.
+// quotaWarnings tell of a new quota with requests above limits. The older names of requests count
+// if the newer ones are not there.
 func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// services makes the resource services. What is allocated for them is taken and given back by reserveService; here it is let go
-// where a type has no use for it.
+// services makes the resource services. What is allocated for them is taken and given back by
+// reserveService; here it is let go where a type has no use for it.
 func services(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
@@ -48,7 +48,8 @@ func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 	}
 }
 
-// dropInternalPolicy takes from services outside of the cluster what was once a default of theirs, too.
+// dropInternalPolicy takes from services outside of the cluster what was once a default of theirs,
+// too.
 func dropInternalPolicy(svc *corev1.Service) {
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
 		svc.Spec.InternalTrafficPolicy = nil
@@ -101,8 +102,8 @@ func keepAllocated(svc, old *corev1.Service) {
 	}
 }
 
-// keepNodePorts gives ports that leave theirs out the node port of the old port with their name, unless another
-// port asks for it.
+// keepNodePorts gives ports that leave theirs out the node port of the old port with their name,
+// unless another port asks for it.
 func keepNodePorts(ports, old []corev1.ServicePort) {
 	byName, used := make(map[string]int32), make(map[int32]bool)
 	for _, p := range old {
@@ -118,7 +119,8 @@ func keepNodePorts(ports, old []corev1.ServicePort) {
 	}
 }
 
-// completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is nil on create.
+// completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is
+// nil on create.
 func completeClusterIPs(svc, old *corev1.Service) {
 	spec := &svc.Spec
 	switch {
@@ -138,8 +140,8 @@ func completeClusterIPs(svc, old *corev1.Service) {
 	}
 }
 
-// dropUseless lets go of values that the new type has no use for, if the client left them as they were, and of where a load
-// balancer was, which may go on for a while.
+// dropUseless lets go of values that the new type has no use for, if the client left them as they
+// were, and of where a load balancer was, which may go on for a while.
 func dropUseless(svc, old *corev1.Service) {
 	spec, was := &svc.Spec, &old.Spec
 	if usesClusterIP(old) && !usesClusterIP(svc) {

@@ -20,8 +20,9 @@ type TokenConfig struct {
 	Sign func(ctx context.Context, t *AccountToken) (token, credential string, err error)
 	// Audiences are those of the server itself: what a token is for by default.
 	Audiences []string
-	// Bounds says how long tokens may be good. longest is for what is asked; 0 does not bound it. extended is how long tokens are good
-	// that pods are given by kubelet, as there are programs that read theirs but once; 0: no longer than it asks.
+	// Bounds says how long tokens may be good. longest is for what is asked; 0 does not bound it.
+	// extended is how long tokens are good that pods are given by kubelet, as there are programs
+	// that read theirs but once; 0: no longer than it asks.
 	Bounds func() (longest, extended time.Duration)
 }
 
@@ -29,7 +30,8 @@ type TokenConfig struct {
 type AccountToken struct {
 	Namespace string
 	Account   ObjectName
-	// Pod, Secret or Node is what the token is bound to. With a pod, Node is where that runs, and may have no UID.
+	// Pod, Secret or Node is what the token is bound to. With a pod, Node is where that runs, and
+	// may have no UID.
 	Pod, Secret, Node *ObjectName
 	Audiences         []string
 	Issued            time.Time
@@ -180,7 +182,8 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 	return nil
 }
 
-// nodeOf returns the node that a pod runs on, nil if it runs on none. A node that is not there is known by its name.
+// nodeOf returns the node that a pod runs on, nil if it runs on none. A node that is not there is
+// known by its name.
 func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*ObjectName, error) {
 	name := pod.Spec.NodeName
 	if name == "" {

@@ -63,8 +63,9 @@ func (c *addressChange) settle(ctx context.Context, fate admission.Fate) {
 	}
 }
 
-// give has addresses given back when the service no longer has them. Which IPAddresses these are is found out before that: as soon as
-// it has happened, another service of the name may have one of the addresses.
+// give has addresses given back when the service no longer has them. Which IPAddresses these are is
+// found out before that: as soon as it has happened, another service of the name may have one of
+// the addresses.
 func (c *addressChange) give(ctx context.Context, list []netip.Addr) error {
 	for _, ip := range list {
 		a, err := c.pool.held(ctx, ip, c.svc)
@@ -78,8 +79,9 @@ func (c *addressChange) give(ctx context.Context, list []netip.Addr) error {
 	return nil
 }
 
-// plan takes what the service lacks, and finds out what it no longer has. What it has had it keeps; that it may not be changed is
-// for others to say. One that was stored where nobody gave addresses gets them now.
+// plan takes what the service lacks, and finds out what it no longer has. What it has had it keeps;
+// that it may not be changed is for others to say. One that was stored where nobody gave addresses
+// gets them now.
 func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	svc := c.svc
 	switch {
@@ -100,7 +102,8 @@ func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	return nil
 }
 
-// take takes an address for each family of the service from one on: the one that the client asks for, or any.
+// take takes an address for each family of the service from one on: the one that the client asks
+// for, or any.
 func (c *addressChange) take(ctx context.Context, from int) error {
 	spec := &c.svc.Spec
 	for len(spec.ClusterIPs) < len(spec.IPFamilies) {

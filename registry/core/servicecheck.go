@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkService returns what is wrong with a service or its change. That its addresses and families fit together has been seen to
-// before they were allocated.
+// checkService returns what is wrong with a service or its change. That its addresses and families
+// fit together has been seen to before they were allocated.
 func checkService(svc, old *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
@@ -26,13 +26,15 @@ func checkService(svc, old *corev1.Service) field.ErrorList {
 	return append(errs, checkServiceSpec(svc, old)...)
 }
 
-// The two names of the annotation that says how traffic is routed by zones; the second is the old one.
+// The two names of the annotation that says how traffic is routed by zones; the second is the old
+// one.
 const (
 	topologyMode  = "service.kubernetes.io/topology-mode"
 	topologyHints = "service.kubernetes.io/topology-aware-hints"
 )
 
-// checkServiceSpec checks a service, whose old state is nil if it is new. What old has was valid once.
+// checkServiceSpec checks a service, whose old state is nil if it is new. What old has was valid
+// once.
 func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -143,7 +145,8 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 	return nil
 }
 
-// checkEndpointIP checks an address that traffic is accepted at, which must be written as new addresses are, if strict.
+// checkEndpointIP checks an address that traffic is accepted at, which must be written as new
+// addresses are, if strict.
 func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
 	if _, msgs := names.ParseIP(text, strict); len(msgs) > 0 {
 		return check.Invalid(p, text, msgs)
@@ -188,7 +191,8 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-// checkSourceRanges checks who may use a load balancer. The annotation counts where the field is empty.
+// checkSourceRanges checks who may use a load balancer. The annotation counts where the field is
+// empty.
 func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	ranges, known := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
 	at := p.Index
@@ -302,7 +306,8 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look as it does.
+// parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look
+// as it does.
 func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
@@ -323,8 +328,8 @@ func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.Er
 	return addrs, errs
 }
 
-// checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged, but a second one
-// may come and go with the policy that says so.
+// checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged,
+// but a second one may come and go with the policy that says so.
 func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -354,8 +359,8 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// clusterIPsUpdate compares addresses with what they were. That they become more or fewer by what the policy says has been seen to
-// before they were allocated, here as below.
+// clusterIPsUpdate compares addresses with what they were. That they become more or fewer by what
+// the policy says has been seen to before they were allocated, here as below.
 func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
@@ -366,7 +371,8 @@ func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	return errs
 }
 
-// familiesUpdate compares families with what they were. What Kubernetes shows of those that become more or fewer are the addresses.
+// familiesUpdate compares families with what they were. What Kubernetes shows of those that become
+// more or fewer are the addresses.
 func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFamily) field.ErrorList {
 	var errs field.ErrorList
 	now := spec.IPFamilies
@@ -394,7 +400,8 @@ func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
 }
 
-// checkServiceStatus checks where traffic enters a load balancer. Addresses that were there may stay, whatever they look like.
+// checkServiceStatus checks where traffic enters a load balancer. Addresses that were there may
+// stay, whatever they look like.
 func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := svc.Status.LoadBalancer.Ingress

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// families are the IP families that a cluster has addresses of. The first is that of services which name none.
+// families are the IP families that a cluster has addresses of. The first is that of services which
+// name none.
 type families []corev1.IPFamily
 
 // familiesOf are those of the ranges that the cluster begins with.
@@ -25,8 +26,8 @@ func familiesOf(ranges []netip.Prefix) families {
 	return f
 }
 
-// complete sets how many families a service wants and which, as far as the client leaves that open. What this cluster does not
-// have, or the client contradicts itself in, is wrong.
+// complete sets how many families a service wants and which, as far as the client leaves that open.
+// What this cluster does not have, or the client contradicts itself in, is wrong.
 func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	if !usesClusterIP(svc) || old != nil && prefersAsBefore(svc, old) {
 		return nil
@@ -57,8 +58,8 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	return nil
 }
 
-// prefersAsBefore reports whether a service goes on to take two families if it can, and has the addresses that it had: it is not
-// up- or downgraded because the cluster has changed.
+// prefersAsBefore reports whether a service goes on to take two families if it can, and has the
+// addresses that it had: it is not up- or downgraded because the cluster has changed.
 func prefersAsBefore(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
 	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) && !lacksAddresses(old) &&
@@ -69,7 +70,8 @@ func sameAddresses(svc, old *corev1.Service) bool {
 	return slices.Equal(svc.Spec.ClusterIPs, old.Spec.ClusterIPs)
 }
 
-// policyOf is the policy of a service that names none: as before, else one family, unless somebody else manages its endpoints.
+// policyOf is the policy of a service that names none: as before, else one family, unless somebody
+// else manages its endpoints.
 func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 	if old != nil && old.Spec.IPFamilyPolicy != nil {
 		return new(*old.Spec.IPFamilyPolicy)
@@ -80,7 +82,8 @@ func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 	return new(corev1.IPFamilyPolicySingleStack)
 }
 
-// releaseSecond lets go of what a service with one family had of another, unless the client did so or changed it.
+// releaseSecond lets go of what a service with one family had of another, unless the client did so
+// or changed it.
 func releaseSecond(svc, old *corev1.Service) field.ErrorList {
 	spec, was := &svc.Spec, &old.Spec
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// reservePorts allocates the node ports of services, and those for health checks, in one change for each write. What a service lets go
-// is released when it is stored without.
+// reservePorts allocates the node ports of services, and those for health checks, in one change for
+// each write. What a service lets go is released when it is stored without.
 func reservePorts(a *ports.Allocator) reservation {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if a == nil {
@@ -49,7 +49,8 @@ func reservePorts(a *ports.Allocator) reservation {
 	}
 }
 
-// hasPorts reports whether a service is of a type whose node ports are allocated; others may say what they like.
+// hasPorts reports whether a service is of a type whose node ports are allocated; others may say
+// what they like.
 func hasPorts(svc *corev1.Service) bool {
 	return svc != nil && (svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
 }
@@ -85,7 +86,8 @@ func freedPorts(svc, old *corev1.Service) []int {
 	return list
 }
 
-// wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have, or has less often.
+// wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have,
+// or has less often.
 func wantsPorts(svc, old *corev1.Service) bool {
 	if !hasPorts(svc) {
 		return false
@@ -122,7 +124,8 @@ type portClaim struct {
 	ports  []corev1.ServicePort // those of svc, with node ports
 	health int32
 	taken  []int // what svc did not have before
-	// requested are those of taken that ports ask for: others that ask for the same, with another protocol, share them.
+	// requested are those of taken that ports ask for: others that ask for the same, with another
+	// protocol, share them.
 	requested []int
 }
 
@@ -163,8 +166,8 @@ func (c *portClaim) take(old *corev1.Service) error {
 	return nil
 }
 
-// takeNew takes the ports of a new service. Ports of one number, which differ by protocol, share a node port: the first that one
-// of them asks for.
+// takeNew takes the ports of a new service. Ports of one number, which differ by protocol, share a
+// node port: the first that one of them asks for.
 func (c *portClaim) takeNew(*corev1.Service) error {
 	shared := map[int32]int32{}
 	for i := range c.ports {
@@ -201,7 +204,8 @@ func requestedPort(number int32, list []corev1.ServicePort) int32 {
 	return 0
 }
 
-// takeMore takes the ports that a change asks for. Each port without a node port gets one of its own.
+// takeMore takes the ports that a change asks for. Each port without a node port gets one of its
+// own.
 func (c *portClaim) takeMore(old *corev1.Service) error {
 	type node struct {
 		Protocol corev1.Protocol
@@ -269,7 +273,8 @@ func (c *portClaim) takeHealth() error {
 	return nil
 }
 
-// dryTaker answers as a set would, and takes nothing. Who takes any port is shown one that nobody can have.
+// dryTaker answers as a set would, and takes nothing. Who takes any port is shown one that nobody
+// can have.
 type dryTaker struct {
 	set   *ports.Set
 	taken []int

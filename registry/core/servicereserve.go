@@ -15,13 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// reservation takes one sort of thing for services, as registry.ReserveOf says, and answers nil if nothing is to be settled. It
-// sees services that completeService has completed.
+// reservation takes one sort of thing for services, as registry.ReserveOf says, and answers nil if
+// nothing is to be settled. It sees services that completeService has completed.
 type reservation func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error)
 
-// reserveService makes the reservations of services, or none. They are made, and settled, at the same time: each waits for the store,
-// which syncs once what is written at once. So each may change only those fields of the service that are its own. If several fail, the
-// client is told of the first.
+// reserveService makes the reservations of services, or none. They are made, and settled, at the
+// same time: each waits for the store, which syncs once what is written at once. So each may change
+// only those fields of the service that are its own. If several fail, the client is told of the
+// first.
 func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1.Service] {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if errs := completeService(f, svc, old); len(errs) > 0 {
@@ -52,8 +53,8 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 	}
 }
 
-// together calls f with 0 to n-1 at the same time, and returns when all calls have. If one panics, so does together: it is the request
-// that has failed, not the server.
+// together calls f with 0 to n-1 at the same time, and returns when all calls have. If one panics,
+// so does together: it is the request that has failed, not the server.
 func together(n int, f func(i int)) {
 	var others sync.WaitGroup
 	var panicked atomic.Value
@@ -76,8 +77,9 @@ func together(n int, f func(i int)) {
 	}
 }
 
-// completeService fills in what follows from the service itself, from the old one and from what the cluster has. svc is nil when
-// old goes. If something is wrong with it, that is all that the client is told.
+// completeService fills in what follows from the service itself, from the old one and from what the
+// cluster has. svc is nil when old goes. If something is wrong with it, that is all that the client
+// is told.
 func completeService(f families, svc, old *corev1.Service) field.ErrorList {
 	if svc == nil {
 		return nil
@@ -93,8 +95,8 @@ func invalidService(svc *corev1.Service, errs field.ErrorList) error {
 	return meta.NewInvalid(meta.GroupKind{Kind: "Service"}, svc.Name, errs)
 }
 
-// takeEndpoints has the endpoints of a service's name go with it: else a service that comes by that name could be given them before
-// whoever made them has seen that the old one is gone.
+// takeEndpoints has the endpoints of a service's name go with it: else a service that comes by that
+// name could be given them before whoever made them has seen that the old one is gone.
 func takeEndpoints(stores registry.Stores) reservation {
 	return func(_ context.Context, _ *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if svc != nil {

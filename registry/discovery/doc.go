@@ -2,7 +2,8 @@
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/discoveryv1), who makes the slices of a service.
+// Not here: the verbs (registry), types and defaults (scheme/api/discoveryv1), who makes the slices
+// of a service.
 package discovery
 
 import "github.com/coracle-project/coracle/registry"

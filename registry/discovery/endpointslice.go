@@ -45,8 +45,8 @@ func endpointSlices() registry.Resource {
 // hostnameLabel is the key of the name of the node in what topology was once.
 const hostnameLabel = "kubernetes.io/hostname"
 
-// dropTopology drops what a client writes about topology. Clients that know the older field alone, and leave a node where it was,
-// do not lose it: its name moves to the newer field.
+// dropTopology drops what a client writes about topology. Clients that know the older field alone,
+// and leave a node where it was, do not lose it: its name moves to the newer field.
 func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	nodes := map[string]bool{}
 	if old != nil {

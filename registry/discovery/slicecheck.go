@@ -17,8 +17,8 @@ const (
 	maxHints     = 8 // of an endpoint, zones and nodes each
 )
 
-// checkSlice lets endpoints that have been there be as they are: less was asked of them once. What is left of topology has been
-// there, too.
+// checkSlice lets endpoints that have been there be as they are: less was asked of them once. What
+// is left of topology has been there, too.
 func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	p := field.NewPath("addressType")
 	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)

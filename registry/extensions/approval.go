@@ -37,7 +37,8 @@ func approvalOf(d *apiextensionsv1.CustomResourceDefinition) (approval, string) 
 	return approvalInvalid, must + ` with either a URL or a reason starting with "unapproved", ` + see
 }
 
-// checkApproval wants an annotation about APIs in the groups of Kubernetes. What an old definition says may stay.
+// checkApproval wants an annotation about APIs in the groups of Kubernetes. What an old definition
+// says may stay.
 func checkApproval(d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	if !isProtected(d.Spec.Group) {
 		return nil

@@ -15,8 +15,8 @@ type column struct {
 	typ  string
 }
 
-// tableOf makes the table of a version: the name, and the columns of the definition, or the age if it has none. The first path that
-// cannot be read ends them.
+// tableOf makes the table of a version: the name, and the columns of the definition, or the age if
+// it has none. The first path that cannot be read ends them.
 func tableOf(defined []v1.CustomResourceColumnDefinition) *registry.TreeTable {
 	if len(defined) == 0 {
 		defined = ageColumn

@@ -11,9 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Judge brings the status of a definition up to date: its names, which are given in the order in which definitions ask for them,
-// and its conditions, but Terminating. spec is all of its spec, whatever def has been trimmed of, and group the definitions of its
-// group, itself among them or not. It reports whether anything has changed.
+// Judge brings the status of a definition up to date: its names, which are given in the order in
+// which definitions ask for them, and its conditions, but Terminating. spec is all of its spec,
+// whatever def has been trimmed of, and group the definitions of its group, itself among them or
+// not. It reports whether anything has changed.
 func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
 	group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
@@ -39,14 +40,16 @@ func Served(def *apiextensionsv1.CustomResourceDefinition) bool {
 	return Is(def, apiextensionsv1.NamesAccepted) || Is(def, apiextensionsv1.Established)
 }
 
-// Differ reports whether there is something in b that its resource is to be declared anew for, beside a.
+// Differ reports whether there is something in b that its resource is to be declared anew for,
+// beside a.
 func Differ(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	return a.Generation != b.Generation || !SameNames(&a.Status.AcceptedNames, &b.Status.AcceptedNames) ||
 		Is(a, apiextensionsv1.Terminating) != Is(b, apiextensionsv1.Terminating)
 }
 
-// Trim returns a definition without what only its resource needs, for those who keep many: no schemas, columns and selectable
-// fields, and of metadata what tells it from others and what Judge reads.
+// Trim returns a definition without what only its resource needs, for those who keep many: no
+// schemas, columns and selectable fields, and of metadata what tells it from others and what Judge
+// reads.
 func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := *def
 	out.ObjectMeta = meta.ObjectMeta{
@@ -106,7 +109,8 @@ var notEstablished = apiextensionsv1.CustomResourceDefinitionCondition{
 	Reason: "NotAccepted", Message: "not all names are accepted",
 }
 
-// established is what is said of a definition that has its names: it is, unless its converter could never be trusted.
+// established is what is said of a definition that has its names: it is, unless its converter could
+// never be trusted.
 func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionCondition {
 	c := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
@@ -118,8 +122,8 @@ func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.
 	return c
 }
 
-// Distrusted reports whether nobody could trust the converter of a definition, as its bundle has no certificates: as long as that is
-// so, one that is not established does not become it.
+// Distrusted reports whether nobody could trust the converter of a definition, as its bundle has no
+// certificates: as long as that is so, one that is not established does not become it.
 func Distrusted(def *apiextensionsv1.CustomResourceDefinition) bool {
 	conv := def.Spec.Conversion
 	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil && !hasCertificates(conv.Webhook.ClientConfig.CABundle)
@@ -152,8 +156,8 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	SetCondition(def, c, now)
 }
 
-// judgeShape says of a definition that is older than structural schemas what keeps its schemas, which are those of spec, from being
-// structural. All others were checked when they were written.
+// judgeShape says of a definition that is older than structural schemas what keeps its schemas,
+// which are those of spec, from being structural. All others were checked when they were written.
 func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec, now meta.Time) {
 	if !spec.PreserveUnknownFields {
 		removeCondition(def, apiextensionsv1.NonStructuralSchema)

@@ -16,8 +16,9 @@ func Resources() []registry.Resource { return []registry.Resource{definitions()}
 
 const definitionKind = "CustomResourceDefinition"
 
-// definitions makes the resource customresourcedefinitions. A deleted definition stays, Terminating, until the objects of its
-// resource are gone: a finalizer says so, which the server adds.
+// definitions makes the resource customresourcedefinitions. A deleted definition stays,
+// Terminating, until the objects of its resource are gone: a finalizer says so, which the server
+// adds.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
 		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"},
@@ -41,7 +42,8 @@ func definitions() registry.Resource {
 	})
 }
 
-// prepareDefinition brings the values in schemas into their normal form, and notes in which version objects are stored from now on.
+// prepareDefinition brings the values in schemas into their normal form, and notes in which version
+// objects are stored from now on.
 func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	for i := range d.Spec.Versions {
 		if v := &d.Spec.Versions[i]; v.Schema != nil && anyIn(v.Schema.OpenAPIV3Schema, hasValue) {
@@ -51,8 +53,9 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 	noteStorage(d)
 }
 
-// prepareDefinitionStatus has a status without versions begin anew with the one in which objects are stored. Defaults do so, too, but
-// by the spec that the client sent, which does not count here and may be missing.
+// prepareDefinitionStatus has a status without versions begin anew with the one in which objects
+// are stored. Defaults do so, too, but by the spec that the client sent, which does not count here
+// and may be missing.
 func prepareDefinitionStatus(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	if len(d.Status.StoredVersions) == 0 {
 		noteStorage(d)
@@ -78,12 +81,14 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 	}, *d.DeletionTimestamp)
 }
 
-// judgeDefinition judges a definition as long as the request lasts: rules may be about its defaults.
+// judgeDefinition judges a definition as long as the request lasts: rules may be about its
+// defaults.
 func judgeDefinition(r *registry.Request, _ field.ErrorList, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return checkDefinition(r.Context, d, old)
 }
 
-// warnOfFormats tells of formats that are new in the schemas of a definition and that nothing checks.
+// warnOfFormats tells of formats that are new in the schemas of a definition and that nothing
+// checks.
 func warnOfFormats(d, old *apiextensionsv1.CustomResourceDefinition) []string {
 	var formats []string
 	unchecked := func(spec *apiextensionsv1.CustomResourceDefinitionSpec, found func(format string)) {

@@ -32,8 +32,9 @@ func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResource
 	return errs
 }
 
-// checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the old one, and may stay so, takes as
-// long to find as what is wrong with the new ones: it is looked for only if there is something.
+// checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the
+// old one, and may stay so, takes as long to find as what is wrong with the new ones: it is looked
+// for only if there is something.
 func checkChangedSpec(ctx context.Context, p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	rules := rulesAfter(d, old)
 	errs := checkSpec(ctx, p, &d.Spec, rules)
@@ -58,8 +59,8 @@ func checkDefinitionName(d *apiextensionsv1.CustomResourceDefinition) field.Erro
 	return errs
 }
 
-// checkUnchanged keeps what the place of stored objects depends on: always the name of the resource, and of one that has been
-// served the rest, too.
+// checkUnchanged keeps what the place of stored objects depends on: always the name of the
+// resource, and of one that has been served the rest, too.
 func checkUnchanged(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	n, before := &d.Spec.Names, &old.Spec.Names
@@ -117,7 +118,8 @@ func joined(p *field.Path, value, prefix string, msgs []string) field.ErrorList 
 	return field.ErrorList{field.Invalid(p, value, prefix+strings.Join(msgs, ","))}
 }
 
-// checkStoredVersions wants the versions in which objects may be stored to be those of the spec, the storage version among them.
+// checkStoredVersions wants the versions in which objects may be stored to be those of the spec,
+// the storage version among them.
 func checkStoredVersions(p *field.Path, d *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	stored := d.Status.StoredVersions
 	if len(stored) == 0 {

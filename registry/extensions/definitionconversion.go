@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// checkConversion judges how objects are converted. Errors name the fields as they were called first.
+// checkConversion judges how objects are converted. Errors name the fields as they were called
+// first.
 func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
 	c := spec.Conversion
 	if c == nil {

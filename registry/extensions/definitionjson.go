@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// normalize brings the JSON values in a schema into the form in which Kubernetes stores them: without white space, the keys of
-// objects sorted, numbers as Go writes them.
+// normalize brings the JSON values in a schema into the form in which Kubernetes stores them:
+// without white space, the keys of objects sorted, numbers as Go writes them.
 func normalize(s *apiextensionsv1.JSONSchemaProps) {
 	if s == nil {
 		return
@@ -55,7 +55,8 @@ func normalizeMap[M ~map[string]apiextensionsv1.JSONSchemaProps](m M) {
 	}
 }
 
-// normalizeValue leaves what cannot be read as it is: the decoder lets through nothing that is no JSON.
+// normalizeValue leaves what cannot be read as it is: the decoder lets through nothing that is no
+// JSON.
 func normalizeValue(v *apiextensionsv1.JSON) {
 	if v == nil || len(v.Raw) == 0 {
 		return

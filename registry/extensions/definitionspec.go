@@ -12,15 +12,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// definitionRules are the rules for a spec that may be broken on an update because they were before.
+// definitionRules are the rules for a spec that may be broken on an update because they were
+// before.
 type definitionRules struct {
 	schemas       SchemaRules
 	openAPISchema bool // every version has a schema
 	knownReviews  bool // a webhook understands some version of ConversionReview
 	validCABundle bool // certificates of a webhook can be read
-	// manyFields are the versions that may have too many selectable fields, "" for what all have in common.
+	// manyFields are the versions that may have too many selectable fields, "" for what all have in
+	// common.
 	manyFields map[string]bool
-	// sameSchema are the versions whose schema is what it was, "" for what all have in common: each rule may cost what it does.
+	// sameSchema are the versions whose schema is what it was, "" for what all have in common: each
+	// rule may cost what it does.
 	sameSchema map[string]bool
 }
 
@@ -31,7 +34,8 @@ func (r *definitionRules) schemasOf(version string) SchemaRules {
 	return rules
 }
 
-// strictRules are those for a new definition. Certificates are judged once it is served: a tool may put them in later.
+// strictRules are those for a new definition. Certificates are judged once it is served: a tool may
+// put them in later.
 func strictRules(spec *apiextensionsv1.CustomResourceDefinitionSpec) definitionRules {
 	return definitionRules{schemas: RulesFor(spec, nil), openAPISchema: true, knownReviews: true}
 }
@@ -84,8 +88,8 @@ func hadTooMany(v, old *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return len(old.SelectableFields) > maxSelectableFields && scheme.Equal(&v.SelectableFields, &old.SelectableFields)
 }
 
-// shared is a spec as kube-apiserver judges it: what is the same in all versions is taken out of them. Errors about that name
-// other fields.
+// shared is a spec as kube-apiserver judges it: what is the same in all versions is taken out of
+// them. Errors about that name other fields.
 type shared struct {
 	common   apiextensionsv1.CustomResourceDefinitionVersion // without a name
 	versions []apiextensionsv1.CustomResourceDefinitionVersion
@@ -166,8 +170,8 @@ func checkGroup(p *field.Path, group string) field.ErrorList {
 	return domain(p, group)
 }
 
-// checkSchemasSet wants a schema in each version, or where a definition was without one before in each that is served: nothing
-// would be left of an object otherwise.
+// checkSchemasSet wants a schema in each version, or where a definition was without one before in
+// each that is served: nothing would be left of an object otherwise.
 func (s *shared) checkSchemasSet(p *field.Path, preserve bool, rules definitionRules) field.ErrorList {
 	if !lacksSchema(s.common) || !rules.openAPISchema && preserve {
 		return nil

@@ -18,7 +18,8 @@ import (
 // maxSelectableFields is how many selectable fields a version may have.
 const maxSelectableFields = 8
 
-// checkVersion judges what a version does not share with all others. status says that it has the subresource.
+// checkVersion judges what a version does not share with all others. status says that it has the
+// subresource.
 func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
 	errs := checkWarning(p.Child("deprecationWarning"), v)
 	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
@@ -192,7 +193,8 @@ func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefin
 	return errs
 }
 
-// selectable returns the names on a path to a field, and the schema of that. Entries of maps count as fields.
+// selectable returns the names on a path to a field, and the schema of that. Entries of maps count
+// as fields.
 func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (steps []string, _ *apiextensionsv1.JSONSchemaProps, err error) {
 	for path != "" {
 		if path[0] == '[' {

@@ -17,10 +17,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Definition makes the definition of a kind that is declared as a Go type, with the tags that package typeinfo explains: types holds
-// the type of each version of spec, in its order. What spec leaves out is filled in: the schemas; the kind, which is the name of the
-// first type, and names that follow from it; and the subresource status of types that have a field of that name, in versions whose
-// Subresources are nil. The definition has been checked: a server accepts it.
+// Definition makes the definition of a kind that is declared as a Go type, with the tags that
+// package typeinfo explains: types holds the type of each version of spec, in its order. What spec
+// leaves out is filled in: the schemas; the kind, which is the name of the first type, and names
+// that follow from it; and the subresource status of types that have a field of that name, in
+// versions whose Subresources are nil. The definition has been checked: a server accepts it.
 //
 //	def, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
 //		Group:    "ships.example.com",
@@ -28,9 +29,10 @@ import (
 //		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
 //	}, &Ship{})
 //
-// Objects as the type writes them are judged as by its own checks. Where a client writes by hand there is one difference: JSON
-// tells what is empty from what is not there, and a Go value does not. A required field has to be written, and limits hold for an
-// empty value that is. An enumeration holds also if its tags leave that to functions.
+// Objects as the type writes them are judged as by its own checks. Where a client writes by hand
+// there is one difference: JSON tells what is empty from what is not there, and a Go value does
+// not. A required field has to be written, and limits hold for an empty value that is. An
+// enumeration holds also if its tags leave that to functions.
 func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1.CustomResourceDefinition, error) {
 	if len(types) == 0 || len(types) != len(spec.Versions) {
 		return nil, fmt.Errorf("there are %d versions and %d types", len(spec.Versions), len(types))
@@ -85,7 +87,8 @@ func plural(singular string) string {
 	return singular + "s"
 }
 
-// WriteYAML writes definitions as documents of YAML, as one applies them. The same definitions are written the same way.
+// WriteYAML writes definitions as documents of YAML, as one applies them. The same definitions are
+// written the same way.
 func WriteYAML(w io.Writer, definitions ...*v1.CustomResourceDefinition) error {
 	for _, def := range definitions {
 		text, err := codec.AppendJSON(nil, def)
@@ -124,7 +127,8 @@ func schemaOf(t reflect.Type) (*v1.JSONSchemaProps, error) {
 	return out, errors.Join(w.errs...)
 }
 
-// schemaWriter writes the schemas of Go types in the form that definitions have, in which a schema contains what it is made of.
+// schemaWriter writes the schemas of Go types in the form that definitions have, in which a schema
+// contains what it is made of.
 type schemaWriter struct {
 	way  []string         // of names, to where it is
 	over []*schema.Schema // the models that it is in
@@ -223,8 +227,9 @@ func (w *schemaWriter) json(tree any) *v1.JSON {
 	return &v1.JSON{Raw: raw}
 }
 
-// presence writes what a value is if it is not written, and what may be written that says nothing. Of a declared default nobody can
-// tell apart the zero value of what is no pointer, which needs none.
+// presence writes what a value is if it is not written, and what may be written that says nothing.
+// Of a declared default nobody can tell apart the zero value of what is no pointer, which needs
+// none.
 func (w *schemaWriter) presence(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	zero := s.Default == nil || !s.Go.Pointer && isZero(s.Default)
 	switch {

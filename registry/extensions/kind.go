@@ -15,11 +15,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs the schema, and again if that
-// was not kept.
+// Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs
+// the schema, and again if that was not kept.
 type Texts func(version string) []byte
 
-// kindOf makes the kind of the objects of a definition: in all its versions, since objects may be stored in one that is not served.
+// kindOf makes the kind of the objects of a definition: in all its versions, since objects may be
+// stored in one that is not served.
 func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},

@@ -16,11 +16,12 @@ func DefinedBy(name string) meta.GroupResource {
 	return meta.GroupResource{Group: group, Resource: plural}
 }
 
-// namesInUse says of the names that a definition wants whether the definitions of its group have been given them. Two resources
-// of a group share none.
+// namesInUse says of the names that a definition wants whether the definitions of its group have
+// been given them. Two resources of a group share none.
 type namesInUse struct{ resources, kinds map[string]bool }
 
-// inUse looks for the names that are wanted among those that definitions of one group have been given.
+// inUse looks for the names that are wanted among those that definitions of one group have been
+// given.
 func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
 	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false}, map[string]bool{want.Kind: false, want.ListKind: false}}
 	for _, short := range want.ShortNames {
@@ -44,8 +45,9 @@ func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*
 	return used
 }
 
-// acceptNames gives a definition those of the names it wants that it has, or that nobody has. What is refused, it keeps as it
-// was. The condition says whether it got all; of several conflicts it names the last.
+// acceptNames gives a definition those of the names it wants that it has, or that nobody has. What
+// is refused, it keeps as it was. The condition says whether it got all; of several conflicts it
+// names the last.
 func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
 	want, had := &def.Spec.Names, &def.Status.AcceptedNames
 	got := *had

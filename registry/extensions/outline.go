@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Outline is a CustomResourceDefinition whose schemas are left as text. Nearly all of a definition is schemas: whoever has to
-// know the rest, or to write the status, reads it as an Outline, in a small part of the time and memory.
+// Outline is a CustomResourceDefinition whose schemas are left as text. Nearly all of a definition
+// is schemas: whoever has to know the rest, or to write the status, reads it as an Outline, in a
+// small part of the time and memory.
 type Outline struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -52,8 +53,8 @@ type OutlineSchema struct {
 	OpenAPIV3Schema *meta.RawExtension `json:"openAPIV3Schema,omitempty"`
 }
 
-// Outlines declares the resource customresourcedefinitions for writes of statuses by the server itself. It is for
-// registry.Store.Through.
+// Outlines declares the resource customresourcedefinitions for writes of statuses by the server
+// itself. It is for registry.Store.Through.
 func Outlines() (registry.Resource, error) {
 	s := scheme.New()
 	s.AddLazy(func(s *scheme.Scheme) { s.AddKnownType(v1.GroupVersion.WithKind(definitionKind), &Outline{}) })
@@ -79,9 +80,10 @@ func (o *Outline) Schema(version string) []byte {
 	return o.Spec.Versions[i].Schema.OpenAPIV3Schema.Raw
 }
 
-// Definition returns the definition without its schemas, and without managedFields. It shares no memory with o, nor with the text
-// that o was decoded from, which is long: whoever keeps it keeps nothing else. One that is older than structural schemas has them:
-// its status says what is wrong with them.
+// Definition returns the definition without its schemas, and without managedFields. It shares no
+// memory with o, nor with the text that o was decoded from, which is long: whoever keeps it keeps
+// nothing else. One that is older than structural schemas has them: its status says what is wrong
+// with them.
 func (o *Outline) Definition() (*v1.CustomResourceDefinition, error) {
 	bare := *o
 	bare.ManagedFields = nil

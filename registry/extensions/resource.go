@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted. hook is its webhook if it
-// wants one to convert between versions; nil: such conversions fail.
+// Declare makes the resource of the objects of a definition, under the names that it was granted.
+// hook is its webhook if it wants one to convert between versions; nil: such conversions fail.
 func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource, error) {
 	texts, err := textsOf(def)
 	if err != nil {
@@ -27,7 +27,8 @@ func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource
 	return DeclareBy(def, texts, hook)
 }
 
-// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before somebody uses the resource.
+// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before
+// somebody uses the resource.
 func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (registry.Resource, error) {
 	k, err := kindOf(def, texts, hook)
 	if err != nil {
@@ -104,7 +105,8 @@ func (s *strategy) of(u *scheme.Unstructured) *version {
 	return s.versions[u.GroupVersionKind().Version]
 }
 
-// prepare keeps the status to its door, if there is one, and counts every change of what is not metadata.
+// prepare keeps the status to its door, if there is one, and counts every change of what is not
+// metadata.
 func (s *strategy) prepare(_ *registry.Request, u, old *scheme.Unstructured) {
 	if old == nil {
 		if s.of(u).status {
@@ -147,9 +149,9 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// headed is the tree of an object, which shares its content, with as much of its head as a schema can say something about: apiVersion,
-// kind and names. The UID, which no schema describes, keeps the metadata, and so the object, from being the same as any other by that
-// description.
+// headed is the tree of an object, which shares its content, with as much of its head as a schema
+// can say something about: apiVersion, kind and names. The UID, which no schema describes, keeps
+// the metadata, and so the object, from being the same as any other by that description.
 func headed(u *scheme.Unstructured) map[string]any {
 	tree := make(map[string]any, len(u.Content)+3)
 	maps.Copy(tree, u.Content)
@@ -187,8 +189,8 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// judgeStatus judges the values of the status alone: the rest is as it was. As in kube-apiserver, lists and rules are judged in all of
-// the object, and embedded resources nowhere.
+// judgeStatus judges the values of the status alone: the rest is as it was. As in kube-apiserver,
+// lists and rules are judged in all of the object, and embedded resources nowhere.
 func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	schema, m := v.kind.Schema(), meter.New(r.Context)

@@ -41,7 +41,8 @@ func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field
 	return b.rules.Validate(r.Context, nil, b.tree(u), before, r.Warn)
 }
 
-// misleads reports whether an error is of a kind after which rules would only find more that is wrong.
+// misleads reports whether an error is of a kind after which rules would only find more that is
+// wrong.
 func misleads(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:

@@ -116,8 +116,8 @@ func (s *scalePaths) validateStatus(u *scheme.Unstructured) field.ErrorList {
 	return errs
 }
 
-// scaleDoors are the doors to the scales of all versions that have them. Whoever owns the replicas in one version owns those of
-// the scale.
+// scaleDoors are the doors to the scales of all versions that have them. Whoever owns the replicas
+// in one version owns those of the scale.
 func (s *strategy) scaleDoors() []registry.SubresourceOf[*scheme.Unstructured] {
 	replicas := map[string]string{}
 	var scaled []string
@@ -142,7 +142,8 @@ func (s *strategy) scaleDoors() []registry.SubresourceOf[*scheme.Unstructured] {
 	return doors
 }
 
-// unset are the replicas of what a change starts from that has none: whoever does not set them has left them out.
+// unset are the replicas of what a change starts from that has none: whoever does not set them has
+// left them out.
 const unset = math.MinInt32
 
 func (s *scalePaths) show(u *scheme.Unstructured, to registry.Occasion) (meta.Object, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// SchemaRules are the rules for schemas that a definition may break on an update because it broke them before. The zero
-// SchemaRules holds a definition to none of them.
+// SchemaRules are the rules for schemas that a definition may break on an update because it broke
+// them before. The zero SchemaRules holds a definition to none of them.
 type SchemaRules struct {
 	Structural     bool // schemas are structural
 	Types          bool // types are those of OpenAPI
@@ -36,15 +36,17 @@ func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
 			RuleCost:       true,
 		}
 	}
-	// What prunes, sets defaults or says more than OpenAPI needs structure, whatever was there before.
+	// What prunes, sets defaults or says more than OpenAPI needs structure, whatever was there
+	// before.
 	if !spec.PreserveUnknownFields || anyPart(spec, needsStructure) {
 		rules.Structural = true
 	}
 	return rules
 }
 
-// ValidateSchema judges the schema of a version, which stands at path: by the rules for structural schemas, whose defaults
-// have to be valid by themselves, and by those for every schema. status says that the version has the subresource.
+// ValidateSchema judges the schema of a version, which stands at path: by the rules for structural
+// schemas, whose defaults have to be valid by themselves, and by those for every schema. status
+// says that the version has the subresource.
 func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool, rules SchemaRules) field.ErrorList {
 	var errs field.ErrorList
 	if status {
@@ -86,13 +88,14 @@ func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaPr
 	return validateDefaults(ctx, path, s, pruned)
 }
 
-// statusRoot are the fields, as Go names them, that the root of a schema may have if there is a subresource status: they say
-// nothing that would be lost of the schema of the field status.
+// statusRoot are the fields, as Go names them, that the root of a schema may have if there is a
+// subresource status: they say nothing that would be lost of the schema of the field status.
 var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum",
 	"MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties",
 	"ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
 
-// validateRoot judges the root of a schema in a version with a subresource status. One error is enough.
+// validateRoot judges the root of a schema in a version with a subresource status. One error is
+// enough.
 func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	for name, value := range reflect.ValueOf(s).Elem().Fields() {
 		if name.Name == "Type" && s.Type != "" && s.Type != "object" {

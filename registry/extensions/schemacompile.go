@@ -8,12 +8,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// CompileSchema returns what a definition says of the objects of a version as a schema of a resource. What no structural
-// schema has is left out.
+// CompileSchema returns what a definition says of the objects of a version as a schema of a
+// resource. What no structural schema has is left out.
 func CompileSchema(s *v1.JSONSchemaProps) *schema.Schema { return compile(s, schema.Parse) }
 
-// compile has the text of a schema read: in that form definitions are kept, and schemas loaded. Its errors are about what
-// ValidateSchema refuses in words of its own.
+// compile has the text of a schema read: in that form definitions are kept, and schemas loaded. Its
+// errors are about what ValidateSchema refuses in words of its own.
 func compile(s *v1.JSONSchemaProps, parse func(*field.Path, []byte) (*schema.Schema, field.ErrorList)) *schema.Schema {
 	text, err := codec.AppendJSON(nil, s)
 	if err != nil { // which has been decoded, and can be encoded
@@ -23,7 +23,8 @@ func compile(s *v1.JSONSchemaProps, parse func(*field.Path, []byte) (*schema.Sch
 	return out
 }
 
-// treeOf returns JSON as a tree, nil for none, for null, and for what is no JSON, which decoding a definition does not let pass.
+// treeOf returns JSON as a tree, nil for none, for null, and for what is no JSON, which decoding a
+// definition does not let pass.
 func treeOf(j *v1.JSON) any {
 	if j == nil || len(j.Raw) == 0 {
 		return nil

@@ -36,8 +36,8 @@ type defaultRules struct {
 	errs   field.ErrorList
 }
 
-// schema judges the default of a schema, and those below it. Rules that ask what was before have to hold if it was the same, and if
-// there was nothing.
+// schema judges the default of a schema, and those below it. Rules that ask what was before have to
+// hold if it was the same, and if there was nothing.
 func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
 	if s == nil || d.errs.Full() || d.budget < 0 {
 		return
@@ -58,7 +58,8 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 	}
 }
 
-// isWrong reports whether something is wrong with the default at a path, more than that it has fields which nobody knows.
+// isWrong reports whether something is wrong with the default at a path, more than that it has
+// fields which nobody knows.
 func (d *defaultRules) isWrong(path string) bool {
 	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
 		return strings.HasPrefix(err.Field, path) && !(err.Field == path && err.Detail == "must not have unknown fields")
@@ -67,7 +68,8 @@ func (d *defaultRules) isWrong(path string) bool {
 
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
 
-// hasUnprunedDefaults reports whether a structural schema has defaults with fields that it does not know.
+// hasUnprunedDefaults reports whether a structural schema has defaults with fields that it does not
+// know.
 func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
@@ -78,8 +80,9 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	return hasUnprunedDefault(s, compile(s, schema.ParseLiteral), false)
 }
 
-// hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema is of the elements of a list which
-// preserves unknown fields in them. compiled is s, with its defaults as they are.
+// hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema
+// is of the elements of a list which preserves unknown fields in them. compiled is s, with its
+// defaults as they are.
 //
 // It is asked of a definition that was stored, and carries no Meter: each default, of all that the
 // definition has, is decoded and visited once, which takes no longer than decoding the definition

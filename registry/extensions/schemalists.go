@@ -52,7 +52,8 @@ func (c *schemaChecker) wantType(p *field.Path, s *v1.JSONSchemaProps, want, ext
 	}
 }
 
-// isSetOfGranular reports whether a schema is that of a set whose elements are merged, and so cannot be told apart.
+// isSetOfGranular reports whether a schema is that of a set whose elements are merged, and so
+// cannot be told apart.
 func isSetOfGranular(s *v1.JSONSchemaProps) bool {
 	items := elementSchema(s)
 	if s.XListType == nil || *s.XListType != "set" || items == nil {
@@ -101,7 +102,8 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// validateListKeys judges whether the elements of a set or of a list of type map are always there, and their keys, too.
+// validateListKeys judges whether the elements of a set or of a list of type map are always there,
+// and their keys, too.
 func validateListKeys(p *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	items := elementSchema(s)
 	if items == nil || s.XListType == nil || *s.XListType != "set" && *s.XListType != "map" {

@@ -16,7 +16,8 @@ var openAPITypes = []string{"array", "boolean", "integer", "number", "object", "
 type schemaChecker struct {
 	rules SchemaRules
 	errs  field.ErrorList
-	// ruleErrs say that rules (x-kubernetes-validations) do not compile or cost too much. They come after the others.
+	// ruleErrs say that rules (x-kubernetes-validations) do not compile or cost too much. They come
+	// after the others.
 	ruleErrs field.ErrorList
 	made     int // schemas, for the sake of paths in rules (described)
 }
@@ -27,8 +28,8 @@ type place struct {
 	meta     bool   // in what describes apiVersion, kind or metadata of a resource
 	defaults bool   // defaults are allowed
 	where    string // why they are not
-	// scope is what rules are judged by, nil where that cannot be done; unrelated is the outermost list whose elements cannot be
-	// told from those of before, so that rules cannot ask for these.
+	// scope is what rules are judged by, nil where that cannot be done; unrelated is the outermost
+	// list whose elements cannot be told from those of before, so that rules cannot ask for these.
 	scope     *rules.Scope
 	unrelated *field.Path
 }

@@ -51,8 +51,8 @@ func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	}
 }
 
-// maxDescribed is how many schemas are made for the sake of the paths in a schema that is refused anyway: they stand in each other, so
-// that all of them may be very many times what was sent.
+// maxDescribed is how many schemas are made for the sake of the paths in a schema that is refused
+// anyway: they stand in each other, so that all of them may be very many times what was sent.
 const maxDescribed = 20
 
 // described returns a schema as rules see it, nil if it says what structural schemas cannot say.

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// validateStructural applies the rules for structural schemas: each value has one type, said outside of combinations, and
-// combinations only narrow what stands outside of them. The errors come in the order of their text.
+// validateStructural applies the rules for structural schemas: each value has one type, said
+// outside of combinations, and combinations only narrow what stands outside of them. The errors
+// come in the order of their text.
 func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	var c structure
 	c.value(path, s, atRoot)
@@ -130,8 +131,8 @@ func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	}
 }
 
-// saysMore reports whether the schema of metadata says more than its type, and what its names look like. A default is
-// refused elsewhere.
+// saysMore reports whether the schema of metadata says more than its type, and what its names look
+// like. A default is refused elsewhere.
 func saysMore(metadata v1.JSONSchemaProps) bool {
 	known := 0
 	for _, name := range []string{"name", "generateName"} {
@@ -146,8 +147,8 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 	return !saysOnlyType(metadata, metadata.Type)
 }
 
-// saysOnlyType reports whether a schema says no more than a type. What structural schemas do not have is refused elsewhere, unless
-// it is empty.
+// saysOnlyType reports whether a schema says no more than a type. What structural schemas do not
+// have is refused elsewhere, unless it is empty.
 func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
 	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
@@ -164,8 +165,8 @@ func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	return reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ})
 }
 
-// combinations judges the schemas that stand beside s. An anyOf of integer and string, which int-or-string values have,
-// may say so: that of s itself, or that of the first in allOf.
+// combinations judges the schemas that stand beside s. An anyOf of integer and string, which
+// int-or-string values have, may say so: that of s itself, or that of the first in allOf.
 func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf, skipFirst bool) {
 	if !skipAnyOf {
 		for i := range s.AnyOf {
@@ -232,7 +233,8 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 	}
 }
 
-// complete judges whether all that the combinations of a schema, v, describe is described by s outside of them.
+// complete judges whether all that the combinations of a schema, v, describe is described by s
+// outside of them.
 func (c *structure) complete(at, from *field.Path, s, v *v1.JSONSchemaProps) {
 	if v.Not != nil {
 		c.completeNested(at, from.Child("not"), s, v.Not)

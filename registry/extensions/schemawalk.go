@@ -19,7 +19,8 @@ func anyPart(spec *v1.CustomResourceDefinitionSpec, holds func(*v1.JSONSchemaPro
 	return anySchema(spec, func(s *v1.JSONSchemaProps) bool { return anyIn(s, holds) })
 }
 
-// anyIn reports whether a predicate holds for a schema or one inside it. Entries of maps come in order.
+// anyIn reports whether a predicate holds for a schema or one inside it. Entries of maps come in
+// order.
 func anyIn(s *v1.JSONSchemaProps, holds func(*v1.JSONSchemaProps) bool) bool {
 	if s == nil {
 		return false

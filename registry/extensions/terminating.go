@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NoCreate is what a client is told who would create an instance of a definition that is being deleted.
+// NoCreate is what a client is told who would create an instance of a definition that is being
+// deleted.
 const NoCreate = "create not allowed while custom resource definition is terminating"
 
 // Emptying reports whether the instances of a definition are to be deleted, and then itself.
@@ -25,8 +26,8 @@ func FailEmptying(def *apiextensionsv1.CustomResourceDefinition, err error, now 
 	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", err.Error(), now)
 }
 
-// EndEmptying says that no instances are left, and lets the definition go. overlaps: what is stored at its place belongs to a
-// resource of the server's own, and stays.
+// EndEmptying says that no instances are left, and lets the definition go. overlaps: what is stored
+// at its place belongs to a resource of the server's own, and stays.
 func EndEmptying(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, now meta.Time) {
 	reason, message := "NeverEstablished", "resource was never established"
 	switch {

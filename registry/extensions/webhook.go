@@ -18,9 +18,11 @@ import (
 
 // Webhook is that of a definition, which converts its objects.
 type Webhook struct {
-	// Ask posts a ConversionReview and returns the answer. What its error says stands in the answers to clients.
+	// Ask posts a ConversionReview and returns the answer. What its error says stands in the
+	// answers to clients.
 	Ask func(ctx context.Context, review []byte) (answer []byte, err error)
-	// Observe, if set, is told of each time that Ask has been called, but for those where nobody waited for the answer to the end.
+	// Observe, if set, is told of each time that Ask has been called, but for those where nobody
+	// waited for the answer to the end.
 	Observe func(Conversion)
 }
 
@@ -42,9 +44,10 @@ const (
 // errNoConverter is the error of conversions by a webhook where there is nobody to call it.
 var errNoConverter = errors.New("there is no converter")
 
-// converter converts the objects of a definition by its webhook. A webhook is somebody else's program: of what it answers labels,
-// annotations and content count, and an answer that changes whose object it is, or is none, fails the conversion. Errors are worded
-// as kube-apiserver's, and have a Status as there: an internal error without a reason.
+// converter converts the objects of a definition by its webhook. A webhook is somebody else's
+// program: of what it answers labels, annotations and content count, and an answer that changes
+// whose object it is, or is none, fails the conversion. Errors are worded as kube-apiserver's, and
+// have a Status as there: an internal error without a reason.
 type converter struct {
 	group  string
 	review string // the version of ConversionReview; "": the webhook knows none that we know
@@ -139,7 +142,8 @@ func isEmpty(u *scheme.Unstructured) bool {
 	return len(u.Content) == 0 && u.Name == "" && scheme.Equal(&u.ObjectMeta, &meta.ObjectMeta{})
 }
 
-// question makes the ConversionReview for the objects at some places. As in the store, they have no resourceVersion.
+// question makes the ConversionReview for the objects at some places. As in the store, they have no
+// resourceVersion.
 func (c *converter) question(objs []*scheme.Unstructured, places []int, to meta.GroupVersion, uid meta.UID) ([]byte, error) {
 	request := &v1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String()}
 	for _, i := range places {

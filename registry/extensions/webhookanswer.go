@@ -124,7 +124,8 @@ func text(value jsontext.Raw, what string, to *string) error {
 	return nil
 }
 
-// check says what is wrong with an answer as a whole, or what the webhook says is. Of the older version neither kind nor UID count.
+// check says what is wrong with an answer as a whole, or what the webhook says is. Of the older
+// version neither kind nor UID count.
 func (a *conversionAnswer) check(version string, uid meta.UID) error {
 	want := v1.GroupVersion.WithKind(reviewKind)
 	switch strict := version == want.Version; {
@@ -142,7 +143,8 @@ func (a *conversionAnswer) check(version string, uid meta.UID) error {
 	return fmt.Errorf("response.result.status was '%s', not 'Success'", meta.Excerpt(a.status))
 }
 
-// adopt returns what a webhook has made of u: its content with the labels and annotations; all other metadata stay those of u.
+// adopt returns what a webhook has made of u: its content with the labels and annotations; all
+// other metadata stay those of u.
 func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*scheme.Unstructured, error) {
 	from := u.GroupVersionKind()
 	tree, err := readObject(data)

@@ -1,10 +1,12 @@
-// Package flowcontrol knows what is special about the resources of flowcontrol.apiserver.k8s.io: flow schemas, which sort
-// requests, and priority levels, which say how many of a sort are served at once. What the schemas and levels of every
-// cluster look like is fixed: see mandatory.go. What else a new cluster has: see bootstrap.go.
+// Package flowcontrol knows what is special about the resources of flowcontrol.apiserver.k8s.io:
+// flow schemas, which sort requests, and priority levels, which say how many of a sort are served
+// at once. What the schemas and levels of every cluster look like is fixed: see mandatory.go. What
+// else a new cluster has: see bootstrap.go.
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/flowcontrolv1), the requests (filters).
+// Not here: the verbs (registry), types and defaults (scheme/api/flowcontrolv1), the requests
+// (filters).
 package flowcontrol
 
 import (
@@ -25,8 +27,8 @@ func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: flowcontrolv1.GroupVersion.Group, Resource: name}
 }
 
-// keepMeta keeps all metadata but who owns what, as the doors to status are for the status alone. What is wrong in those that a client sends is
-// not told either, unlike with registry.KeepMeta.
+// keepMeta keeps all metadata but who owns what, as the doors to status are for the status alone.
+// What is wrong in those that a client sends is not told either, unlike with registry.KeepMeta.
 func keepMeta[T meta.Object](_ *registry.Request, obj, old T) {
 	m := obj.GetObjectMeta()
 	owners := m.ManagedFields

@@ -176,7 +176,8 @@ func checkNonResourceRule(p *field.Path, r *flowcontrolv1.NonResourcePolicyRule)
 	return errs
 }
 
-// badPath says what is wrong with a path, "" for nothing. Only its last segment may be "*", which stands for any rest.
+// badPath says what is wrong with a path, "" for nothing. Only its last segment may be "*", which
+// stands for any rest.
 func badPath(path string) string {
 	switch {
 	case path == "":

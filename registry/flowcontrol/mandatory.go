@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// mandatorySchemas are, by name, the schemas that cannot be otherwise: requests of administrators are never limited, and what
-// no other schema is about has a place.
+// mandatorySchemas are, by name, the schemas that cannot be otherwise: requests of administrators
+// are never limited, and what no other schema is about has a place.
 var mandatorySchemas = map[string]*flowcontrolv1.FlowSchemaSpec{
 	flowcontrolv1.NameExempt: {
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.NameExempt},
@@ -77,7 +77,8 @@ var mandatoryLevels = map[string]*flowcontrolv1.PriorityLevelConfigurationSpec{
 	},
 }
 
-// checkMandatoryLevel lets administrators say what the level "exempt" counts for beside others, and no more.
+// checkMandatoryLevel lets administrators say what the level "exempt" counts for beside others, and
+// no more.
 func checkMandatoryLevel(pl *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	spec, fixed, but := pl.Spec, mandatoryLevels[pl.Name], ""
 	if pl.Name == flowcontrolv1.NameExempt {

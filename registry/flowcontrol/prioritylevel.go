@@ -55,7 +55,8 @@ func priorityLevelCells(pl *flowcontrolv1.PriorityLevelConfiguration, now time.T
 	return []any{pl.Name, string(pl.Spec.Type), shares, queues, hand, length, registry.Age(&pl.ObjectMeta, now)}
 }
 
-// zeroSharesAnnotation tells older versions of the group that a share of 0 is meant. Objects of this version do not need it.
+// zeroSharesAnnotation tells older versions of the group that a share of 0 is meant. Objects of
+// this version do not need it.
 const zeroSharesAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 
 func checkPriorityLevel(pl, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {

@@ -65,7 +65,8 @@ func span(line, n int) string {
 	return fmt.Sprintf("%d,%d", line, n)
 }
 
-// hunkEnd returns where the hunk around the change at i ends: after a run of unchanged lines too long to bridge.
+// hunkEnd returns where the hunk around the change at i ends: after a run of unchanged lines too
+// long to bridge.
 func hunkEnd(edits []edit, i int) int {
 	last := i
 	for j := i; j < len(edits) && j-last <= 2*contextLines+1; j++ {
@@ -76,7 +77,8 @@ func hunkEnd(edits []edit, i int) int {
 	return min(last+1+contextLines, len(edits))
 }
 
-// diffLines finds a shortest edit by the longest common subsequence of what remains between equal ends.
+// diffLines finds a shortest edit by the longest common subsequence of what remains between equal
+// ends.
 func diffLines(a, b []string) []edit {
 	edits := make([]edit, 0, len(a)+len(b))
 	add := func(op byte, lines []string) {
@@ -106,19 +108,22 @@ func diffLines(a, b []string) []edit {
 	return edits
 }
 
-// middle finds a shortest edit in the space of one line of the table of all pairs of places. The edit is a path through that
-// table, from the beginning of both texts to their ends, which keeps a line whenever it can, and removes lines before it adds
-// others as long as no common line is lost by that. Where it comes to the middle of the first text is found by going through
-// the whole table once, backwards; what lies before and behind that place is done likewise, by half the work.
+// middle finds a shortest edit in the space of one line of the table of all pairs of places. The
+// edit is a path through that table, from the beginning of both texts to their ends, which keeps a
+// line whenever it can, and removes lines before it adds others as long as no common line is lost
+// by that. Where it comes to the middle of the first text is found by going through the whole table
+// once, backwards; what lies before and behind that place is done likewise, by half the work.
 type middle struct {
 	edits []edit
 	texts []string // of the lines by number; equal ones have one number
-	// places is the present line of the table. For each place j in b it has the length of the common subsequence of the rest
-	// of a and b[j:], times length, and where the path from here comes to the middle of a.
+	// places is the present line of the table. For each place j in b it has the length of the
+	// common subsequence of the rest of a and b[j:], times length, and where the path from here
+	// comes to the middle of a.
 	places []uint32
 }
 
-// length is one common line in middle.places; below marks a place that the path goes to if another is as good.
+// length is one common line in middle.places; below marks a place that the path goes to if another
+// is as good.
 const (
 	length = 1 << 16
 	below  = 1 << 15

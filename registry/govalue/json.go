@@ -15,15 +15,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// JSON is a value of the API as kube-apiserver shows it in messages. That server validates a second, internal set of
-// types, which have no JSON names: fields appear under their Go names, and unset ones as null or empty.
+// JSON is a value of the API as kube-apiserver shows it in messages. That server validates a
+// second, internal set of types, which have no JSON names: fields appear under their Go names, and
+// unset ones as null or empty.
 func JSON(v any) json.Marshaler { return value{v} }
 
 // value is a value that is rendered when a message shows it.
 type value struct{ of any }
 
-// maxText bounds what one value is rendered to, in bytes: an element as short as {} stands for a kilobyte of unset
-// fields.
+// maxText bounds what one value is rendered to, in bytes: an element as short as {} stands for a
+// kilobyte of unset fields.
 const maxText = 256 << 10
 
 var errTooLong = errors.New("the value is too long to be shown")
@@ -38,8 +39,8 @@ func (v value) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that keeps in its security
-// context.
+// podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that
+// keeps in its security context.
 var (
 	podSpecOrder = strings.Fields(`Volumes InitContainers Containers EphemeralContainers RestartPolicy
 		TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName
@@ -83,7 +84,8 @@ var orders = map[reflect.Type][]string{
 		AppArmorProfile SELinuxChangePolicy`),
 }
 
-// apiPackages is where the types stand of which that server has a second set; others, such as selectors, it has once.
+// apiPackages is where the types stand of which that server has a second set; others, such as
+// selectors, it has once.
 var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
 
 func isAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiPackages) }
@@ -125,8 +127,8 @@ func writeJSON(b *bytes.Buffer, v reflect.Value) {
 	b.Write(text)
 }
 
-// writeFields writes the fields of a struct, those of embedded ones in their place, and returns the separator for what
-// follows.
+// writeFields writes the fields of a struct, those of embedded ones in their place, and returns the
+// separator for what follows.
 func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	if order := orders[v.Type()]; order != nil {
 		for _, name := range order {
@@ -150,7 +152,8 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	return sep
 }
 
-// writeMeta writes the metadata of an object, which have their JSON names everywhere, among its fields.
+// writeMeta writes the metadata of an object, which have their JSON names everywhere, among its
+// fields.
 func writeMeta(b *bytes.Buffer, v reflect.Value, sep string) string {
 	var inner bytes.Buffer
 	writeJSON(&inner, v)
@@ -219,7 +222,8 @@ func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('}')
 }
 
-// Diff shows how two values differ, as a unified diff of their indented form. Of values that are too long it is empty.
+// Diff shows how two values differ, as a unified diff of their indented form. Of values that are
+// too long it is empty.
 func Diff(old, new any) string {
 	a, errA := indented(old)
 	b, errB := indented(new)

@@ -1,9 +1,11 @@
-// Package networking knows what is special about the resources of networking.k8s.io: ingresses and their classes, network
-// policies, IP addresses, and the ranges that the addresses of services are from.
+// Package networking knows what is special about the resources of networking.k8s.io: ingresses and
+// their classes, network policies, IP addresses, and the ranges that the addresses of services are
+// from.
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/networkingv1), who gives addresses out.
+// Not here: the verbs (registry), types and defaults (scheme/api/networkingv1), who gives addresses
+// out.
 package networking
 
 import (

@@ -96,7 +96,8 @@ func ingressWarnings(ing, old *networkingv1.Ingress) []string {
 
 var pointsPath = field.NewPath("status", "loadBalancer", "ingress")
 
-// checkIngressStatus checks where requests are taken in. Addresses that were there may stay, however they are written.
+// checkIngressStatus checks where requests are taken in. Addresses that were there may stay,
+// however they are written.
 func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
 	known := make(map[string]bool)
 	for _, point := range old.Status.LoadBalancer.Ingress {

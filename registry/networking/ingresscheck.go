@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ingressCheck is the check of one ingress. What was wrong in the old one already, as older servers let it be, may be wrong
-// in the new one.
+// ingressCheck is the check of one ingress. What was wrong in the old one already, as older servers
+// let it be, may be wrong in the new one.
 type ingressCheck struct {
 	anySecretName bool // of certificates
 	anyWildRule   bool // of hosts that begin with "*"

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ipAddresses makes the resource ipaddresses. An object's name is the address, so that nobody else can have it.
+// ipAddresses makes the resource ipaddresses. An object's name is the address, so that nobody else
+// can have it.
 func ipAddresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.IPAddress]{
 		GroupResource: resource("ipaddresses"),

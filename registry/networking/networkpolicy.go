@@ -73,7 +73,8 @@ func networkPolicyWarnings(np, _ *networkingv1.NetworkPolicy) []string {
 	return warnings
 }
 
-// policyCheck is the check of one policy: known are the ranges of the old one, which may stay, however they are written.
+// policyCheck is the check of one policy: known are the ranges of the old one, which may stay,
+// however they are written.
 type policyCheck struct{ known map[string]bool }
 
 func checkNetworkPolicy(np, old *networkingv1.NetworkPolicy) field.ErrorList {

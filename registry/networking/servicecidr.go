@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// serviceCIDRs makes the resource servicecidrs. Ranges stay what they are, as addresses from them are in use.
+// serviceCIDRs makes the resource servicecidrs. Ranges stay what they are, as addresses from them
+// are in use.
 func serviceCIDRs() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.ServiceCIDR]{
 		GroupResource: resource("servicecidrs"),

@@ -1,4 +1,5 @@
-// Package node knows what is special about the resources of node.k8s.io: runtime classes. Nodes themselves are in registry/core.
+// Package node knows what is special about the resources of node.k8s.io: runtime classes. Nodes
+// themselves are in registry/core.
 //
 // Resources returns the declarations that a server makes stores from.
 //

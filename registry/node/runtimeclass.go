@@ -57,7 +57,8 @@ func checkRuntimeClass(c, old *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// differentTolerations reports tolerations that differ from one before in the time that they hold for, at most.
+// differentTolerations reports tolerations that differ from one before in the time that they hold
+// for, at most.
 func differentTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[corev1.Toleration]bool{}

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Annotations that the server gives a meaning. Those that end in a slash are followed by the name of a container.
+// Annotations that the server gives a meaning. Those that end in a slash are followed by the name
+// of a container.
 const (
 	MirrorAnnotation         = "kubernetes.io/config.mirror"
 	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/"
@@ -29,7 +30,8 @@ const (
 	localProfile      = "localhost/" // and the name of a file
 )
 
-// Annotations returns what is wrong with the annotations at p of a pod or template that the server gives a meaning.
+// Annotations returns what is wrong with the annotations at p of a pod or template that the server
+// gives a meaning.
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
@@ -110,8 +112,8 @@ func keysWith(m map[string]string, prefix string) []string {
 	return keys
 }
 
-// Profiles returns where the annotations of a new pod or template contradict the profiles of seccomp and AppArmor in its
-// spec, whose path is p.
+// Profiles returns where the annotations of a new pod or template contradict the profiles of
+// seccomp and AppArmor in its spec, whose path is p.
 func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	if len(annotations) == 0 {
 		return nil
@@ -162,8 +164,8 @@ func appArmorMatches(p *field.Path, annotation string, profile *corev1.AppArmorP
 	return profileMatches(p, "apparmor", annotation, string(profile.Type), profile.LocalhostProfile)
 }
 
-// profileMatches compares a profile, of which file is on the node, with what an annotation says. what is seccomp or apparmor,
-// whose types of profiles have the same names.
+// profileMatches compares a profile, of which file is on the node, with what an annotation says.
+// what is seccomp or apparmor, whose types of profiles have the same names.
 func profileMatches(p *field.Path, what, annotation, profile string, file *string) field.ErrorList {
 	matches := true
 	switch profile {

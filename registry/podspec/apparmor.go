@@ -10,8 +10,8 @@ import (
 
 const appArmorDeprecated = `deprecated since v1.30; use the "appArmorProfile" field instead`
 
-// AppArmorFields makes fields of the annotations of a new pod that came before them, and warns of those that had no field.
-// One that is invalid stays what it is.
+// AppArmorFields makes fields of the annotations of a new pod that came before them, and warns of
+// those that had no field. One that is invalid stays what it is.
 func AppArmorFields(pod *corev1.Pod, warn func(text string)) {
 	if len(pod.Annotations) == 0 || pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return

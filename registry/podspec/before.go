@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// before is what a pod or template was before a change. Rules have become stricter over the years, and what an old spec has
-// against one of them may stay, and be joined by the like: who changes a label need not mend the rest. A nil before has nothing.
+// before is what a pod or template was before a change. Rules have become stricter over the years,
+// and what an old spec has against one of them may stay, and be joined by the like: who changes a
+// label need not mend the rest. A nil before has nothing.
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string

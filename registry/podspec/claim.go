@@ -16,8 +16,9 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
-// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only labels and annotations are used.
-// Other fields are reported under their Go names in lower camel case.
+// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only
+// labels and annotations are used. Other fields are reported under their Go names in lower camel
+// case.
 func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)
@@ -32,7 +33,8 @@ func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	})...)
 }
 
-// Claim returns what is wrong with the spec of a claim at p. old is nil for a new claim and for templates.
+// Claim returns what is wrong with the spec of a claim at p. old is nil for a new claim and for
+// templates.
 func Claim(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.AccessModes) == 0 {
@@ -74,8 +76,9 @@ func checkAccessModes(p *field.Path, modes []corev1.PersistentVolumeAccessMode) 
 	return errs
 }
 
-// checkDataSources checks both forms of the object that the content of a volume comes from. They must say the same, unless the
-// object is in another namespace, which only the newer form can say. An old claim with an API group may have any other.
+// checkDataSources checks both forms of the object that the content of a volume comes from. They
+// must say the same, unless the object is in another namespace, which only the newer form can say.
+// An old claim with an API group may have any other.
 func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	anyGroup := old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil ||
 		old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil)

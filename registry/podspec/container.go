@@ -348,7 +348,8 @@ func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	return errs
 }
 
-// checkProbe checks a probe. One success settles the question of liveness and startup, so once must be asked for.
+// checkProbe checks a probe. One success settles the question of liveness and startup, so once must
+// be asked for.
 func (c *specCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
 	if probe == nil {
 		return nil

@@ -77,7 +77,8 @@ func envName(p *field.Path, name string) field.ErrorList {
 	return check.Invalid(p, name, names.IsRelaxedEnvVarName(name))
 }
 
-// checkEnvFiles checks where variables come from that are read from files: a volume of the pod's own.
+// checkEnvFiles checks where variables come from that are read from files: a volume of the pod's
+// own.
 func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	var emptyDir map[string]bool // by name whether a volume is one, once somebody wants to know
@@ -104,7 +105,8 @@ func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// sourceName checks the name of a config map or secret, which may end in a dash, as what a name is generated from.
+// sourceName checks the name of a config map or secret, which may end in a dash, as what a name is
+// generated from.
 func sourceName(p *field.Path, name string) field.ErrorList {
 	return check.Invalid(p, name, names.DNSSubdomainName(name, true))
 }
@@ -134,7 +136,8 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 	return errs
 }
 
-// Fields of a pod that its containers can read: all that have a name, those for variables, those for files.
+// Fields of a pod that its containers can read: all that have a name, those for variables, those
+// for files.
 var (
 	podFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
 		"metadata.uid", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",

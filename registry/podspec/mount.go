@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// places are where a container finds volumes, by their names. Of a volume that it finds in two places, only the last counts
-// against the others, as in kube-apiserver.
+// places are where a container finds volumes, by their names. Of a volume that it finds in two
+// places, only the last counts against the others, as in kube-apiserver.
 type places map[string]string
 
 // paths returns all places.
@@ -57,7 +57,8 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 	return errs
 }
 
-// checkSubPath checks the two ways to name a part of the volume. Paths are reported on the list, not the mount.
+// checkSubPath checks the two ways to name a part of the volume. Paths are reported on the list,
+// not the mount.
 func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	var errs field.ErrorList
 	if m.SubPath != "" {

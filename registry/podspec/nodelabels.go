@@ -12,5 +12,6 @@ var oldNodeLabels = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// OldNodeLabel returns what clients are told who select nodes by a label that should not be used any more, "" of others.
+// OldNodeLabel returns what clients are told who select nodes by a label that should not be used
+// any more, "" of others.
 func OldNodeLabel(key string) string { return oldNodeLabels[key] }

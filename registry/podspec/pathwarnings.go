@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// pathFrom is the path of a file in a volume, and where the file is from if the volume has several sources.
+// pathFrom is the path of a file in a volume, and where the file is from if the volume has several
+// sources.
 type pathFrom struct{ path, source string }
 
 func (p pathFrom) String() string {

@@ -11,8 +11,8 @@ type portAt struct {
 	port *corev1.ContainerPort
 }
 
-// ports warns of ports of any container that take each other's place. Each is compared with the first maxWarnings of its
-// number and protocol.
+// ports warns of ports of any container that take each other's place. Each is compared with the
+// first maxWarnings of its number and protocol.
 func (w *warner) ports(s *field.Path) {
 	type key struct {
 		protocol corev1.Protocol

@@ -35,18 +35,21 @@ var containerResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 }
 
-// IsNativeResource reports whether a resource name belongs to Kubernetes: it has no domain, or one of ours.
+// IsNativeResource reports whether a resource name belongs to Kubernetes: it has no domain, or one
+// of ours.
 func IsNativeResource(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
 }
 
-// IsExtendedResource reports whether a resource name belongs to somebody else, such as a device plugin.
+// IsExtendedResource reports whether a resource name belongs to somebody else, such as a device
+// plugin.
 func IsExtendedResource(name corev1.ResourceName) bool {
 	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
 		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
-// IsStandardResource reports whether a name without a domain means something, in containers or in quotas.
+// IsStandardResource reports whether a name without a domain means something, in containers or in
+// quotas.
 func IsStandardResource(name corev1.ResourceName) bool {
 	of := corev1.ResourceName(strings.TrimPrefix(string(name), "requests."))
 	return slices.Contains(standardResources, name) || corev1.IsHugePages(of)
@@ -90,7 +93,8 @@ func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList 
 	return errs
 }
 
-// ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own there is storage.
+// ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own
+// there is storage.
 func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
 	if len(errs) == 0 && IsNativeResource(name) {
@@ -129,8 +133,8 @@ func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
 	return err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0
 }
 
-// requirements checks the resources of a container, or of a pod if nameRule says so. claims are the names of the pod's
-// resource claims.
+// requirements checks the resources of a container, or of a pod if nameRule says so. claims are the
+// names of the pod's resource claims.
 type requirements struct {
 	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
 	claims   claimNames
@@ -219,7 +223,8 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 	return errs
 }
 
-// claimParts are the claims that a container has named so far: of each the requests, "" for all of them.
+// claimParts are the claims that a container has named so far: of each the requests, "" for all of
+// them.
 type claimParts map[string]check.Duplicates
 
 // check refuses what overlaps with an earlier claim.

@@ -188,8 +188,8 @@ func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) fie
 	return errs
 }
 
-// checkNodeTerm checks a term about nodes. anyValue lets values be such that no label has them, as they may in terms that are
-// preferred only.
+// checkNodeTerm checks a term about nodes. anyValue lets values be such that no label has them, as
+// they may in terms that are preferred only.
 func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, anyValue bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, term.MatchExpressions) {
@@ -270,8 +270,9 @@ func checkTermSelectors(p *field.Path, pods, namespaces *meta.LabelSelector) fie
 	return append(errs, meta.ValidateLabelSelector(namespaces, p.Child("namespaceSelector"))...)
 }
 
-// checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when that is created. A key whose
-// value has to match stands in the selector once, put there by the server.
+// checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when
+// that is created. A key whose value has to match stands in the selector once, put there by the
+// server.
 func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelector) field.ErrorList {
 	errs := checkLabelKeys(p.Child("matchLabelKeys"), match, s)
 	errs = append(errs, checkLabelKeys(p.Child("mismatchLabelKeys"), mismatch, s)...)
@@ -389,8 +390,8 @@ func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.Er
 	return errs
 }
 
-// MergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into requirements with the pod's
-// own values, so that schedulers need to look at selectors only.
+// MergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into
+// requirements with the pod's own values, so that schedulers need to look at selectors only.
 func MergeMatchKeys(pod *corev1.Pod) {
 	merge := func(s *meta.LabelSelector, keys []string, op meta.LabelSelectorOperator) {
 		if s == nil {

@@ -112,7 +112,8 @@ func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.E
 	return errs
 }
 
-// hostSysctl names the field by which a pod has the node's namespace that a sysctl belongs to, "" if it has one of its own.
+// hostSysctl names the field by which a pod has the node's namespace that a sysctl belongs to, ""
+// if it has one of its own.
 func hostSysctl(spec *corev1.PodSpec, name string) string {
 	switch {
 	case spec.HostNetwork && isNetSysctl(name):
@@ -317,7 +318,8 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces, or block devices, with the node.
+// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces, or
+// block devices, with the node.
 func (c *specCheck) checkHostUsers(p *field.Path) field.ErrorList {
 	spec := c.spec
 	if !ownUsers(spec) {

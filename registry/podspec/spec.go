@@ -60,7 +60,8 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	return append(errs, checkEnvFiles(p, spec)...)
 }
 
-// checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file, priorities.
+// checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file,
+// priorities.
 func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	spec := c.spec
 	var errs field.ErrorList
@@ -120,7 +121,8 @@ func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList 
 	return append(errs, check.DNSSubdomain(at, name)...)
 }
 
-// checkHostNetwork asks for host ports that equal their container ports where the pod uses the node's network.
+// checkHostNetwork asks for host ports that equal their container ports where the pod uses the
+// node's network.
 func (c *specCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if !c.spec.HostNetwork {
@@ -260,7 +262,8 @@ func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
 	return check.Supported(p.Child("os"), c.spec.OS.Name, corev1.Linux, corev1.Windows)
 }
 
-// forbidden reports fields that list returns for the pod and for the security context of each of its containers.
+// forbidden reports fields that list returns for the pod and for the security context of each of
+// its containers.
 func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, check.Forbidden(p, msg, list(c.spec, nil))...)
@@ -275,7 +278,8 @@ func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSp
 	return errs
 }
 
-// Containers yields all containers in the order init, regular, ephemeral. p is the path of the spec.
+// Containers yields all containers in the order init, regular, ephemeral. p is the path of the
+// spec.
 func Containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *corev1.Container] {
 	return func(yield func(*field.Path, *corev1.Container) bool) {
 		for i := range spec.InitContainers {

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its metadata nothing else is
-// used.
+// Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its
+// metadata nothing else is used.
 func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := r.TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
@@ -33,8 +33,8 @@ func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.Erro
 	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
-// Selected returns what is wrong with a template at p whose pods the selector of their owner must find. A selector that nothing
-// can be found by has been reported already.
+// Selected returns what is wrong with a template at p whose pods the selector of their owner must
+// find. A selector that nothing can be found by has been reported already.
 func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
 	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
 		return nil
@@ -42,8 +42,8 @@ func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements
 	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels, "`selector` does not match template `labels`")}
 }
 
-// Lasting returns what is wrong with a template at p whose pods are to run until their owner, of a kind, deletes them: they
-// always restart, and have no deadline.
+// Lasting returns what is wrong with a template at p whose pods are to run until their owner, of a
+// kind, deletes them: they always restart, and have no deadline.
 func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
 	p = p.Child("spec")
 	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -53,8 +53,8 @@ func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorL
 	return errs
 }
 
-// Selector returns what is wrong with the selector at p of an owner of pods, of a kind in lower case, if it is to be there and
-// to select some.
+// Selector returns what is wrong with the selector at p of an owner of pods, of a kind in lower
+// case, if it is to be there and to select some.
 func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -70,7 +70,8 @@ func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "empty selector is invalid for "+kind)}
 }
 
-// DropDisabledTemplate is DropDisabled for the template that in finds in an object; nil if it has none. There may be no old object.
+// DropDisabledTemplate is DropDisabled for the template that in finds in an object; nil if it has
+// none. There may be no old object.
 func DropDisabledTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
 	t := in(obj)
 	if t == nil {
@@ -93,7 +94,8 @@ func TemplateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
 	return Warnings(p, &t.Spec, &t.ObjectMeta)
 }
 
-// NameWarnings tell of the name of an owner of pods that is too much for the names of pods made from it.
+// NameWarnings tell of the name of an owner of pods that is too much for the names of pods made
+// from it.
 func NameWarnings(name string) []string {
 	msgs := names.IsDNS1123Label(name)
 	if len(msgs) == 0 {

@@ -47,7 +47,8 @@ func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList
 	return errs
 }
 
-// sources are the checks of the source of a volume. Some are reported under other names than the source has.
+// sources are the checks of the source of a volume. Some are reported under other names than the
+// source has.
 func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 	s := &v.VolumeSource
 	ephemeral := func(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
@@ -115,7 +116,8 @@ func (c checker) and(also func() field.ErrorList) checker {
 	return c
 }
 
-// union applies the check of the first member that is set, and refuses the others. It reports how many are set.
+// union applies the check of the first member that is set, and refuses the others. It reports how
+// many are set.
 func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0
@@ -200,8 +202,9 @@ func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
 	return append(errs, check.FileMode(p.Child("mode"), item.Mode)...)
 }
 
-// checkProjected checks the sources of a projected volume, whose files must not get into each other's way. Tokens are not
-// compared with other files, and what is wrong with their paths is reported on the volume.
+// checkProjected checks the sources of a projected volume, whose files must not get into each
+// other's way. Tokens are not compared with other files, and what is wrong with their paths is
+// reported on the volume.
 func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	files := check.Duplicates{}

@@ -41,8 +41,9 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 	return errs
 }
 
-// InlineVolume returns what is wrong with the spec of a volume, at p, that stands in for one which a pod describes itself. Such
-// a volume is served by a CSI driver, and has nothing that claims look at.
+// InlineVolume returns what is wrong with the spec of a volume, at p, that stands in for one which
+// a pod describes itself. Such a volume is served by a CSI driver, and has nothing that claims look
+// at.
 func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	const inline = " in the context of inline volumes"
 	forbid := func(fields ...check.Setting) field.ErrorList {
@@ -88,8 +89,8 @@ func checkCapacity(p *field.Path, capacity corev1.ResourceList) field.ErrorList 
 	return errs
 }
 
-// checkVolumeSource checks the source of a volume, of which there must be one. affinity tells whether the volume says from which
-// nodes it can be reached.
+// checkVolumeSource checks the source of a volume, of which there must be one. affinity tells
+// whether the volume says from which nodes it can be reached.
 func checkVolumeSource(p *field.Path, spec *corev1.PersistentVolumeSpec, name string, affinity bool) field.ErrorList {
 	errs, n := union(p, persistentSources(p, spec, name, affinity))
 	if n == 0 {
@@ -103,8 +104,8 @@ func checkVolumeSource(p *field.Path, spec *corev1.PersistentVolumeSpec, name st
 	return errs
 }
 
-// persistentSources are the checks of the source of a volume. Some are reported under other names than the source has, and
-// what is served by an exec plugin is never refused.
+// persistentSources are the checks of the source of a volume. Some are reported under other names
+// than the source has, and what is served by an exec plugin is never refused.
 func persistentSources(p *field.Path, s *corev1.PersistentVolumeSpec, name string, affinity bool) []checker {
 	iscsi := func(p *field.Path, s *corev1.ISCSIPersistentVolumeSource) field.ErrorList {
 		return checkISCSIVolume(p, s, name)

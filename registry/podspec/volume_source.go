@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// The sources that persistent volumes have, too, and those like them. Many are deprecated: their data is still checked, in
-// case somebody serves them.
+// The sources that persistent volumes have, too, and those like them. Many are deprecated: their
+// data is still checked, in case somebody serves them.
 
 func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
 	if s.Path == "" {
@@ -33,7 +33,8 @@ func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
 	return errs
 }
 
-// The three forms of iSCSI names. Anything may stand between the beginning and the end of the first.
+// The three forms of iSCSI names. Anything may stand between the beginning and the end of the
+// first.
 var (
 	iqnName = names.Pattern(`^(?s:iqn.*)?iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
 	euiName = names.Pattern(`^eui.[[:alnum:]]{16}$`)

@@ -102,7 +102,8 @@ func (w *warner) labels(s *field.Path) {
 	}
 }
 
-// nodeTerm warns of labels in a term about nodes, and of values in a soft one: those of a hard one are refused.
+// nodeTerm warns of labels in a term about nodes, and of values in a soft one: those of a hard one
+// are refused.
 func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
 	for i, e := range each(w, t.MatchExpressions) {
 		p := p.Child("matchExpressions").Index(i)
@@ -136,8 +137,8 @@ func (w *warner) annotations(p *field.Path, annotations map[string]string) {
 	}
 }
 
-// profiles warns of annotations about the profiles of a container that has no fields for them. In a template nobody has made
-// fields of them; where that is done, AppArmorFields warns.
+// profiles warns of annotations about the profiles of a container that has no fields for them. In a
+// template nobody has made fields of them; where that is done, AppArmorFields warns.
 func (w *warner) profiles(p *field.Path, annotations map[string]string, ctr *corev1.Container, template bool) {
 	if len(annotations) == 0 {
 		return

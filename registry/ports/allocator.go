@@ -12,20 +12,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Resource is the name under which node ports are encrypted and measured, Prefix where the records of ranges are, below that of
-// all keys, and name the record of node ports there.
+// Resource is the name under which node ports are encrypted and measured, Prefix where the records
+// of ranges are, below that of all keys, and name the record of node ports there.
 const (
 	Resource = "servicenodeportallocations"
 	Prefix   = "ranges/"
 	name     = "servicenodeports"
 )
 
-// commitTime bounds a change of the record: the store's part of it, and what is lost to others who are faster.
+// commitTime bounds a change of the record: the store's part of it, and what is lost to others who
+// are faster.
 const commitTime = 10 * time.Second
 
 // Allocator hands out the ports of one range. All methods may be called at once.
 //
-// Changes that are asked for while another is being written are written together: ports cost one write at a time, not one each.
+// Changes that are asked for while another is being written are written together: ports cost one
+// write at a time, not one each.
 type Allocator struct {
 	span    Span
 	records registry.Records[*corev1.RangeAllocation] // set by Open
@@ -135,15 +137,16 @@ func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	}
 }
 
-// Release gives ports back. It is for ports that nobody has any more, and must not be late: who finds them taken by nobody for
-// long gives them to others. With an error they are left to them.
+// Release gives ports back. It is for ports that nobody has any more, and must not be late: who
+// finds them taken by nobody for long gives them to others. With an error they are left to them.
 func (a *Allocator) Release(ctx context.Context, list []int) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
 	return a.Change(ctx, releasing(list))
 }
 
-// commit writes all changes that wait. The caller's is among them, or done. They do not share the end of its context.
+// commit writes all changes that wait. The caller's is among them, or done. They do not share the
+// end of its context.
 func (a *Allocator) commit(ctx context.Context) {
 	a.mu.Lock()
 	batch := a.waiting
@@ -213,7 +216,8 @@ func (a *Allocator) write(ctx context.Context, batch []*change) error {
 	}
 }
 
-// applied makes the changes of a batch, each that fails without a trace. One whose caller is gone is none.
+// applied makes the changes of a batch, each that fails without a trace. One whose caller is gone
+// is none.
 func applied(before *Set, batch []*change) *Set {
 	set := before
 	for _, c := range batch {
@@ -234,8 +238,8 @@ func overtaken(err error) bool {
 	return false
 }
 
-// Load returns what is stored, and its revision; nothing is taken, at revision 0, where there is no record yet. The set may be of
-// another range.
+// Load returns what is stored, and its revision; nothing is taken, at revision 0, where there is no
+// record yet. The set may be of another range.
 func (a *Allocator) Load(ctx context.Context) (*Set, storage.Revision, error) {
 	s, err := a.load(ctx)
 	if err != nil {
@@ -259,7 +263,8 @@ func (a *Allocator) load(ctx context.Context) (*state, error) {
 	return &state{newSet(span, record.Data), rev}, nil
 }
 
-// Replace stores a set in the place of what Load has returned with rev, and reports false if that has changed since.
+// Replace stores a set in the place of what Load has returned with rev, and reports false if that
+// has changed since.
 func (a *Allocator) Replace(ctx context.Context, s *Set, rev storage.Revision) (bool, error) {
 	_, err := a.put(ctx, s, storage.Pre{Rev: rev, Absent: rev == 0})
 	if overtaken(err) {

@@ -15,8 +15,8 @@ type Span struct {
 // maxPort is the highest port that there is.
 const maxPort = 65535
 
-// ParseSpan reads a range: "30000-32767", both ends included, "30000+2767", which is the same, or a single port. "" is the empty
-// one.
+// ParseSpan reads a range: "30000-32767", both ends included, "30000+2767", which is the same, or a
+// single port. "" is the empty one.
 func ParseSpan(text string) (Span, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -60,8 +60,8 @@ func (s Span) String() string {
 // Contains reports whether a port is of the range.
 func (s Span) Contains(port int) bool { return port >= s.Base && port-s.Base < s.Size }
 
-// reserved is how many ports at the low end are the last to be handed out to those who take any: those who ask for a certain
-// port, and ask for a low one, are likely to get it.
+// reserved is how many ports at the low end are the last to be handed out to those who take any:
+// those who ask for a certain port, and ask for a low one, are likely to get it.
 func (s Span) reserved() int {
 	const least, most, part = 16, 128, 32
 	if s.Size <= least {

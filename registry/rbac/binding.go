@@ -110,7 +110,8 @@ func checkRoleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {
 	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
 }
 
-// sameRole refuses another role: whoever may hand out the rights of one need not have those of the other.
+// sameRole refuses another role: whoever may hand out the rights of one need not have those of the
+// other.
 func sameRole(ref, old *rbacv1.RoleRef) field.ErrorList {
 	if *ref == *old {
 		return nil
@@ -126,7 +127,8 @@ func checkSubjects(subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
 	return errs
 }
 
-// checkSubject checks a subject. In a binding with a namespace, a service account without one is of that.
+// checkSubject checks a subject. In a binding with a namespace, a service account without one is of
+// that.
 func checkSubject(p *field.Path, s *rbacv1.Subject, namespaced bool) field.ErrorList {
 	errs := check.Required(p.Child("name"), s.Name)
 	switch s.Kind {

@@ -16,7 +16,8 @@ var bootstrap string
 
 // What roles and bindings say of themselves that come with the server.
 const (
-	// AutoUpdate is the annotation by which an administrator keeps a role or binding as it is: "false".
+	// AutoUpdate is the annotation by which an administrator keeps a role or binding as it is:
+	// "false".
 	AutoUpdate = "rbac.authorization.kubernetes.io/autoupdate"
 
 	bootstrapping = "kubernetes.io/bootstrapping"
@@ -32,7 +33,8 @@ type Policy struct {
 	RoleBindings        []*rbacv1.RoleBinding
 }
 
-// Bootstrap returns the roles and bindings that a cluster has from the start. They are the caller's.
+// Bootstrap returns the roles and bindings that a cluster has from the start. They are the
+// caller's.
 func Bootstrap() *Policy {
 	p := new(Policy)
 	for part := range strings.SplitSeq(strings.ReplaceAll(bootstrap, "\n      ", " "), "\n\n") {

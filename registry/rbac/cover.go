@@ -13,11 +13,13 @@ import (
 // all stands for everything in rules.
 const all = "*"
 
-// maxMissing bounds what Missing returns: what a client sends can stand for more than anybody could read.
+// maxMissing bounds what Missing returns: what a client sends can stand for more than anybody could
+// read.
 const maxMissing = 1 << 14
 
-// Missing returns what rules allow and held do not, in rules of one verb, one group and resource, or path, and at most one name each.
-// There may be more than are returned, and the error is that of ctx.
+// Missing returns what rules allow and held do not, in rules of one verb, one group and resource,
+// or path, and at most one name each. There may be more than are returned, and the error is that of
+// ctx.
 func Missing(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
 	var missing []rbacv1.PolicyRule
 	m := meter.New(ctx)
@@ -100,7 +102,8 @@ func (s *single) coveredBy(r *rbacv1.PolicyRule) bool {
 	return (slices.Contains(r.APIGroups, all) || slices.Contains(r.APIGroups, s.group)) && coversResource(r.Resources, s.resource)
 }
 
-// coversResource reports whether a resource is among some, or its subresource is among those of all.
+// coversResource reports whether a resource is among some, or its subresource is among those of
+// all.
 func coversResource(resources []string, resource string) bool {
 	if slices.Contains(resources, all) || slices.Contains(resources, resource) {
 		return true
@@ -109,7 +112,8 @@ func coversResource(resources []string, resource string) bool {
 	return ok && slices.Contains(resources, "*/"+sub)
 }
 
-// describe is how people are told of what Missing returns: rights that differ in the verb alone together, one in a line.
+// describe is how people are told of what Missing returns: rights that differ in the verb alone
+// together, one in a line.
 func describe(missing []rbacv1.PolicyRule) string {
 	type thing struct{ group, resource, name string }
 	verbs := map[thing]*rbacv1.PolicyRule{}

@@ -1,12 +1,14 @@
-// Package rbac knows what is special about the resources of rbac.authorization.k8s.io: roles, which are lists of rights, and
-// bindings, which give them to somebody. All may be created by PUT, and have any name that fits into a path, as names such as
-// "system:node" have a meaning of their own.
+// Package rbac knows what is special about the resources of rbac.authorization.k8s.io: roles, which
+// are lists of rights, and bindings, which give them to somebody. All may be created by PUT, and
+// have any name that fits into a path, as names such as "system:node" have a meaning of their own.
 //
-// Who may write them may not therefore write all of them: guard.go sees to it that nobody gives away what they have not.
+// Who may write them may not therefore write all of them: guard.go sees to it that nobody gives
+// away what they have not.
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/rbacv1), who may do what (filters/authz/rbac).
+// Not here: the verbs (registry), types and defaults (scheme/api/rbacv1), who may do what
+// (filters/authz/rbac).
 package rbac
 
 import (

@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Nobody can give away what they have not: who writes a role must hold all that is in it, or may "escalate" it, and who writes a
-// binding must hold all that its role gives there, or may "bind" it. Members of system:masters may do anything.
+// Nobody can give away what they have not: who writes a role must hold all that is in it, or may
+// "escalate" it, and who writes a binding must hold all that its role gives there, or may "bind"
+// it. Members of system:masters may do anything.
 
 // guard is what the guards of the resources ask.
 type guard struct{ Config }
@@ -84,8 +85,8 @@ func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace,
 	return obj.(*rbacv1.ClusterRole).Rules, nil
 }
 
-// holds returns the refusal if the user does not hold all that some rules allow. What they hold is not older than the request: it may
-// have been taken from them through another server.
+// holds returns the refusal if the user does not hold all that some rules allow. What they hold is
+// not older than the request: it may have been taken from them through another server.
 func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupResource, name string, rules []rbacv1.PolicyRule) error {
 	if err := g.Stores.Store(of).CatchUp(ctx); err != nil {
 		return err
@@ -98,7 +99,8 @@ func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupReso
 	return meta.NewForbidden(of, name, err)
 }
 
-// Refusal returns why a user may not give away what rules allow, nil if they may. heldErr is why more may be held than is known.
+// Refusal returns why a user may not give away what rules allow, nil if they may. heldErr is why
+// more may be held than is known.
 func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error, rules []rbacv1.PolicyRule) error {
 	missing, err := Missing(ctx, held, rules)
 	if err != nil || len(missing) == 0 {

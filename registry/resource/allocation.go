@@ -40,7 +40,8 @@ func devicesOf(a *resourcev1.AllocationResult) map[device]bool {
 	return devices
 }
 
-// dropDeallocated drops what is reported of devices that the claim has no longer, for clients who do not know that they should.
+// dropDeallocated drops what is reported of devices that the claim has no longer, for clients who
+// do not know that they should.
 func dropDeallocated(s, old *resourcev1.ResourceClaimStatus) {
 	before, now := devicesOf(old.Allocation), devicesOf(s.Allocation)
 	s.Devices = slices.DeleteFunc(s.Devices, func(d resourcev1.AllocatedDeviceStatus) bool {
@@ -78,7 +79,8 @@ func checkConsumer(p *field.Path, r *resourcev1.ResourceClaimConsumerReference) 
 	return append(errs, check.Required(p.Child("uid"), string(r.UID))...)
 }
 
-// checkReservations checks who the devices are reserved for: nobody if there are none, nobody new if the claim is being deleted.
+// checkReservations checks who the devices are reserved for: nobody if there are none, nobody new
+// if the claim is being deleted.
 func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.ErrorList {
 	isNew := func(r resourcev1.ResourceClaimConsumerReference) bool {
 		return !slices.Contains(old.Status.ReservedFor, r)

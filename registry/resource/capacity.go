@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkWholeCapacity checks a capacity of a device that is allocated as a whole, so that nobody can ask for a part.
+// checkWholeCapacity checks a capacity of a device that is allocated as a whole, so that nobody can
+// ask for a part.
 func checkWholeCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.ErrorList {
 	if c.RequestPolicy != nil {
 		return field.ErrorList{field.Forbidden(p.Child("requestPolicy"), "allowMultipleAllocations must be true")}
@@ -40,7 +41,8 @@ func checkSharedCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.Error
 	return nil
 }
 
-// checkRequestValues checks the amounts that can be asked for: in order, with the default, none above the capacity.
+// checkRequestValues checks the amounts that can be asked for: in order, with the default, none
+// above the capacity.
 func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity meta.Quantity) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, values) {
@@ -62,7 +64,8 @@ func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity m
 	return errs
 }
 
-// checkRequestRange checks a range of amounts that can be asked for: with the default, within the capacity.
+// checkRequestRange checks a range of amounts that can be asked for: with the default, within the
+// capacity.
 func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, usual, capacity meta.Quantity) field.ErrorList {
 	if r.Min == nil {
 		return field.ErrorList{field.Required(p.Child("min"), "required when validRange is defined")}
@@ -97,7 +100,8 @@ func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, 
 	return errs
 }
 
-// checkStep reports a value that is not the minimum plus a multiple of the step. No value is any for a step of nothing.
+// checkStep reports a value that is not the minimum plus a multiple of the step. No value is any
+// for a step of nothing.
 func checkStep(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, value meta.Quantity) field.ErrorList {
 	if step := r.Step.Value(); step != 0 && (value.Value()-r.Min.Value())%step == 0 {
 		return nil

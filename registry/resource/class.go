@@ -35,7 +35,8 @@ func classes() registry.Resource {
 	})
 }
 
-// checkClass checks a class. The length of parameters that stay as they are does not matter: there was no limit once.
+// checkClass checks a class. The length of parameters that stay as they are does not matter: there
+// was no limit once.
 func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	errs := checkSelectors(p.Child("selectors"), spec.Selectors)

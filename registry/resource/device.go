@@ -127,7 +127,8 @@ func checkAttribute(p *field.Path, a resourcev1.DeviceAttribute) field.ErrorList
 	return errs
 }
 
-// checkValues checks a list of values, which may be unset, but not empty. Without a rule any value will do.
+// checkValues checks a list of values, which may be unset, but not empty. Without a rule any value
+// will do.
 func checkValues[T any](p *field.Path, list []T, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
 	switch {
 	case list != nil && len(list) == 0:
@@ -145,7 +146,8 @@ func checkText(p *field.Path, text *string) field.ErrorList {
 	return nil
 }
 
-// versions are those of semver.org 2.0.0: three numbers, maybe with the parts of a release before it, and of a build.
+// versions are those of semver.org 2.0.0: three numbers, maybe with the parts of a release before
+// it, and of a build.
 var versions = names.Pattern(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 	`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
 
@@ -188,7 +190,8 @@ func checkCounters(p *field.Path, counters map[string]resourcev1.Counter) field.
 	return errs
 }
 
-// checkBinding checks the conditions that a device waits for before pods are bound: there are some of both sorts, or none.
+// checkBinding checks the conditions that a device waits for before pods are bound: there are some
+// of both sorts, or none.
 func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList {
 	at, failed := p.Child("bindingConditions"), p.Child("bindingFailureConditions")
 	label := func(p *field.Path, key *string) field.ErrorList { return check.QualifiedName(p, *key) }

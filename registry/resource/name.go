@@ -36,7 +36,8 @@ func checkPool(p *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-// checkQualifiedName checks the name of an attribute or a capacity. Any name with two slashes is right, as in kube-apiserver.
+// checkQualifiedName checks the name of an attribute or a capacity. Any name with two slashes is
+// right, as in kube-apiserver.
 func checkQualifiedName(p *field.Path, name string) field.ErrorList {
 	if strings.Count(name, "/") > 1 {
 		return nil

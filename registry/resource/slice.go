@@ -50,7 +50,8 @@ func deviceSlices() registry.Resource {
 	})
 }
 
-// prepareSlice drops what is not served, lists of attributes and resources of the node, unless it was there before.
+// prepareSlice drops what is not served, lists of attributes and resources of the node, unless it
+// was there before.
 func prepareSlice(_ *registry.Request, s, old *resourcev1.ResourceSlice) {
 	had := func(has func(resourcev1.Device) bool) bool {
 		return old != nil && slices.ContainsFunc(old.Spec.Devices, has)

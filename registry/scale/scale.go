@@ -1,7 +1,8 @@
-// Package scale makes the door through which the size of an object is seen and set without knowing its kind: scale, whose kind
-// is autoscaling/v1 Scale.
+// Package scale makes the door through which the size of an object is seen and set without knowing
+// its kind: scale, whose kind is autoscaling/v1 Scale.
 //
-// Not here: the type (scheme/api/autoscalingv1), and how a door with a kind of its own works (registry).
+// Not here: the type (scheme/api/autoscalingv1), and how a door with a kind of its own works
+// (registry).
 package scale
 
 import (
@@ -40,7 +41,8 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 	}
 }
 
-// table shows a scale as others always have: what it calls available are the replicas that there are.
+// table shows a scale as others always have: what it calls available are the replicas that there
+// are.
 var table = &registry.Table{
 	Columns: []meta.TableColumnDefinition{
 		registry.Column("Name", "Name of the object that is scaled.", 0),
@@ -61,7 +63,8 @@ func show(size Size) *autoscalingv1.Scale {
 	}
 }
 
-// Selector is the selector of an object as a Size has it. One that cannot be compiled, which no check lets pass, selects nothing.
+// Selector is the selector of an object as a Size has it. One that cannot be compiled, which no
+// check lets pass, selects nothing.
 func Selector(s *meta.LabelSelector) meta.LabelRequirements {
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {

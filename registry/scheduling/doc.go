@@ -1,8 +1,10 @@
-// Package scheduling knows what is special about the resources of scheduling.k8s.io: priority classes.
+// Package scheduling knows what is special about the resources of scheduling.k8s.io: priority
+// classes.
 //
 // Resources returns the declarations that a server makes stores from.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/schedulingv1), the priority of pods (registry/admission).
+// Not here: the verbs (registry), types and defaults (scheme/api/schedulingv1), the priority of
+// pods (registry/admission).
 package scheduling
 
 import "github.com/coracle-project/coracle/registry"

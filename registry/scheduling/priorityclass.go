@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// priorityClasses makes the resource priorityclasses. The generation of a class counts its value, which never changes: it is 1.
+// priorityClasses makes the resource priorityclasses. The generation of a class counts its value,
+// which never changes: it is 1.
 func priorityClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*schedulingv1.PriorityClass]{
 		GroupResource: meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"},

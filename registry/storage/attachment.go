@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// volumeAttachments makes the resource volumeattachments. The status changes by itself: that door keeps the metadata, too.
+// volumeAttachments makes the resource volumeattachments. The status changes by itself: that door
+// keeps the metadata, too.
 func volumeAttachments() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.VolumeAttachment]{
 		GroupResource: resource("volumeattachments"),
@@ -75,7 +76,8 @@ func checkAttached(p *field.Path, s *storagev1.VolumeAttachmentSource) field.Err
 	return nil
 }
 
-// maxErrorMessage is the most characters that the message of an error may have. Clients are told of another bound.
+// maxErrorMessage is the most characters that the message of an error may have. Clients are told of
+// another bound.
 const maxErrorMessage = 1024
 
 func checkVolumeError(p *field.Path, e *storagev1.VolumeError) field.ErrorList {

@@ -98,8 +98,8 @@ func checkSize(p *field.Path, m map[string]string) field.ErrorList {
 	return nil
 }
 
-// checkTopologies checks the places in which volumes may be made. None may occur twice; one that says nothing is told of as often
-// as if it had occurred beside each of them before.
+// checkTopologies checks the places in which volumes may be made. None may occur twice; one that
+// says nothing is told of as often as if it had occurred beside each of them before.
 func checkTopologies(p *field.Path, terms []corev1.TopologySelectorTerm) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]int{"": len(terms)}
@@ -115,7 +115,8 @@ func checkTopologies(p *field.Path, terms []corev1.TopologySelectorTerm) field.E
 	return errs
 }
 
-// checkTopology checks a place. It returns what the place is, in a form that is equal for equal places only.
+// checkTopology checks a place. It returns what the place is, in a form that is equal for equal
+// places only.
 func checkTopology(p *field.Path, term *corev1.TopologySelectorTerm) (string, field.ErrorList) {
 	var errs field.ErrorList
 	values := map[string][]string{} // by key

@@ -1,10 +1,12 @@
-// Package storage knows what is special about the resources of storage.k8s.io: the classes of storage and of volume attributes,
-// the attachment of volumes, and what CSI drivers tell of themselves.
+// Package storage knows what is special about the resources of storage.k8s.io: the classes of
+// storage and of volume attributes, the attachment of volumes, and what CSI drivers tell of
+// themselves.
 //
-// Resources returns the declarations that a server makes stores from. Messages are those of kube-apiserver, in its order.
+// Resources returns the declarations that a server makes stores from. Messages are those of
+// kube-apiserver, in its order.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/storagev1), volumes and claims (registry/core), the rules for
-// the spec of a volume (registry/podspec).
+// Not here: the verbs (registry), types and defaults (scheme/api/storagev1), volumes and claims
+// (registry/core), the rules for the spec of a volume (registry/podspec).
 //
 // Read: class.go as the plainest kinds.
 package storage

@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// csiDrivers makes the resource csidrivers. Their generation counts changes from 0 on, not as that of other kinds.
+// csiDrivers makes the resource csidrivers. Their generation counts changes from 0 on, not as that
+// of other kinds.
 func csiDrivers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.CSIDriver]{
 		GroupResource: resource("csidrivers"),
@@ -89,7 +90,8 @@ func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList
 	return errs
 }
 
-// driverWarnings recommends the safer way to hand tokens to a driver, to those who change what tokens there are.
+// driverWarnings recommends the safer way to hand tokens to a driver, to those who change what
+// tokens there are.
 func driverWarnings(d, old *storagev1.CSIDriver) []string {
 	tokens := d.Spec.TokenRequests
 	if len(tokens) == 0 || d.Spec.ServiceAccountTokenInSecrets != nil {

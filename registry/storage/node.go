@@ -32,7 +32,8 @@ func csiNodes() registry.Resource {
 	})
 }
 
-// checkNode checks the drivers on a node. One that was there before may change what it has room for, and nothing else.
+// checkNode checks the drivers on a node. One that was there before may change what it has room
+// for, and nothing else.
 func checkNode(n, old *storagev1.CSINode) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "drivers")

@@ -5,14 +5,14 @@ package request
 type Freshness uint8
 
 const (
-	// Consistent: the read sees every write of any server that ended before the read began. The store
-	// is asked for its revision.
+	// Consistent: the read sees every write of any server that ended before the read began. The
+	// store is asked for its revision.
 	Consistent Freshness = iota
-	// ReadYourWrites: the read sees every write of this server that ended before the read began, and
-	// writes of other servers that have arrived here. The store is not asked, unless the cache has no
-	// such object: another server may have created it, so the read is Consistent then.
+	// ReadYourWrites: the read sees every write of this server that ended before the read began,
+	// and writes of other servers that have arrived here. The store is not asked, unless the cache
+	// has no such object: another server may have created it, so the read is Consistent then.
 	ReadYourWrites
-	// Cached: the read sees a state that the cache has had. The store is not asked once the resource is
-	// loaded.
+	// Cached: the read sees a state that the cache has had. The store is not asked once the
+	// resource is loaded.
 	Cached
 )

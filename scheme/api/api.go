@@ -1,5 +1,5 @@
-// Package api lists Kubernetes' own API groups. Each version of a group has a package of its own below, with the types of its
-// kinds, their defaults and their conversions.
+// Package api lists Kubernetes' own API groups. Each version of a group has a package of its own
+// below, with the types of its kinds, their defaults and their conversions.
 package api
 
 import (
@@ -43,20 +43,22 @@ var Groups = map[string]*scheme.Builder{
 	"apps":                         scheme.NewBuilder(appsv1.Scheme.AddToScheme, appsv1beta1.Scheme.AddToScheme),
 	"authentication.k8s.io":        authenticationv1.Scheme,
 	"authorization.k8s.io":         authorizationv1.Scheme,
-	"autoscaling":                  scheme.NewBuilder(autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
+	"autoscaling": scheme.NewBuilder(
+		autoscalingv2.Scheme.AddToScheme, autoscalingv1.Scheme.AddToScheme),
 	"batch":                        batchv1.Scheme,
 	"certificates.k8s.io":          certificatesv1.Scheme,
 	"coordination.k8s.io":          coordinationv1.Scheme,
 	"discovery.k8s.io":             discoveryv1.Scheme,
 	"events.k8s.io":                eventsv1.Scheme,
 	"flowcontrol.apiserver.k8s.io": flowcontrolv1.Scheme,
-	"networking.k8s.io":            scheme.NewBuilder(networkingv1.Scheme.AddToScheme, networkingv1beta1.Scheme.AddToScheme),
-	"node.k8s.io":                  nodev1.Scheme,
-	"policy":                       scheme.NewBuilder(policyv1.Scheme.AddToScheme, policyv1beta1.Scheme.AddToScheme),
-	"rbac.authorization.k8s.io":    rbacv1.Scheme,
-	"resource.k8s.io":              resourcev1.Scheme,
-	"scheduling.k8s.io":            schedulingv1.Scheme,
-	"storage.k8s.io":               storagev1.Scheme,
+	"networking.k8s.io": scheme.NewBuilder(
+		networkingv1.Scheme.AddToScheme, networkingv1beta1.Scheme.AddToScheme),
+	"node.k8s.io":               nodev1.Scheme,
+	"policy":                    scheme.NewBuilder(policyv1.Scheme.AddToScheme, policyv1beta1.Scheme.AddToScheme),
+	"rbac.authorization.k8s.io": rbacv1.Scheme,
+	"resource.k8s.io":           resourcev1.Scheme,
+	"scheduling.k8s.io":         schedulingv1.Scheme,
+	"storage.k8s.io":            storagev1.Scheme,
 }
 
 // AddToScheme registers the kinds of all groups.

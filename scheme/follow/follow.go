@@ -14,14 +14,14 @@ import (
 // Options say how a Source is followed. The zero Options keep names alone, and tell nobody what
 // fails.
 type Options struct {
-	// Old has each change come with what was told of the object before. That keeps the last state of
-	// each object, as the Source tells it.
+	// Old has each change come with what was told of the object before. That keeps the last state
+	// of each object, as the Source tells it.
 	Old bool
 	// Failed is told each error that breaks a stream, if set. It is called by who ranges over the
 	// changes.
 	Failed func(error)
-	// MaxPause is the longest pause between two tries while nothing succeeds, default 30 s. The first
-	// pause is 1 s, or MaxPause if that is less.
+	// MaxPause is the longest pause between two tries while nothing succeeds, default 30 s. The
+	// first pause is 1 s, or MaxPause if that is less.
 	MaxPause time.Duration
 }
 
@@ -35,8 +35,8 @@ const (
 // every change, until ctx ends or the loop is left.
 //
 // Where a stream ends, the next one goes on from the last revision that was told. If the Source
-// does not know any more what happened since, all objects are told of again, and those that have gone in
-// between are told of as gone.
+// does not know any more what happened since, all objects are told of again, and those that have
+// gone in between are told of as gone.
 //
 // An error does not end it: after a pause, which grows while nothing succeeds, it tries again.
 // Two streams begin at least the first pause apart. Only ErrEnded ends it.
@@ -63,9 +63,13 @@ type follower[V any] struct {
 	yield  func(Batch[V]) bool
 	left   bool // yield has returned false
 
-	after string        // the revision up to which everything is told; "" if the next stream has to begin with all objects
-	known map[Name]bool // told of, and not as gone; false: not told of by the stream that tells of all objects
-	old   map[Name]V    // with Options.Old: what was told of those last
+	// after is the revision up to which everything is told; "" if the next stream has to begin with
+	// all objects.
+	after string
+	// known are the objects that were told of, and not as gone. false: the stream that tells of all
+	// objects has not told of it.
+	known map[Name]bool
+	old   map[Name]V // with Options.Old: what was told of those last
 }
 
 func (f *follower[V]) run(ctx context.Context) {

@@ -21,8 +21,8 @@ type Change[V any] struct {
 	New V
 	// Gone: the object is not there any more, or has ceased to match what the Source selects.
 	Gone bool
-	// Unread says why the object cannot be read, which meta.IsUnreadable knows. An earlier state that
-	// was told is the last that is known.
+	// Unread says why the object cannot be read, which meta.IsUnreadable knows. An earlier state
+	// that was told is the last that is known.
 	Unread error
 }
 
@@ -42,19 +42,20 @@ const MaxChanges = 512
 // Source is a resource, or a part of it, whose objects can be followed as values of type V. Its
 // methods may be called at once.
 type Source[V any] interface {
-	// Open returns a stream of what happens after a revision. If after is "", the stream first tells
-	// of all objects that there are; its first batch that is InStep ends that. The stream ends with
-	// ctx.
+	// Open returns a stream of what happens after a revision. If after is "", the stream first
+	// tells of all objects that there are; its first batch that is InStep ends that. The stream
+	// ends with ctx.
 	//
-	// An error that meta.IsResourceExpired or meta.IsGone knows says that the Source does not know any
-	// more what happened after the revision. ErrEnded says that there is no such resource any more.
+	// An error that meta.IsResourceExpired or meta.IsGone knows says that the Source does not know
+	// any more what happened after the revision. ErrEnded says that there is no such resource any
+	// more.
 	Open(ctx context.Context, after string) (Stream[V], error)
 }
 
 // Stream is what a Source tells. It belongs to one goroutine.
 type Stream[V any] interface {
-	// Next waits for a batch. The changes have no Old. The error is io.EOF if the stream has ended in
-	// good order; the others are those of Open. After an error the stream has ended.
+	// Next waits for a batch. The changes have no Old. The error is io.EOF if the stream has ended
+	// in good order; the others are those of Open. After an error the stream has ended.
 	Next() (Batch[V], error)
 	// Close releases what the stream holds.
 	Close()

@@ -127,7 +127,8 @@ func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) err
 	from := u.GroupVersionKind()
 	switch {
 	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
-		return &meta.StatusError{Status: *meta.StatusOf(fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion()))}
+		err := fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion())
+		return &meta.StatusError{Status: *meta.StatusOf(err)}
 	case In(k, to.Version) == nil:
 		return k.unknown(to)
 	case from != to && (from.GroupKind() != k.gk || In(k, from.Version) == nil):

@@ -1,8 +1,8 @@
 // Package meter counts the steps of expensive work, so that the work ends soon after its client has
 // gone, and before it has used up its budget.
 //
-// Clients decide how long decoding, patching, walking trees and making lists takes: by the size of a
-// body, or by what they ask for. Such work carries a Meter and reports its steps to it. Every
+// Clients decide how long decoding, patching, walking trees and making lists takes: by the size of
+// a body, or by what they ask for. Such work carries a Meter and reports its steps to it. Every
 // Interval steps the Meter checks the context of the request and yields to other goroutines. Once
 // the context has ended, or the budget is spent, each further Step fails, and the work has to
 // return. A step is about a nanosecond of work: a byte read, a node of a tree visited, two elements

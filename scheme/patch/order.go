@@ -138,7 +138,8 @@ func checkOrder(patch, wanted list, key string, m *meter.Meter) error {
 		w++
 	}
 	if p < len(elements) && w >= len(wanted) {
-		return unmergeable("The order in patch list:\n" + text(patch) + "\n doesn't match $setElementOrder list:\n" + text(wanted) + "\n")
+		return unmergeable("The order in patch list:\n" + text(patch) +
+			"\n doesn't match $setElementOrder list:\n" + text(wanted) + "\n")
 	}
 	return nil
 }

@@ -11,7 +11,8 @@
 //
 //   - Prune, which removes what the schema does not know;
 //   - SetDefaults, which fills in what is missing;
-//   - Validate, ValidateResources and ValidateLists, which say what is wrong and where, in the words of kube-apiserver;
+//   - Validate, ValidateResources and ValidateLists, which say what is wrong and where, in the
+//     words of kube-apiserver;
 //   - Key and Index, which find elements of lists by what identifies them.
 //
 // For Go types, the walkers over Go values (strict decoding in scheme/codec; DefaultAction and

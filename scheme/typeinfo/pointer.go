@@ -10,12 +10,15 @@ import (
 // through it, and through nothing else.
 //
 // Go checks no type when a Pointer is used. It is safe because
-//   - it begins at a Go pointer, whose type is that of the plan: the plan is looked up by the type, or compared with it;
-//   - it moves by what the descriptor of that type says: offsets of fields, sizes of elements, within their bounds;
-//   - what is at a place is known when the plan is made. It is read and written as that type, or as one of the same
-//     layout: all types made of strings are strings, any pointer is a Pointer, any slice a Slice;
-//   - memory is allocated by its type, and the garbage collector sees a Pointer, also in a variable or behind another
-//     one, as the pointer that it is. An address is never kept as a number.
+//   - it begins at a Go pointer, whose type is that of the plan: the plan is looked up by the type,
+//     or compared with it;
+//   - it moves by what the descriptor of that type says: offsets of fields, sizes of elements,
+//     within their bounds;
+//   - what is at a place is known when the plan is made. It is read and written as that type, or as
+//     one of the same layout: all types made of strings are strings, any pointer is a Pointer, any
+//     slice a Slice;
+//   - memory is allocated by its type, and the garbage collector sees a Pointer, also in a variable
+//     or behind another one, as the pointer that it is. An address is never kept as a number.
 //
 // The zero Pointer is nil. The compiler inlines what is below nearly everywhere, but not in a
 // closure whose maker it has inlined: makers of closures that run often are go:noinline.

@@ -8,8 +8,8 @@
 //     in their order, until one allows or denies.
 //   - A configuration replaces the one before as a whole. One that cannot be used changes nothing.
 //     Only webhooks come and go with it: the other modes last as long as the server.
-//   - RBAC reads its four resources as of one revision, and as of the last write through this server:
-//     a right that was taken away is gone for the next request.
+//   - RBAC reads its four resources as of one revision, and as of the last write through this
+//     server: a right that was taken away is gone for the next request.
 //   - Reviews ask exactly the authorizers that requests pass. A Promise gives them to the resources
 //     that answer reviews, which are declared before there is an authorizer.
 //

@@ -37,8 +37,8 @@ type Config struct {
 	PolicyFile string
 	// Webhook is the server that the mode Webhook asks.
 	Webhook WebhookConfig
-	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks follow
-	// it when it changes. (--authorization-config)
+	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks
+	// follow it when it changes. (--authorization-config)
 	ConfigFile string
 	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer
@@ -52,9 +52,9 @@ type WebhookConfig struct {
 	// Version is that of the reviews: v1, or v1beta1, which is the default.
 	// (--authorization-webhook-version)
 	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s; negative:
-	// not at all.
-	// (--authorization-webhook-cache-authorized-ttl, --authorization-webhook-cache-unauthorized-ttl)
+	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s;
+	// negative: not at all. (--authorization-webhook-cache-authorized-ttl,
+	// --authorization-webhook-cache-unauthorized-ttl)
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
 

@@ -15,7 +15,8 @@ import (
 // This file reads the roles and bindings for the mode RBAC. The authorizer calls Holds before each
 // decision and Read when something has changed.
 
-// roleResources are the resources that roles and bindings are in, by what the authorizer calls them.
+// roleResources are the resources that roles and bindings are in, by what the authorizer calls
+// them.
 var roleResources = [...]meta.GroupResource{
 	rbac.Role:               {Group: rbacv1.GroupVersion.Group, Resource: "roles"},
 	rbac.ClusterRole:        {Group: rbacv1.GroupVersion.Group, Resource: "clusterroles"},

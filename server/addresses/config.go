@@ -14,14 +14,14 @@ import (
 type Config struct {
 	// ClusterIPRanges are one or two ranges that cluster IPs come from, of different families;
 	// default 10.0.0.0/24. Services that name no family have that of the first. They become the
-	// ServiceCIDR "kubernetes"; more can be added to a running cluster by ServiceCIDRs of one's own.
-	// (--service-cluster-ip-range)
+	// ServiceCIDR "kubernetes"; more can be added to a running cluster by ServiceCIDRs of one's
+	// own. (--service-cluster-ip-range)
 	ClusterIPRanges []string
-	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is the
-	// same. (--service-node-port-range)
+	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is
+	// the same. (--service-node-port-range)
 	NodePortRange string
-	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of the
-	// range; 0 does not. (--kubernetes-service-node-port)
+	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of
+	// the range; 0 does not. (--kubernetes-service-node-port)
 	KubernetesNodePort int
 	// NoKubernetesEndpoints leaves the endpoints of the service "kubernetes" to others.
 	// (--endpoint-reconciler-type=none)

@@ -33,7 +33,8 @@ type repair struct {
 	// follow repairs what changes, until ctx ends; it may be nil.
 	follow func(ctx context.Context)
 
-	// seen are the newest changes of the resources before the last pass; nil if another pass is due.
+	// seen are the newest changes of the resources before the last pass; nil if another pass is
+	// due.
 	seen []storage.Revision
 }
 

@@ -25,17 +25,17 @@ var apiServices = apiregistrationv1.GroupVersion.WithResource("apiservices").Gro
 
 // Config says how servers behind this one are reached.
 type Config struct {
-	// CertFile and KeyFile hold, as PEM, the certificate that servers behind are shown, and its key.
-	// They are read again when they change. If they are "", the server shows a certificate of an
-	// authority of its own under DataDir/pki, and publishes that authority for servers behind to
-	// trust, unless Authentication.FrontProxy names others.
-	// (--proxy-client-cert-file, --proxy-client-key-file)
+	// CertFile and KeyFile hold, as PEM, the certificate that servers behind are shown, and its
+	// key. They are read again when they change. If they are "", the server shows a certificate of
+	// an authority of its own under DataDir/pki, and publishes that authority for servers behind to
+	// trust, unless Authentication.FrontProxy names others. (--proxy-client-cert-file,
+	// --proxy-client-key-file)
 	CertFile, KeyFile string
-	// ByEndpoints reaches a service at one of its endpoints, instead of at its cluster IP. It is for
-	// whoever makes Needs.Resolve. (--enable-aggregator-routing)
+	// ByEndpoints reaches a service at one of its endpoints, instead of at its cluster IP. It is
+	// for whoever makes Needs.Resolve. (--enable-aggregator-routing)
 	ByEndpoints bool
-	// ForwardRedirects passes a redirect of a server behind on to the client. Without it a redirect is
-	// an error. (--aggregator-reject-forwarding-redirect=false)
+	// ForwardRedirects passes a redirect of a server behind on to the client. Without it a redirect
+	// is an error. (--aggregator-reject-forwarding-redirect=false)
 	ForwardRedirects bool
 	// NoUIDs leaves out the uids of users. (--feature-gates=RemoteRequestHeaderUID=false)
 	NoUIDs bool
@@ -64,10 +64,11 @@ type Needs struct {
 	// Flawed is told of each request to a server behind whose certificate has a flaw.
 	Flawed  func(callout.Flaw)
 	Metrics prometheus.Registerer
-	// Ends ends before the server turns requests away on its way down. Connections that have switched
-	// protocols end with it.
+	// Ends ends before the server turns requests away on its way down. Connections that have
+	// switched protocols end with it.
 	Ends context.Context
-	// Loop runs work that is a client of the server itself, with a context that ends when Ends does.
+	// Loop runs work that is a client of the server itself, with a context that ends when Ends
+	// does.
 	Loop func(work func(ctx context.Context))
 }
 

@@ -24,7 +24,8 @@ type Registration struct {
 	Client *client.Client
 	// Definitions are the group versions of custom resources.
 	Definitions Definitions
-	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions.
+	// Yields reports whether a kube-apiserver lives on the store, which registers the same
+	// versions.
 	Yields func() bool
 	// Ready is closed when the server is ready: the definitions that were stored are known then.
 	Ready <-chan struct{}

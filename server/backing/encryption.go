@@ -123,7 +123,8 @@ func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))
 }
 
 const (
-	// wellTime is how long the plugins of a new configuration may take to be well, at least. It is not in force before.
+	// wellTime is how long the plugins of a new configuration may take to be well, at least. It is
+	// not in force before.
 	wellTime = 10 * time.Second
 	// wellEvery is how often they are looked at.
 	wellEvery = 100 * time.Millisecond

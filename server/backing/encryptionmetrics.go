@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under Kubernetes' names.
+// encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under
+// Kubernetes' names.
 type encryptionMetrics struct {
 	*reload.Metrics
 	calls  *prometheus.HistogramVec
@@ -98,8 +99,8 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 	}
 }
 
-// recent remembers the sets of labels that were seen last, up to a bound: keys come and go, and nobody should look at metrics of
-// each that there ever was.
+// recent remembers the sets of labels that were seen last, up to a bound: keys come and go, and
+// nobody should look at metrics of each that there ever was.
 type recent struct {
 	forget func(labels []string)
 

@@ -37,8 +37,8 @@ type operations [opCount]struct {
 	total, failed prometheus.Counter
 }
 
-// series are the metrics of one resource, made when something is counted for the first time: resources that nobody uses
-// have none.
+// series are the metrics of one resource, made when something is counted for the first time:
+// resources that nobody uses have none.
 type series struct {
 	resource meta.GroupResource
 	made     atomic.Pointer[operations]

@@ -24,8 +24,8 @@ type Place struct {
 	Engine storage.Store
 	// Open opens the store there, if there is no Engine, until ctx ends.
 	Open func(ctx context.Context) (storage.Store, error)
-	// Answers returns an error unless what stands in front of the store answers; nil: nothing stands
-	// there.
+	// Answers returns an error unless what stands in front of the store answers; nil: nothing
+	// stands there.
 	Answers func(ctx context.Context) error
 	// Keeps are the resources that live here. The main place has all others.
 	Keeps []meta.GroupResource

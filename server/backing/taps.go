@@ -42,7 +42,8 @@ func (b Backends) OpenTaps(ctx context.Context) (*Taps, error) {
 	return t, nil
 }
 
-// lives reports whether what is at a key of a backend counts: what was there before its resource moved does not.
+// lives reports whether what is at a key of a backend counts: what was there before its resource
+// moved does not.
 func (t *Taps) lives(b *Backend, key string) bool {
 	if len(t.of) == 1 {
 		return true
@@ -67,7 +68,8 @@ func (t *Taps) Entries(ctx context.Context) func(yield func(storage.Entry, error
 	}
 }
 
-// Next waits for changes. They are the caller's until the next call. Errors: those of cache.Tap.Next, and then no more changes.
+// Next waits for changes. They are the caller's until the next call. Errors: those of
+// cache.Tap.Next, and then no more changes.
 func (t *Taps) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(t.open) == 1 {
 		return t.open[0].Next(ctx)

@@ -46,7 +46,8 @@ func direction(written bool) string {
 	return "from_storage"
 }
 
-// transforms is for encryption.Hooks. What counts values is looked up with the first: providers that nobody uses are not shown.
+// transforms is for encryption.Hooks. What counts values is looked up with the first: providers
+// that nobody uses are not shown.
 func (m *valueMetrics) transforms(resource, provider string, written bool) func(time.Duration, error) {
 	way := direction(written)
 	good := sync.OnceValues(func() (prometheus.Counter, prometheus.Observer) {

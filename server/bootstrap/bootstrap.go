@@ -1,25 +1,25 @@
-// Package bootstrap makes the objects that a server has from its start: those that every cluster has,
-// and those of its configuration's manifests. It keeps those of them that must not go.
+// Package bootstrap makes the objects that a server has from its start: those that every cluster
+// has, and those of its configuration's manifests. It keeps those of them that must not go.
 //
-// Words: a standing object is one that every cluster has: four namespaces, two priority classes, the
-// roles and bindings of RBAC, flow schemas and priority levels, and the config map about tokens in
-// secrets. A manifest is an object in a file, or one that a program gives.
+// Words: a standing object is one that every cluster has: four namespaces, two priority classes,
+// the roles and bindings of RBAC, flow schemas and priority levels, and the config map about tokens
+// in secrets. A manifest is an object in a file, or one that a program gives.
 //
 // Laws:
 //   - Each kind of standing objects has a hook, and so have the manifests. The server is not ready
 //     before all hooks have returned, and then the objects are there.
 //   - A server without a resource makes nothing of it.
-//   - Where all is as it should be, nothing is written. Several servers on one store may do the same
-//     work at the same time.
-//   - A standing object that somebody has changed is mended where it lacks something, or left alone:
-//     the rules are beside each kind. What a manifest says holds whenever a server starts.
+//   - Where all is as it should be, nothing is written. Several servers on one store may do the
+//     same work at the same time.
+//   - A standing object that somebody has changed is mended where it lacks something, or left
+//     alone: the rules are beside each kind. What a manifest says holds whenever a server starts.
 //
 // A Bootstrap belongs to one server. Its hooks work by the client of the server itself, except for
-// roles, which are written to the stores. What it keeps runs in the background of controllers, which
-// ends before the server turns requests away.
+// roles, which are written to the stores. What it keeps runs in the background of controllers,
+// which ends before the server turns requests away.
 //
-// Not here: what the roles are (registry/rbac), how flow schemas are mended and what their status says
-// (server/flows), objects of each start that depend on addresses (server).
+// Not here: what the roles are (registry/rbac), how flow schemas are mended and what their status
+// says (server/flows), objects of each start that depend on addresses (server).
 //
 // Read: bootstrap.go, objects.go, legacytokens.go, roles.go, manifests.go.
 package bootstrap
@@ -42,7 +42,8 @@ import (
 type Needs struct {
 	Host   generic.Host
 	Client *client.Client // of the server itself
-	// Run runs a loop that is a client of the server, until the server is about to turn requests away.
+	// Run runs a loop that is a client of the server, until the server is about to turn requests
+	// away.
 	Run func(loop func(ctx context.Context))
 	// Ready is closed when all hooks of the server have returned.
 	Ready <-chan struct{}
@@ -75,8 +76,8 @@ func New(n Needs) (*Bootstrap, error) {
 	return b, nil
 }
 
-// Hooks returns the work to do when the server listens: that of the manifests first, if there are any,
-// then that of the standing objects whose resources are served.
+// Hooks returns the work to do when the server listens: that of the manifests first, if there are
+// any, then that of the standing objects whose resources are served.
 func (b *Bootstrap) Hooks() []generic.Hook {
 	var hooks []generic.Hook
 	if b.manifests != nil {
@@ -102,8 +103,8 @@ type standing struct {
 	of   []meta.GroupResource // what they need; the first is the resource of the objects
 	// add makes the objects that are missing. It may be called again.
 	add func(b *Bootstrap, ctx context.Context) error
-	// keep goes on after add has succeeded, until ctx ends; nil: nobody can delete the objects, or they
-	// come again at the next start.
+	// keep goes on after add has succeeded, until ctx ends; nil: nobody can delete the objects, or
+	// they come again at the next start.
 	keep func(b *Bootstrap, ctx context.Context)
 }
 

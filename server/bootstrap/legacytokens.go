@@ -10,15 +10,16 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// trackingMap is a config map in kube-system. It says since when servers note which tokens in secrets
-// are used: a token without a note has not been used since that day, which stands at trackingKey.
+// trackingMap is a config map in kube-system. It says since when servers note which tokens in
+// secrets are used: a token without a note has not been used since that day, which stands at
+// trackingKey.
 const (
 	trackingMap = "kube-apiserver-legacy-service-account-token-tracking"
 	trackingKey = "since"
 )
 
-// addTracking makes the config map, with the present day, or mends it if its day is none. Another hook
-// may make the namespace at the same time.
+// addTracking makes the config map, with the present day, or mends it if its day is none. Another
+// hook may make the namespace at the same time.
 func (b *Bootstrap) addTracking(ctx context.Context) error {
 	if err := b.addNamespaces(ctx); err != nil {
 		return err

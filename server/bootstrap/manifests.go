@@ -21,9 +21,9 @@ import (
 )
 
 // Manifests are objects that are to be there before the server is ready. The hook apply-manifests
-// applies them at each start as a client would, with force: the object has what its manifest says, and
-// loses what the manifest said at an earlier start and does not say now. What others have set stays.
-// If all of it is so already, nothing is written.
+// applies them at each start as a client would, with force: the object has what its manifest says,
+// and loses what the manifest said at an earlier start and does not say now. What others have set
+// stays. If all of it is so already, nothing is written.
 
 // manifestManager owns the fields that manifests set.
 const manifestManager = "coracle-manifests"
@@ -85,8 +85,8 @@ func (m *manifests) run(ctx context.Context) error {
 	return nil
 }
 
-// define applies the definitions and waits until what they define is served, and what the definitions
-// in the store define.
+// define applies the definitions and waits until what they define is served, and what the
+// definitions in the store define.
 func (m *manifests) define(ctx context.Context) error {
 	if !m.serves(definitions) && len(m.defining) == 0 {
 		return nil
@@ -110,8 +110,8 @@ func (m *manifests) define(ctx context.Context) error {
 // definitions is the resource of the definitions of custom resources.
 var definitions = meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"}
 
-// established waits until a definition is established that was applied as of a revision. It is an error
-// if the names of the definition belong to another one, or if its conversion webhook has no
+// established waits until a definition is established that was applied as of a revision. It is an
+// error if the names of the definition belong to another one, or if its conversion webhook has no
 // certificate authority that could be trusted.
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
@@ -141,8 +141,8 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	return ctx.Err()
 }
 
-// settled reports whether a definition is established, or will not be, and why not. served: there is
-// a resource of its name already.
+// settled reports whether a definition is established, or will not be, and why not. served: there
+// is a resource of its name already.
 func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
 	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
 	switch {
@@ -192,8 +192,8 @@ func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.
 	return objects, nil
 }
 
-// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that will be the
-// same at the next try: any below 500 but a conflict and too many requests.
+// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that will be
+// the same at the next try: any below 500 but a conflict and too many requests.
 func (m *manifests) retry(ctx context.Context, what string, f func() error) error {
 	for {
 		err := f()

@@ -89,8 +89,8 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// tellOfFlows has the status of flow schemas kept, from when the server is ready: the first look then
-// finds all levels.
+// tellOfFlows has the status of flow schemas kept, from when the server is ready: the first look
+// then finds all levels.
 func (b *Bootstrap) tellOfFlows(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {

@@ -18,11 +18,11 @@ import (
 
 // The roles and bindings that every cluster has are those of registry/rbac. The hook
 // rbac/bootstrap-roles makes them at each start, and mends those that are there: it adds the rules,
-// subjects, labels and annotations that an object lacks, and keeps what administrators have added. A
-// binding to another role is made anew. It leaves alone what is annotated so (rbac.AutoUpdate).
+// subjects, labels and annotations that an object lacks, and keeps what administrators have added.
+// A binding to another role is made anew. It leaves alone what is annotated so (rbac.AutoUpdate).
 //
-// The objects are written to the stores, past the filters and admission: there are many, and the server
-// is not ready before.
+// The objects are written to the stores, past the filters and admission: there are many, and the
+// server is not ready before.
 
 // The resources of roles and bindings.
 var (
@@ -54,16 +54,16 @@ type ensuring[T meta.Object] struct {
 	mend  mender[T]
 }
 
-// mender adds to have what want has and have lacks, labels and annotations apart, and reports whether
-// that has changed it. anew says that have cannot be mended and must be made anew.
+// mender adds to have what want has and have lacks, labels and annotations apart, and reports
+// whether that has changed it. anew says that have cannot be mended and must be made anew.
 type mender[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
 
-// maxEnsuring is how many objects of a resource are written at once. Writes at the same time share a
-// write to the disk.
+// maxEnsuring is how many objects of a resource are written at once. Writes at the same time share
+// a write to the disk.
 const maxEnsuring = 16
 
-// ensureAll makes or mends the objects of a resource. If the server does not have the resource, it does
-// nothing.
+// ensureAll makes or mends the objects of a resource. If the server does not have the resource, it
+// does nothing.
 func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupVersionResource, wanted []T,
 	mend mender[T]) error {
 	e := ensuring[T]{store: b.needs.Host.Store(gvr.GroupResource()), mend: mend}
@@ -93,8 +93,8 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 	return errors.Join(errs...)
 }
 
-// ensure makes one object, or mends it. If somebody else writes it at the same time, that is an error,
-// and the next try looks at what is there then.
+// ensure makes one object, or mends it. If somebody else writes it at the same time, that is an
+// error, and the next try looks at what is there then.
 func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	wm := want.GetObjectMeta()
 	have, err := e.view.Read(ctx, wm.Namespace, wm.Name, request.Consistent)

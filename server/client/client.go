@@ -17,19 +17,21 @@ import (
 
 // Config says where a server is and how to talk to it.
 type Config struct {
-	// URL is where the server answers: scheme, host and, if that is not the root, a path. With a HandlerTransport it may
-	// be "".
+	// URL is where the server answers: scheme, host and, if that is not the root, a path. With a
+	// HandlerTransport it may be "".
 	URL string
-	// Transport carries the requests, default http.DefaultTransport. TLS and client certificates are its business.
+	// Transport carries the requests, default http.DefaultTransport. TLS and client certificates
+	// are its business.
 	Transport http.RoundTripper
 	// Token, if set, is sent with each request as a bearer token.
 	Token string
 	// UserAgent is how the client calls itself, default "coracle-client".
 	UserAgent string
-	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme. They are required.
+	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme.
+	// They are required.
 	Codecs *codec.Factory
-	// Unread, if set, is told of each object that cannot be read, each time that a Source, or a list with
-	// a context of meta.WithUnread, meets it. It is called by many goroutines.
+	// Unread, if set, is told of each object that cannot be read, each time that a Source, or a
+	// list with a context of meta.WithUnread, meets it. It is called by many goroutines.
 	Unread func(resource meta.GroupResource, u meta.Unread)
 }
 
@@ -42,7 +44,8 @@ type Client struct {
 	unread    func(resource meta.GroupResource, u meta.Unread)
 }
 
-// New returns a Client. It does not look whether there is a server. The error never repeats the URL.
+// New returns a Client. It does not look whether there is a server. The error never repeats the
+// URL.
 func New(cfg Config) (*Client, error) {
 	if cfg.Codecs == nil {
 		return nil, errors.New("client: Codecs are missing")
@@ -84,7 +87,8 @@ type call struct {
 	body        []byte
 }
 
-// open sends a call and returns the answer, which is good, with its body still to be read and closed.
+// open sends a call and returns the answer, which is good, with its body still to be read and
+// closed.
 func (c *Client) open(ctx context.Context, call *call) (*http.Response, error) {
 	u := c.base
 	u.Path += call.path
@@ -128,7 +132,8 @@ func (c *Client) do(ctx context.Context, call *call, read func(data []byte) erro
 // maxRefusal bounds, in bytes, what is read of an answer that is an error.
 const maxRefusal = 1 << 20
 
-// refusal is the error for an answer that is none of 2xx: the Status that it holds, or what its code says.
+// refusal is the error for an answer that is none of 2xx: the Status that it holds, or what its
+// code says.
 func refusal(call *call, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	if err != nil {

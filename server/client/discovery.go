@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// PreferredVersion returns the version of a group, other than the legacy one, that the server prefers. The error is a NotFound if it
-// has no such group.
+// PreferredVersion returns the version of a group, other than the legacy one, that the server
+// prefers. The error is a NotFound if it has no such group.
 func (c *Client) PreferredVersion(ctx context.Context, group string) (string, error) {
 	var found struct {
 		PreferredVersion struct {

@@ -25,8 +25,8 @@ type List[T meta.Object] struct {
 	Unread []meta.Unread
 }
 
-// List returns the objects that opts select: all of them, or with a limit one page, after which the next begins where
-// Continue says.
+// List returns the objects that opts select: all of them, or with a limit one page, after which the
+// next begins where Continue says.
 func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {

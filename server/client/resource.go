@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Resource is a resource of a server whose objects are read and written as T. It is a value: In and Sub return another.
+// Resource is a resource of a server whose objects are read and written as T. It is a value: In and
+// Sub return another.
 type Resource[T meta.Object] struct {
 	c         *Client
 	gvr       meta.GroupVersionResource
@@ -20,20 +21,23 @@ type Resource[T meta.Object] struct {
 	sub       string
 }
 
-// For returns a resource as the client c sees it. Nothing is asked of the server, which may not have it.
+// For returns a resource as the client c sees it. Nothing is asked of the server, which may not
+// have it.
 func For[T meta.Object](c *Client, gvr meta.GroupVersionResource) Resource[T] {
 	return Resource[T]{c: c, gvr: gvr}
 }
 
-// In returns the resource in one namespace. Outside of any ("", as For returns it), lists and watches cover all
-// namespaces, and objects are those of cluster scope; what is created or updated says itself where it belongs.
+// In returns the resource in one namespace. Outside of any ("", as For returns it), lists and
+// watches cover all namespaces, and objects are those of cluster scope; what is created or updated
+// says itself where it belongs.
 func (r Resource[T]) In(namespace string) Resource[T] {
 	r.namespace = namespace
 	return r
 }
 
-// Sub returns a subresource of each object, such as "status". It has Get, Create, Update and Patch, as far as the server
-// serves them. Its kind may be one of its own: T is what goes through this door.
+// Sub returns a subresource of each object, such as "status". It has Get, Create, Update and Patch,
+// as far as the server serves them. Its kind may be one of its own: T is what goes through this
+// door.
 func (r Resource[T]) Sub(name string) Resource[T] {
 	r.sub = name
 	return r
@@ -55,8 +59,8 @@ func (r Resource[T]) Create(ctx context.Context, obj T, opts meta.CreateOptions)
 	return r.write(ctx, http.MethodPost, name, obj, writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation))
 }
 
-// Update replaces an object by obj. If obj has a resourceVersion and the object another, the error is a conflict: read it
-// again, and change that.
+// Update replaces an object by obj. If obj has a resourceVersion and the object another, the error
+// is a conflict: read it again, and change that.
 func (r Resource[T]) Update(ctx context.Context, obj T, opts meta.UpdateOptions) (T, error) {
 	name := obj.GetObjectMeta().Name
 	if name == "" {
@@ -95,8 +99,8 @@ const (
 	ApplyPatch     PatchType = "application/apply-patch+yaml"           // the fields that the manager wants, in JSON or YAML
 )
 
-// Patch changes an object and returns it as it was stored. An apply creates it if need be, and must name its
-// FieldManager.
+// Patch changes an object and returns it as it was stored. An apply creates it if need be, and must
+// name its FieldManager.
 func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patch []byte, opts meta.PatchOptions) (T, error) {
 	if name == "" {
 		var zero T
@@ -107,7 +111,8 @@ func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patc
 	return r.object(ctx, http.MethodPatch, r.namespace, name, &call{query: query, contentType: string(typ), body: patch})
 }
 
-// Delete deletes an object. It may live on, marked, until its finalizers are gone and its time is up.
+// Delete deletes an object. It may live on, marked, until its finalizers are gone and its time is
+// up.
 func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOptions) error {
 	if name == "" { // the path would be that of the whole collection
 		return errNoName
@@ -119,8 +124,8 @@ func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOp
 	return r.c.do(ctx, call, func([]byte) error { return nil })
 }
 
-// DeleteCollection deletes, or marks, all objects that list selects, and returns them as they were before. With a limit it
-// deletes one page, and goes on with the Continue of the answer.
+// DeleteCollection deletes, or marks, all objects that list selects, and returns them as they were
+// before. With a limit it deletes one page, and goes on with the Continue of the answer.
 func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions, list meta.ListOptions) (*List[T], error) {
 	call, err := r.deletion("", &opts)
 	if err != nil {
@@ -130,7 +135,8 @@ func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptio
 	return r.list(ctx, call)
 }
 
-// deletion is the call that deletes one object, or without a name all of them. The options are in the body.
+// deletion is the call that deletes one object, or without a name all of them. The options are in
+// the body.
 func (r Resource[T]) deletion(name string, opts *meta.DeleteOptions) (*call, error) {
 	path, err := r.path(r.namespace, name)
 	if err != nil {

@@ -12,12 +12,14 @@ import (
 	"time"
 )
 
-// HandlerTransport carries requests to a handler in the same process. The handler sees what it would see of a client on
-// the network: a request of its own, headers included, whose context ends when the client gives up, and a writer that
-// streams, blocks while the client does not read, and heeds write deadlines. What has no place here is hijacking.
+// HandlerTransport carries requests to a handler in the same process. The handler sees what it
+// would see of a client on the network: a request of its own, headers included, whose context ends
+// when the client gives up, and a writer that streams, blocks while the client does not read, and
+// heeds write deadlines. What has no place here is hijacking.
 //
-// Each request has a goroutine. RoundTrip waits for it if its context ends before there is an answer, and so does
-// Close of the answer's body, so that nothing of a request is left when the caller is done with it.
+// Each request has a goroutine. RoundTrip waits for it if its context ends before there is an
+// answer, and so does Close of the answer's body, so that nothing of a request is left when the
+// caller is done with it.
 func HandlerTransport(h http.Handler) http.RoundTripper { return &handlerTransport{h} }
 
 type handlerTransport struct{ handler http.Handler }
@@ -86,7 +88,8 @@ type exchange struct {
 	}
 }
 
-// growStack makes room on the stack for a request's way through the server, at once, while there is little on it to be moved.
+// growStack makes room on the stack for a request's way through the server, at once, while there is
+// little on it to be moved.
 //
 //go:noinline
 func growStack() {
@@ -105,7 +108,8 @@ func (x *exchange) serve(h http.Handler, in *http.Request, asked context.Context
 	x.begin(http.StatusOK)
 }
 
-// end closes the answer: as a whole one, unless the handler panicked, which cuts it, or the caller has given up.
+// end closes the answer: as a whole one, unless the handler panicked, which cuts it, or the caller
+// has given up.
 func (x *exchange) end(asked context.Context) {
 	_ = x.SetWriteDeadline(time.Time{})
 	err := asked.Err()

@@ -22,18 +22,18 @@ const (
 	Modified EventType = "MODIFIED" // it has changed
 	Deleted  EventType = "DELETED"  // it is gone, or does not match the selectors any more
 	Bookmark EventType = "BOOKMARK" // nothing has: all changes up to a revision have been sent
-	// Unread is not on the wire. The object is there in a state that cannot be read. Only who watches
-	// with a context of meta.WithUnread sees that; for others the watch ends.
+	// Unread is not on the wire. The object is there in a state that cannot be read. Only who
+	// watches with a context of meta.WithUnread sees that; for others the watch ends.
 	Unread EventType = "UNREAD"
 )
 
 // Event is one change.
 type Event[T meta.Object] struct {
 	Type EventType
-	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of Bookmark
-	// an empty object with the revision, and at the end of the initial events with the annotation
-	// meta.InitialEventsAnnotation. Of Unread, and if the last state cannot be read of Deleted, it has
-	// nothing but namespace, name and resourceVersion.
+	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of
+	// Bookmark an empty object with the revision, and at the end of the initial events with the
+	// annotation meta.InitialEventsAnnotation. Of Unread, and if the last state cannot be read of
+	// Deleted, it has nothing but namespace, name and resourceVersion.
 	Object T
 }
 
@@ -46,9 +46,10 @@ type Watch[T meta.Object] struct {
 	lenient bool
 }
 
-// Watch opens a stream of changes to the objects that opts select: those after opts.ResourceVersion, or without one the
-// present state as Added events, in no particular order, and then the changes after that. Close it. A server ends every
-// watch after some time; who follows a Source goes on from there.
+// Watch opens a stream of changes to the objects that opts select: those after
+// opts.ResourceVersion, or without one the present state as Added events, in no particular order,
+// and then the changes after that. Close it. A server ends every watch after some time; who follows
+// a Source goes on from there.
 func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
@@ -62,9 +63,10 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 	return &Watch[T]{r: r, body: resp.Body, events: bufio.NewReader(resp.Body), lenient: meta.ShowsUnread(ctx)}, nil
 }
 
-// Next waits for a change. The error is io.EOF where the server has ended the watch in good order: another one from the
-// last event or bookmark goes on without a gap. A *meta.StatusError is why the server cannot go on; with one that
-// meta.IsResourceExpired knows, the changes asked for are no longer known, and all has to be read anew.
+// Next waits for a change. The error is io.EOF where the server has ended the watch in good order:
+// another one from the last event or bookmark goes on without a gap. A *meta.StatusError is why the
+// server cannot go on; with one that meta.IsResourceExpired knows, the changes asked for are no
+// longer known, and all has to be read anew.
 func (w *Watch[T]) Next() (Event[T], error) {
 	ev, u, err := w.next()
 	if u != nil {
@@ -119,7 +121,8 @@ func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	return ev, nil, fmt.Errorf("unknown event %q", typ)
 }
 
-// cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as that is what its decoder does.
+// cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as
+// that is what its decoder does.
 func cutEvent(line []byte) (EventType, []byte, error) {
 	rest, begun := bytes.CutPrefix(line, []byte(`{"type":"`))
 	rest, ended := bytes.CutSuffix(rest, []byte("}\n"))

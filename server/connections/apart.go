@@ -13,15 +13,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// apart serves what may be a watch by HTTP/1.1 on a goroutine of its own, and takes the connection from net/http when the
-// answer turns out to be a stream. What net/http holds for a request is made for short ones: the goroutine of the
-// connection, whose stack has grown in the handshake, and buffers for reading and writing, of which a watch that waits
-// needs nothing. They are more than half of what one takes in memory.
+// apart serves what may be a watch by HTTP/1.1 on a goroutine of its own, and takes the connection
+// from net/http when the answer turns out to be a stream. What net/http holds for a request is made
+// for short ones: the goroutine of the connection, whose stack has grown in the handshake, and
+// buffers for reading and writing, of which a watch that waits needs nothing. They are more than
+// half of what one takes in memory.
 //
 // The handler notices nothing. The connection closes behind the stream, and the client is told so.
 //
-// Who has just been refused a watch will hardly get the next one, and refusing it should cost no more than to serve something:
-// for a moment, watches of that connection are net/http's. One that is served all the same takes more memory, nothing else.
+// Who has just been refused a watch will hardly get the next one, and refusing it should cost no
+// more than to serve something: for a moment, watches of that connection are net/http's. One that
+// is served all the same takes more memory, nothing else.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
@@ -71,14 +73,15 @@ func (c *conn) justRefused() bool {
 	return at != 0 && time.Duration(time.Now().UnixNano()-at) < refusedFor
 }
 
-// mayStream reports whether r looks like a watch by HTTP/1.1. Nobody knows yet whether it is one that is served.
+// mayStream reports whether r looks like a watch by HTTP/1.1. Nobody knows yet whether it is one
+// that is served.
 func mayStream(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1) && r.Method == http.MethodGet && r.Body == http.NoBody &&
 		(strings.Contains(r.URL.RawQuery, "watch") || strings.Contains(r.URL.Path, "/watch/"))
 }
 
-// stream is the writer of a request that is served apart. An answer that is flushed before anything of it has been written
-// is one that streams: from then on the connection is the stream's.
+// stream is the writer of a request that is served apart. An answer that is flushed before anything
+// of it has been written is one that streams: from then on the connection is the stream's.
 //
 // It belongs to the goroutine of the handler, deadlines apart, which anybody may set.
 type stream struct {
@@ -136,7 +139,8 @@ func (s *stream) end(whole bool) {
 	_ = s.conn.Close()
 }
 
-// take sends the header and takes the connection. It runs on the goroutine of net/http, which has the stack for that.
+// take sends the header and takes the connection. It runs on the goroutine of net/http, which has
+// the stack for that.
 func (s *stream) take() error {
 	rc := http.NewResponseController(s.ResponseWriter)
 	if err := rc.Flush(); err != nil {
@@ -219,7 +223,8 @@ func (s *stream) FlushError() error {
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// maxFrames is how many bytes of a stream are put together before they are sent: as many as a record of TLS has.
+// maxFrames is how many bytes of a stream are put together before they are sent: as many as a
+// record of TLS has.
 const maxFrames = 16 << 10
 
 var frames = sync.Pool{New: func() any { return new([]byte) }}
@@ -245,7 +250,8 @@ func (s *stream) send() error {
 	return err
 }
 
-// SetReadDeadline is for http.ResponseController. What is read of a stream is only whether the client is still there.
+// SetReadDeadline is for http.ResponseController. What is read of a stream is only whether the
+// client is still there.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// reservedFiles are descriptors that connections leave to the rest of the process: the store, which may not survive
-// without them, logs, certificates, and connections to others. Where there are few, connections take at most half.
+// reservedFiles are descriptors that connections leave to the rest of the process: the store, which
+// may not survive without them, logs, certificates, and connections to others. Where there are few,
+// connections take at most half.
 const reservedFiles = 128
 
 // maxConns is the bound on connections for a number of descriptors that the process may have.
@@ -28,10 +29,11 @@ func maxConns(files uint64) int {
 	return int(min(files-reservedFiles, math.MaxInt32))
 }
 
-// conns bounds the connections of all listeners together. At the bound each new one takes the place of an idle one, that
-// has been idle for longest: first of strangers, which are those that no request has come by from anybody known, or no
-// request at all, then of others. A connection in use is never closed; if all are, nothing is accepted, and clients wait
-// in the system's queue. Cost: a lock for some instructions at the begin and the end of a request, and no allocation.
+// conns bounds the connections of all listeners together. At the bound each new one takes the place
+// of an idle one, that has been idle for longest: first of strangers, which are those that no
+// request has come by from anybody known, or no request at all, then of others. A connection in use
+// is never closed; if all are, nothing is accepted, and clients wait in the system's queue. Cost: a
+// lock for some instructions at the begin and the end of a request, and no allocation.
 type conns struct {
 	bound   int
 	streams int // of HTTP/2, that each may have at a time
@@ -123,7 +125,8 @@ func (l *bounded) Close() error {
 	return l.Listener.Close()
 }
 
-// takeIdle takes the idle connection off its queue that is to go first; nil if there is none. mu is held.
+// takeIdle takes the idle connection off its queue that is to go first; nil if there is none. mu is
+// held.
 func (cs *conns) takeIdle() *conn {
 	for i := range cs.waiting {
 		if c := cs.waiting[i].first(); c != nil {
@@ -145,8 +148,8 @@ func (cs *conns) closeIdle() bool {
 	return c != nil
 }
 
-// changed is called by net/http when the state of a connection changes. New ones are idle from the start, until the
-// headers of a request have been read.
+// changed is called by net/http when the state of a connection changes. New ones are idle from the
+// start, until the headers of a request have been read.
 func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive, http.StateHijacked, http.StateIdle:
@@ -180,8 +183,8 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// seeOut waits for the end of the connections that have been taken from net/http, which does not know of them any more.
-// With the end of ctx it cuts those that are left, and returns ctx's error.
+// seeOut waits for the end of the connections that have been taken from net/http, which does not
+// know of them any more. With the end of ctx it cuts those that are left, and returns ctx's error.
 func (cs *conns) seeOut(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()

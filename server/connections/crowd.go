@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// When many clients come at once, as they do after a restart, the process grows by what their handshakes and first requests
-// take, and by a fifth of all before that is collected; what has been collected the runtime keeps for minutes. So it is given
-// back to the system when they have settled. A crowd is crowdSize arrivals, which are new connections and long-running
-// requests, and has settled when for crowdRest none has come, and no connection has gone or sent its first request. Making a
-// document of OpenAPI, which needs many times the room that it is kept in, counts for a crowd, and so does the server's own start.
+// When many clients come at once, as they do after a restart, the process grows by what their
+// handshakes and first requests take, and by a fifth of all before that is collected; what has been
+// collected the runtime keeps for minutes. So it is given back to the system when they have
+// settled. A crowd is crowdSize arrivals, which are new connections and long-running requests, and
+// has settled when for crowdRest none has come, and no connection has gone or sent its first
+// request. Making a document of OpenAPI, which needs many times the room that it is kept in, counts
+// for a crowd, and so does the server's own start.
 const (
 	crowdSize = 1000
 	crowdRest = 300 * time.Millisecond
-	// crowdWorth is how much may live, in bytes for each arrival, for a collection to be worth it: so it takes less time
-	// than the handshakes did.
+	// crowdWorth is how much may live, in bytes for each arrival, for a collection to be worth it:
+	// so it takes less time than the handshakes did.
 	crowdWorth = 256 << 10
 )
 

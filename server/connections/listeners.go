@@ -24,8 +24,8 @@ const (
 	// HeaderTimeout is the time that a client has to send the headers of a request.
 	HeaderTimeout = 10 * time.Second
 	// Linger is the time that a connection has to end after its last request, unless the caller of
-	// Close gives it another. A client that takes longer does not read its answer, or has never asked
-	// for anything.
+	// Close gives it another. A client that takes longer does not read its answer, or has never
+	// asked for anything.
 	Linger = 5 * time.Second
 	// MaxStreams is the usual bound on the requests of one HTTP/2 connection at a time.
 	MaxStreams = 250
@@ -53,8 +53,8 @@ type Config struct {
 	// SharePort lets other processes listen on the same address and port, ShareAddress on all
 	// addresses and single ones of the same port.
 	SharePort, ShareAddress bool
-	// Bound is the number of connections that may be open at a time; 0 derives it from the number of
-	// descriptors that the process may have.
+	// Bound is the number of connections that may be open at a time; 0 derives it from the number
+	// of descriptors that the process may have.
 	Bound int
 	// Streams bounds the requests of one HTTP/2 connection at a time.
 	Streams int

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharing lets a socket that is about to listen share its port, or its address, with those of other processes that do so too.
+// sharing lets a socket that is about to listen share its port, or its address, with those of other
+// processes that do so too.
 func sharing(port, address bool) func(network, addr string, raw syscall.RawConn) error {
 	if !port && !address {
 		return nil

@@ -13,14 +13,16 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Who begins streams of HTTP/2 and resets them at once may have the server work and allocate without end: a stream that was
-// reset counts no more in the protocol, but its request does here until its handler ends. So the server does not read on
-// while there are too many. Nobody loses a connection by that, they wait.
+// Who begins streams of HTTP/2 and resets them at once may have the server work and allocate
+// without end: a stream that was reset counts no more in the protocol, but its request does here
+// until its handler ends. So the server does not read on while there are too many. Nobody loses a
+// connection by that, they wait.
 //
-// Strangers share one budget over all their connections: of requests that are not answered, and, as those that are taken
-// back never are, of such requests by the second. The first request of a connection is free, so that who has credentials
-// waits for no stranger. Others have a budget for each connection, from which only requests are taken that run: as many as
-// the protocol lets them have.
+// Strangers share one budget over all their connections: of requests that are not answered, and, as
+// those that are taken back never are, of such requests by the second. The first request of a
+// connection is free, so that who has credentials waits for no stranger. Others have a budget for
+// each connection, from which only requests are taken that run: as many as the protocol lets them
+// have.
 const (
 	strangerStreams, strangerRate = 200, 2000
 	knownRate                     = 1000
@@ -28,13 +30,13 @@ const (
 	// longestPace bounds how long a stream waits, however many wait.
 	longestPace = time.Second
 
-	// maxFrame is how long a frame may be that is sent to the server: the least that the protocol allows, as each connection keeps
-	// room for the longest that it has got.
+	// maxFrame is how long a frame may be that is sent to the server: the least that the protocol
+	// allows, as each connection keeps room for the longest that it has got.
 	maxFrame = 16 << 10
 )
 
-// budget is how many streams may be begun: most at once, and rate of them a second if none is given back. The zero value is
-// used up, and fills with time.
+// budget is how many streams may be begun: most at once, and rate of them a second if none is given
+// back. The zero value is used up, and fills with time.
 type budget struct {
 	most, rate float64
 
@@ -83,8 +85,8 @@ func serveHTTP2(srv *http.Server) error {
 	return nil
 }
 
-// framed is a connection of HTTP/2 that is read frame by frame. Before it shows the beginning of a stream, it waits until
-// that may begin.
+// framed is a connection of HTTP/2 that is read frame by frame. Before it shows the beginning of a
+// stream, it waits until that may begin.
 type framed struct {
 	*tls.Conn
 	counted *conn
@@ -133,16 +135,17 @@ func (f *framed) began(stream uint32) {
 	}
 }
 
-// reset counts what a stranger takes back once more, as it may have been answered, to nobody, just before. The next stream
-// waits for that.
+// reset counts what a stranger takes back once more, as it may have been answered, to nobody, just
+// before. The next stream waits for that.
 func (f *framed) reset() {
 	if !f.counted.known.Load() {
 		f.counted.all.strangers.take()
 	}
 }
 
-// paced is a handler that gives the streams of HTTP/2 back whose requests have ended. Nobody waits for what has been taken
-// back before it began. Of HTTP/1 it tells the connection that its request has come to a handler.
+// paced is a handler that gives the streams of HTTP/2 back whose requests have ended. Nobody waits
+// for what has been taken back before it began. Of HTTP/1 it tells the connection that its request
+// has come to a handler.
 func paced(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)

@@ -13,9 +13,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Election lets one of the servers that share a store do something: the one that holds a Lease, as leader election of
-// client-go has it. It is no lock: a server that stands still may go on for a moment when it runs again, so what they do must
-// stand two of them.
+// Election lets one of the servers that share a store do something: the one that holds a Lease, as
+// leader election of client-go has it. It is no lock: a server that stands still may go on for a
+// moment when it runs again, so what they do must stand two of them.
 type Election struct {
 	Client *client.Client
 	// Lease is what is held, in the namespace kube-system.
@@ -25,9 +25,10 @@ type Election struct {
 	Log      *zap.Logger
 }
 
-// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and gives up what it does when
-// that has failed for renewTime, which leaves others' clocks some room; others look every lookPause, which is also how soon they
-// follow a holder that has let go, and how soon a renewal that failed is tried again.
+// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and
+// gives up what it does when that has failed for renewTime, which leaves others' clocks some room;
+// others look every lookPause, which is also how soon they follow a holder that has let go, and how
+// soon a renewal that failed is tried again.
 const (
 	leaseTime  = 15 * time.Second
 	renewTime  = 10 * time.Second
@@ -38,8 +39,8 @@ const (
 // errHeld says that the Lease is another's.
 var errHeld = errors.New("another server holds the lease")
 
-// Run calls lead each time when the Lease is this server's, and ends its context when it no longer is. It returns when ctx has
-// ended, lead has returned, and the Lease is let go.
+// Run calls lead each time when the Lease is this server's, and ends its context when it no longer
+// is. It returns when ctx has ended, lead has returned, and the Lease is let go.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 	var seen sighting
 	for ctx.Err() == nil {
@@ -88,8 +89,8 @@ func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, asked 
 	e.release(context.WithoutCancel(ctx), lease)
 }
 
-// hold makes the Lease this server's for another leaseTime and returns it. last is the state in which this server knows it to
-// be its own, nil for none. The error is errHeld if it is another's.
+// hold makes the Lease this server's for another leaseTime and returns it. last is the state in
+// which this server knows it to be its own, nil for none. The error is errHeld if it is another's.
 func (e *Election) hold(ctx context.Context, last *coordinationv1.Lease, seen *sighting) (*coordinationv1.Lease, error) {
 	if last != nil {
 		lease, err := e.leases().Update(ctx, e.held(last), meta.UpdateOptions{})
@@ -148,16 +149,19 @@ func leasesOf(c *client.Client) client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](c, coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
 
-// sighting is a state of a Lease and since when it has been known, by the clock of this process: the holder's may be another.
+// sighting is a state of a Lease and since when it has been known, by the clock of this process:
+// the holder's may be another.
 type sighting struct {
 	version string
 	since   time.Time
 }
 
-// maxSkew is how far clocks may be apart: a Lease that is over for longer than that when it is seen first is not waited for.
+// maxSkew is how far clocks may be apart: a Lease that is over for longer than that when it is seen
+// first is not waited for.
 const maxSkew = time.Minute
 
-// free reports whether nobody holds a Lease but who: it has been let go, or not been renewed for its time since it was seen first.
+// free reports whether nobody holds a Lease but who: it has been let go, or not been renewed for
+// its time since it was seen first.
 func (s *sighting) free(lease *coordinationv1.Lease, who string) bool {
 	return holder(lease) == "" || holder(lease) == who || s.expires(lease) <= 0
 }

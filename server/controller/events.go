@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Recorder writes Events about objects. What is said again soon counts the Event that is there. All methods may be called at
-// once.
+// Recorder writes Events about objects. What is said again soon counts the Event that is there. All
+// methods may be called at once.
 type Recorder struct {
 	client    *client.Client
 	component string
@@ -39,8 +39,8 @@ func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder 
 	return r
 }
 
-// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails is logged, unless
-// ctx has ended: nobody depends on Events.
+// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails
+// is logged, unless ctx has ended: nobody depends on Events.
 func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
 	r.Act(ctx, about, typ, reason, "", message)
 }

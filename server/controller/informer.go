@@ -16,15 +16,16 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Informer keeps what controllers need to know of each object of a resource, and tells them when that changes. A V is made
-// of each state of an object; it is shared, and nobody changes it. What it holds is in exported fields. All methods may be called at
-// once.
+// Informer keeps what controllers need to know of each object of a resource, and tells them when
+// that changes. A V is made of each state of an object; it is shared, and nobody changes it. What
+// it holds is in exported fields. All methods may be called at once.
 //
 // Of an object that cannot be read any more it keeps what it made of the last state that could be
 // read. If there is no such state, the object is hidden: it is there, and nothing else is known
 // about it. Who concludes something from the absence of an object asks for that.
 //
-// It lags behind the server. What has to be true when it is acted upon is read, or left to a precondition.
+// It lags behind the server. What has to be true when it is acted upon is read, or left to a
+// precondition.
 type Informer[V any] struct {
 	complete chan struct{} // closed when all that was there at first is known
 
@@ -64,7 +65,8 @@ func (i *Informer[V]) HiddenErr() error {
 	return nil
 }
 
-// Each calls f for every object of a namespace, or of those outside of any with "". f must not call the Informer.
+// Each calls f for every object of a namespace, or of those outside of any with "". f must not call
+// the Informer.
 func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -196,8 +198,8 @@ func (i *Informer[V]) replace(name Name, v *V) (before *V, wasHidden bool, reade
 	return before, wasHidden, i.readers
 }
 
-// Informers are those that the controllers of one run share: each is made when the first of them asks for it, and works until
-// the run ends.
+// Informers are those that the controllers of one run share: each is made when the first of them
+// asks for it, and works until the run ends.
 type Informers struct {
 	client *client.Client
 	log    *zap.Logger
@@ -229,8 +231,9 @@ func (s *Informers) Wait() {
 	s.wg.Wait()
 }
 
-// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who ask for that V. What
-// keep returns belongs to the Informer; an object of which it makes nil is none.
+// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who
+// ask for that V. What keep returns belongs to the Informer; an object of which it makes nil is
+// none.
 func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,8 +277,8 @@ func (i *Informer[V]) run(ctx context.Context, source follow.Source[*V], log *za
 // selector, calls it before that.
 func Detach[V any](v *V) { detach(reflect.ValueOf(v)) }
 
-// detach gives v strings of its own, in all fields that are exported: those of a decoded object refer to the whole text of it,
-// which would stay in memory with any of them.
+// detach gives v strings of its own, in all fields that are exported: those of a decoded object
+// refer to the whole text of it, which would stay in memory with any of them.
 func detach(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

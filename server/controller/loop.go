@@ -16,8 +16,9 @@ import (
 // Name is what a controller is told about an object.
 type Name = follow.Name
 
-// Source calls add with the name of every object that a controller looks after, and again when it changes or is gone, until
-// ctx ends. failed is told what keeps it from that for now. Neither takes its time.
+// Source calls add with the name of every object that a controller looks after, and again when it
+// changes or is gone, until ctx ends. failed is told what keeps it from that for now. Neither takes
+// its time.
 type Source func(ctx context.Context, add func(Name), failed func(error))
 
 // Watch is the Source of a resource: the objects that the selectors in opts match. Nothing can be
@@ -35,8 +36,8 @@ func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	}
 }
 
-// WatchOne is the Source of one name: that of an object which has to be there. It is also told of where there is no such object to
-// begin with.
+// WatchOne is the Source of one name: that of an object which has to be there. It is also told of
+// where there is no such object to begin with.
 func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		one := r.In(name.Namespace).Source(meta.ListOptions{FieldSelector: "metadata.name=" + name.Name})
@@ -67,12 +68,12 @@ type Syncer interface {
 	Synced(ctx context.Context) error
 }
 
-// Reconcile brings one object to where it should be. again asks for another call after that time; an error for one
-// after a growing pause.
+// Reconcile brings one object to where it should be. again asks for another call after that time;
+// an error for one after a growing pause.
 type Reconcile func(ctx context.Context, name Name) (again time.Duration, err error)
 
-// Loop calls Reconcile for every object of Source, and again when it changes. An object is worked on by one worker at a
-// time; whoever has waited longest is next.
+// Loop calls Reconcile for every object of Source, and again when it changes. An object is worked
+// on by one worker at a time; whoever has waited longest is next.
 type Loop struct {
 	Source    Source
 	Reconcile Reconcile

@@ -75,7 +75,8 @@ func (q *Queue[K]) Next(ctx context.Context) (name K, ok bool) {
 	return name, false
 }
 
-// take takes the first name if it is due, else it says when that will be: at the zero time if there is none.
+// take takes the first name if it is due, else it says when that will be: at the zero time if there
+// is none.
 func (q *Queue[K]) take() (name K, due time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Yield lets something be done as long as nobody else says, by holding a Lease, that it is theirs to do.
+// Yield lets something be done as long as nobody else says, by holding a Lease, that it is theirs
+// to do.
 type Yield struct {
 	Client *client.Client
 	// Lease is what the other holds, in the namespace kube-system.
@@ -20,8 +21,8 @@ type Yield struct {
 	Log   *zap.Logger
 }
 
-// Run calls work when the Lease is found free, and ends its context when it is held. It returns when ctx has ended and work has
-// returned.
+// Run calls work when the Lease is found free, and ends its context when it is held. It returns
+// when ctx has ended and work has returned.
 func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
 	states := make(chan *coordinationv1.Lease)
 	go func() {

@@ -15,5 +15,6 @@
 // Not here: which groups are served, and what they are (server, registry).
 //
 // Read: server.go, group.go, routes.go, table.go, resources.go, records.go, storedversions.go; then
-// host.go, progress.go and work.go, which parts of a server use, handmade.go, metrics.go, collector.go.
+// host.go, progress.go and work.go, which parts of a server use, handmade.go, metrics.go,
+// collector.go.
 package generic

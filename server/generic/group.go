@@ -26,8 +26,8 @@ type Group struct {
 	// under the same plural and kind: the same objects in one store.
 	Shared []meta.GroupResource
 
-	// BuiltIn groups come with the server, whose tests find what is wrong with their kinds: these are
-	// compiled when they are first used, and stored as older servers can read them.
+	// BuiltIn groups come with the server, whose tests find what is wrong with their kinds: these
+	// are compiled when they are first used, and stored as older servers can read them.
 	BuiltIn bool
 	// Chosen says what of the group is served; nil: everything.
 	Chosen func(meta.GroupVersionResource) bool

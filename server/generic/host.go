@@ -14,8 +14,8 @@ import (
 // Host is what a part of a server needs of the server around it: its resources, a way to run work
 // until the server stops, and the log. Resources implements it. All methods may be called at once.
 type Host interface {
-	// Store returns the store of a resource by any of its names, or nil if there is no such resource
-	// at the moment.
+	// Store returns the store of a resource by any of its names, or nil if there is no such
+	// resource at the moment.
 	Store(gr meta.GroupResource) *registry.Store
 	// Table is the list of all resources.
 	Table() *Table
@@ -23,8 +23,8 @@ type Host interface {
 	Install(on *Server, g Group) error
 	Replace(res registry.Resource) error
 	Remove(gr meta.GroupResource) (gone <-chan struct{}, err error)
-	// Go runs work that ends when its context does, which is when the server stops. The server waits
-	// for it. A server that has stopped runs nothing any more.
+	// Go runs work that ends when its context does, which is when the server stops. The server
+	// waits for it. A server that has stopped runs nothing any more.
 	Go(work func(ctx context.Context))
 	// Log is the server's log.
 	Log() *zap.Logger
@@ -38,8 +38,8 @@ type Hook struct {
 	Name string
 	// Run does the work. Its context ends with the server. An error ends the server.
 	Run func(ctx context.Context) error
-	// Completes, if it has a name, is a check of its own, beside that of the hook, for work that goes on
-	// after Run has returned.
+	// Completes, if it has a name, is a check of its own, beside that of the hook, for work that
+	// goes on after Run has returned.
 	Completes Check
 }
 
@@ -65,7 +65,8 @@ func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
 	}
 }
 
-// UntilDone calls f until it succeeds or ctx ends. It logs the first failure with the message failed.
+// UntilDone calls f until it succeeds or ctx ends. It logs the first failure with the message
+// failed.
 func UntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
 	for first := true; ; first = false {
 		err := f()

@@ -20,8 +20,8 @@ type Progress struct {
 // NewProgress returns the progress of a loop that has not looked at anything yet.
 func NewProgress() *Progress { return &Progress{changed: make(chan struct{})} }
 
-// Reach says that the loop has looked at everything up to a resourceVersion, which a follow.Batch of
-// a Store's Source has that is in step.
+// Reach says that the loop has looked at everything up to a resourceVersion, which a follow.Batch
+// of a Store's Source has that is in step.
 func (p *Progress) Reach(resourceVersion string) {
 	rev, _ := strconv.ParseUint(resourceVersion, 10, 64) // such a Source gives decimal revisions
 	p.mu.Lock()

@@ -17,9 +17,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Resources come and go while the server runs, in an order such that whoever sees one in discovery can use it: on
-// the way in its keys, metrics, encryption and store, then its routes, then discovery and OpenAPI; on the way out the
-// other way round. The cache is closed, which ends watches, and the keys are forgotten, when no request is left inside.
+// Resources come and go while the server runs, in an order such that whoever sees one in discovery
+// can use it: on the way in its keys, metrics, encryption and store, then its routes, then
+// discovery and OpenAPI; on the way out the other way round. The cache is closed, which ends
+// watches, and the keys are forgotten, when no request is left inside.
 
 // ErrClosing is the answer to changes that come too late.
 var ErrClosing = errors.New("server: closing")
@@ -30,9 +31,9 @@ type Stores struct{ table *Table }
 // StoresOf returns the stores of a table.
 func StoresOf(t *Table) Stores { return Stores{t} }
 
-// Store returns the store of a resource by any of its names, or nil if there is no such resource at the moment.
-// Admission plugins work through it, past authentication and authorization; controllers have Client. The operations of a
-// store that is kept beyond the end of its resource fail.
+// Store returns the store of a resource by any of its names, or nil if there is no such resource at
+// the moment. Admission plugins work through it, past authentication and authorization; controllers
+// have Client. The operations of a store that is kept beyond the end of its resource fail.
 func (s Stores) Store(gr meta.GroupResource) *registry.Store {
 	if o := s.table.Find(gr); o != nil {
 		return o.View
@@ -40,8 +41,8 @@ func (s Stores) Store(gr meta.GroupResource) *registry.Store {
 	return nil
 }
 
-// ResourceOf returns the resource that objects of a kind belong to. Of several that share a kind it is one, the same for
-// as long as that exists.
+// ResourceOf returns the resource that objects of a kind belong to. Of several that share a kind it
+// is one, the same for as long as that exists.
 func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 	if o := s.table.Now().Kinds[kind]; o != nil {
 		return o.Name, true
@@ -65,8 +66,8 @@ type Needs struct {
 	Reviews func() storage.Reviewer
 	// Compatible is the oldest minor release of Kubernetes whose servers can read what is stored.
 	Compatible int
-	// Forget deletes what was counted of a resource under one of its names; stored says that nothing
-	// is stored under that name any more.
+	// Forget deletes what was counted of a resource under one of its names; stored says that
+	// nothing is stored under that name any more.
 	Forget func(o *Offer, stored bool)
 	// Run runs work until the server stops: it waits for the last requests for what was removed.
 	Run func(work func(ctx context.Context))
@@ -90,9 +91,10 @@ func (s *Resources) Log() *zap.Logger { return s.needs.Log }
 // Backends are where the resources live.
 func (s *Resources) Backends() backing.Backends { return s.needs.Backends }
 
-// Install adds the resources of a group, on one server of the delegation chain: all of them, or, with an error, none.
-// They are served when it returns. The group's kinds must be in the scheme; AddToScheme is not called. A name that is
-// taken is an error: see Replace. It may be called while the server serves.
+// Install adds the resources of a group, on one server of the delegation chain: all of them, or,
+// with an error, none. They are served when it returns. The group's kinds must be in the scheme;
+// AddToScheme is not called. A name that is taken is an error: see Replace. It may be called while
+// the server serves.
 func (s *Resources) Install(on *Server, g Group) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -130,11 +132,11 @@ func (s *Resources) review(offers []*Offer) {
 	}
 }
 
-// Replace serves a resource by a new declaration, under all its names: a kind with other versions, another schema or
-// storage version. Its objects stay, and the watches on them, which go on as they began; those in versions that are not served
-// any more end. There is no moment without it:
-// each request sees the old declaration or the new one. It is an error if the resource does not exist. It may be called
-// while the server serves.
+// Replace serves a resource by a new declaration, under all its names: a kind with other versions,
+// another schema or storage version. Its objects stay, and the watches on them, which go on as they
+// began; those in versions that are not served any more end. There is no moment without it: each
+// request sees the old declaration or the new one. It is an error if the resource does not exist.
+// It may be called while the server serves.
 func (s *Resources) Replace(res registry.Resource) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -173,10 +175,11 @@ func (s *Resources) Replace(res registry.Resource) error {
 	return nil
 }
 
-// Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in the store. New
-// requests do not find it when Remove returns; those that run are served, and gone is closed when they have ended (or
-// their time is up), the watches have been told to end, and its metrics have been deleted; a request for the resource
-// itself must not wait for that. It is an error if the resource does not exist. It may be called while the server serves.
+// Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in
+// the store. New requests do not find it when Remove returns; those that run are served, and gone
+// is closed when they have ended (or their time is up), the watches have been told to end, and its
+// metrics have been deleted; a request for the resource itself must not wait for that. It is an
+// error if the resource does not exist. It may be called while the server serves.
 func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -200,8 +203,8 @@ func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 	return s.retire(offers, retired), nil
 }
 
-// retire waits until no request uses offers that are not served any more, and closes what is behind them. The result is
-// closed after that. The caller holds Table.change.
+// retire waits until no request uses offers that are not served any more, and closes what is behind
+// them. The result is closed after that. The caller holds Table.change.
 func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct{} {
 	gone := make(chan struct{})
 	s.needs.Run(func(ctx context.Context) {
@@ -217,10 +220,12 @@ func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct
 	return gone
 }
 
-// lastEvents is how long watches have to send what has happened to what they watch, after it has gone.
+// lastEvents is how long watches have to send what has happened to what they watch, after it has
+// gone.
 const lastEvents = 250 * time.Millisecond
 
-// endAfterLast ends the watches on what is not served any more, when they have had time for what happened before that.
+// endAfterLast ends the watches on what is not served any more, when they have had time for what
+// happened before that.
 func endAfterLast(ctx context.Context, routes router.Retired) {
 	if routes.Watched() {
 		select {
@@ -238,8 +243,8 @@ func (s *Resources) endWatches(routes router.Retired) {
 	}
 }
 
-// forget closes what is behind offers, unless it is offered under another name, and deletes their metrics, unless there
-// is another resource of that name by now.
+// forget closes what is behind offers, unless it is offered under another name, and deletes their
+// metrics, unless there is another resource of that name by now.
 func (s *Resources) forget(offers []*Offer) {
 	for _, o := range offers {
 		if o.Name == o.Entry.Name && o.Store != nil {
@@ -334,7 +339,8 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 	return offers, nil
 }
 
-// newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is used.
+// newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is
+// used.
 func (s *Resources) newEntry(b *backing.Backend, res registry.Resource) (*Entry, error) {
 	store, err := registry.New(b.Registry, res)
 	if err != nil {
@@ -343,7 +349,8 @@ func (s *Resources) newEntry(b *backing.Backend, res registry.Resource) (*Entry,
 	return &Entry{Record: b.NewRecord(res.GroupResource, store.Objects().Prefix()), Store: store}, nil
 }
 
-// newOffer offers a resource under one of its names, in each version that its kind has there and that is served.
+// newOffer offers a resource under one of its names, in each version that its kind has there and
+// that is served.
 func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
 	o := &Offer{Entry: e, Name: name, View: e.Store, placing: at}
 	if name.Group != e.Name.Group {

@@ -61,7 +61,8 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	return out, nil
 }
 
-// deprecated is what clients of a resource in a version are told if it is deprecated there, in the words of Kubernetes.
+// deprecated is what clients of a resource in a version are told if it is deprecated there, in the
+// words of Kubernetes.
 func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.Deprecated {
 	i := slices.IndexFunc(list, func(d registry.Deprecation) bool { return d.Version == "" || d.Version == gvk.Version })
 	if i < 0 {

@@ -12,8 +12,8 @@ import (
 // it does not know goes to the next one. It can be used alone. Resources and paths may come and go
 // while it serves.
 //
-// The links of a chain share one Discovery, so that each shows, and makes documents of, what all of them serve. The
-// resources of a group version may be spread over several links.
+// The links of a chain share one Discovery, so that each shows, and makes documents of, what all of
+// them serve. The resources of a group version may be spread over several links.
 type Server struct {
 	Name      string
 	REST      *router.RESTRouter
@@ -24,8 +24,8 @@ type Server struct {
 	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewServer returns a server that knows nothing yet. discovery is that of the chain. next answers the
-// requests that the server does not know; nil: the end of the chain.
+// NewServer returns a server that knows nothing yet. discovery is that of the chain. next answers
+// the requests that the server does not know; nil: the end of the chain.
 func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next http.Handler) *Server {
 	g := &Server{
 		Name:      name,
@@ -43,17 +43,19 @@ func (g *Server) Next() http.Handler { return g.director.Next }
 // ServeHTTP answers a request that has come through the filters.
 func (g *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }
 
-// Install serves resources, beside those that are there; what has the name of one takes its place. They are in discovery
-// when they are served.
+// Install serves resources, beside those that are there; what has the name of one takes its place.
+// They are in discovery when they are served.
 func (g *Server) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
 
-// Remove ends resources, subresources with their resource. They are not in discovery any more when they end.
+// Remove ends resources, subresources with their resource. They are not in discovery any more when
+// they end.
 func (g *Server) Remove(versions ...router.GroupVersion) router.Retired {
 	return g.Replace(versions, nil)
 }
 
-// Replace is Remove and Install with no moment in between: a request sees the old resources or the new ones. A resource
-// in both is always there, and discovery shows the old one until the new one is served.
+// Replace is Remove and Install with no moment in between: a request sees the old resources or the
+// new ones. A resource in both is always there, and discovery shows the old one until the new one
+// is served.
 func (g *Server) Replace(old, with []router.GroupVersion) router.Retired {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,18 +10,19 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// Behind is what is known of the servers behind this one, as they describe themselves. All methods may
-// be called at once. The funcs that they are given must not change what they are given.
+// Behind is what is known of the servers behind this one, as they describe themselves. All methods
+// may be called at once. The funcs that they are given must not change what they are given.
 type Behind interface {
 	// HandsOn reports whether requests for a group version are handed to a server behind this one.
 	HandsOn(gv meta.GroupVersion) bool
-	// Preferred calls take for each resource: in the version with the highest priority first, and then
-	// in the others until take returns true. It returns the group versions whose resources are not
-	// known, and a channel that is closed when any of this changes.
+	// Preferred calls take for each resource: in the version with the highest priority first, and
+	// then in the others until take returns true. It returns the group versions whose resources are
+	// not known, and a channel that is closed when any of this changes.
 	Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		unknown []meta.GroupVersion, changed <-chan struct{})
-	// Resource returns the first resource for which asked returns true and whose objects can be read,
-	// with the kind of these and whether they are in namespaces; ok is false if there is none.
+	// Resource returns the first resource for which asked returns true and whose objects can be
+	// read, with the kind of these and whether they are in namespaces; ok is false if there is
+	// none.
 	Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		gvr meta.GroupVersionResource, kind string, namespaced, ok bool)
 }

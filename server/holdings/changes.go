@@ -9,13 +9,13 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// This file shows the garbage collector and the namespace loop what the stores have, by Taps and not
-// by follow.Changes: a follower keeps the name of each object, of each resource. A Tap keeps no name,
-// loads no resource, and shows all resources in one order, which the graph of owners needs.
+// This file shows the garbage collector and the namespace loop what the stores have, by Taps and
+// not by follow.Changes: a follower keeps the name of each object, of each resource. A Tap keeps no
+// name, loads no resource, and shows all resources in one order, which the graph of owners needs.
 
 // Stream is an ownership.Stream of everything that the server's stores have under the prefix of its
-// keys. It leaves out what cannot be decrypted. It begins when the server is ready, and yields nothing
-// if ctx ends before that.
+// keys. It leaves out what cannot be decrypted. It begins when the server is ready, and yields
+// nothing if ctx ends before that.
 func (h *Holdings) Stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
 	return func(yield func(ownership.Change, error) bool) {
 		select {

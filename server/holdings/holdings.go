@@ -1,11 +1,12 @@
 // Package holdings says where objects are kept: in the stores of this server, and by the servers
-// behind it. The controllers of namespaces and of owners need that beside being clients of the server:
-// they follow every object there is, of whatever resource, and objects of resources that come and go.
+// behind it. The controllers of namespaces and of owners need that beside being clients of the
+// server: they follow every object there is, of whatever resource, and objects of resources that
+// come and go.
 //
-// Words: what is stored has a key in a store of this server. What is kept elsewhere is an object of a
-// server behind this one; it has a key as well, which no store uses. A place is the resource,
-// namespace and name that a key stands for; a home is where the objects of a kind are. These are the
-// words of package server/loops/ownership, whose interfaces Holdings implements.
+// Words: what is stored has a key in a store of this server. What is kept elsewhere is an object of
+// a server behind this one; it has a key as well, which no store uses. A place is the resource,
+// namespace and name that a key stands for; a home is where the objects of a kind are. These are
+// the words of package server/loops/ownership, whose interfaces Holdings implements.
 //
 // Laws:
 //   - What Stream yields is in order for each object, and misses none until it ends with an error.
@@ -14,8 +15,8 @@
 //
 // Holdings has no state of its own and starts nothing. All methods may be called at once.
 //
-// Not here: what the controllers do (server/loops/ownership), objects of resources whose definitions
-// cannot be read (server), how the stores show changes (server/backing).
+// Not here: what the controllers do (server/loops/ownership), objects of resources whose
+// definitions cannot be read (server), how the stores show changes (server/backing).
 //
 // Read: holdings.go, changes.go, behind.go.
 package holdings
@@ -39,12 +40,13 @@ type Needs struct {
 	Table    *generic.Table
 	Backends backing.Backends
 	Behind   Behind
-	// Ready is closed when the server is ready. Stream waits for it: nobody shall wait for the server
-	// because all of the store is being read.
+	// Ready is closed when the server is ready. Stream waits for it: nobody shall wait for the
+	// server because all of the store is being read.
 	Ready <-chan struct{}
 }
 
-// Holdings are all objects that a server can reach, by their keys. They implement ownership.Resources.
+// Holdings are all objects that a server can reach, by their keys. They implement
+// ownership.Resources.
 type Holdings struct{ needs Needs }
 
 var _ ownership.Resources = (*Holdings)(nil)
@@ -104,8 +106,8 @@ func (h *Holdings) Ignored(key string) bool {
 	return e != nil && e.Name.Resource == "events" && (e.Name.Group == "" || e.Name.Group == "events.k8s.io")
 }
 
-// Holds asks the store whether a namespace has objects of a resource. It has none of a resource that
-// is not stored here.
+// Holds asks the store whether a namespace has objects of a resource. It has none of a resource
+// that is not stored here.
 func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace string) (bool, error) {
 	o := h.needs.Table.Find(gr)
 	if o == nil || o.Store == nil {
@@ -118,9 +120,9 @@ func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace s
 // pods is the resource of pods.
 var pods = corev1.GroupVersion.WithResource("pods").GroupResource()
 
-// Contents returns the stored resources whose objects live in namespaces and can be deleted, each in
-// the most preferred version that this server serves itself. Pods come first: what they leave behind
-// is deleted after them.
+// Contents returns the stored resources whose objects live in namespaces and can be deleted, each
+// in the most preferred version that this server serves itself. Pods come first: what they leave
+// behind is deleted after them.
 func (h *Holdings) Contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := h.needs.Table.Now()

@@ -5,7 +5,8 @@
 // request, by all that a Config allows.
 //
 // Read: config.go, identity.go, authority.go, named.go, credentials.go; accounts.go, issuers.go,
-// openid.go, authenticators.go; then trust.go, which tells other servers of the cluster whom to trust.
+// openid.go, authenticators.go; then trust.go, which tells other servers of the cluster whom to
+// trust.
 package identity
 
 import (

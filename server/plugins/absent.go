@@ -70,8 +70,8 @@ func (c *Config) absent() (list []*row) {
 	return list
 }
 
-// TellAbsence says which plugins are absent that kube-apiserver has by default: once in the log, and
-// to each client that writes an object of Kubernetes' own groups which one of them would have
+// TellAbsence says which plugins are absent that kube-apiserver has by default: once in the log,
+// and to each client that writes an object of Kubernetes' own groups which one of them would have
 // obeyed. For that it changes the strategies of the resources in groups, and so it is called before
 // they are installed.
 func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {

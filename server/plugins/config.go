@@ -12,14 +12,14 @@ import (
 
 // Config says which admission plugins are asked about every write.
 type Config struct {
-	// Enable and Disable are the names of plugins to have, and not to have: those that Table lists, and
-	// those of Plugins. By default all plugins that are here are on, NodeRestriction only where the
-	// authorization mode Node lets kubelets in. A plugin that is absent cannot be enabled. If
-	// kube-apiserver has it by default, the log and warnings to clients say that it is absent, unless
-	// it is disabled. (--enable-admission-plugins, --disable-admission-plugins)
+	// Enable and Disable are the names of plugins to have, and not to have: those that Table lists,
+	// and those of Plugins. By default all plugins that are here are on, NodeRestriction only where
+	// the authorization mode Node lets kubelets in. A plugin that is absent cannot be enabled. If
+	// kube-apiserver has it by default, the log and warnings to clients say that it is absent,
+	// unless it is disabled. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that is
-	// not ready or cannot be reached; nil means 300. (--default-not-ready-toleration-seconds,
+	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that
+	// is not ready or cannot be reached; nil means 300. (--default-not-ready-toleration-seconds,
 	// --default-unreachable-toleration-seconds)
 	NotReadySeconds, UnreachableSeconds *int64
 	// Plugins are plugins of one's own, which stand in the table beside Kubernetes'.
@@ -31,15 +31,16 @@ type Plugin struct {
 	// Name is the name under which the plugin is switched, placed and measured. No other plugin may
 	// have it. The plugin that Make makes must have it as well.
 	Name string
-	// Before or After is the name of the plugin next to which this one stands: one of Kubernetes', or
-	// one that stands earlier in Config.Plugins. Of several at the same place, the earlier one in
-	// Config.Plugins runs first. If neither is set, the plugin stands before MutatingAdmissionPolicy:
-	// it mutates before all policies and webhooks that mutate, and validates before all that validate.
+	// Before or After is the name of the plugin next to which this one stands: one of Kubernetes',
+	// or one that stands earlier in Config.Plugins. Of several at the same place, the earlier one
+	// in Config.Plugins runs first. If neither is set, the plugin stands before
+	// MutatingAdmissionPolicy: it mutates before all policies and webhooks that mutate, and
+	// validates before all that validate.
 	Before, After string
 	// Off says that the plugin is only on if it is enabled.
 	Off bool
-	// Make makes the plugin. It is called once, before there is any resource. A plugin looks for what
-	// it reads when it is asked itself, and so it sees resources that come and go.
+	// Make makes the plugin. It is called once, before there is any resource. A plugin looks for
+	// what it reads when it is asked itself, and so it sees resources that come and go.
 	Make func(resources registry.Stores) (admission.Plugin, error)
 }
 

@@ -1,23 +1,24 @@
-// Package plugins is the ordered table of all admission plugins, and what gives each of them what it
-// needs.
+// Package plugins is the ordered table of all admission plugins, and what gives each of them what
+// it needs.
 //
 // Words: a row is one plugin of the table. A plugin is here if the row says how it is made, and
 // absent otherwise. A plugin is on if the chain of a server has it. An entry is what users see of a
 // row.
 //
 // Laws:
-//   - The table has all plugins of kube-apiserver, in its order, on and off by default as there, and
-//     then those that the API cannot do without, which nobody can switch. A test holds it against
-//     testdata/kubernetes.json.
-//   - Mutators, validators and reservers each run in the order of the table. All mutators run before
-//     all validators, and all validators before all reservers: see registry/admission.
-//   - A plugin of one's own is a row, too. It has a name that no other has and is switched by it. By
-//     default it stands before the plugins that call policies and webhooks.
+//   - The table has all plugins of kube-apiserver, in its order, on and off by default as there,
+//     and then those that the API cannot do without, which nobody can switch. A test holds it
+//     against testdata/kubernetes.json.
+//   - Mutators, validators and reservers each run in the order of the table. All mutators run
+//     before all validators, and all validators before all reservers: see registry/admission.
+//   - A plugin of one's own is a row, too. It has a name that no other has and is switched by it.
+//     By default it stands before the plugins that call policies and webhooks.
 //   - An absent plugin is told of: at start, to clients that write what it would obey, and to users
 //     who ask for it.
 //
-// Config.Validate checks a configuration. New makes the chain of a server, once, and Config.TellAbsence
-// says what is absent, before the resources are installed. The chain is safe for concurrent use.
+// Config.Validate checks a configuration. New makes the chain of a server, once, and
+// Config.TellAbsence says what is absent, before the resources are installed. The chain is safe for
+// concurrent use.
 //
 // A plugin to come is its file in registry/admission, and one row, which loses without, guards and
 // unheeded. If it needs something that no plugin has needed so far, needs gets a field.
@@ -106,8 +107,8 @@ func newNeeds(c *Config, n *Needs) *needs {
 	}
 }
 
-// Reads returns the resources in which plugins look something up for ordinary writes. They are to be
-// loaded before the server is ready.
+// Reads returns the resources in which plugins look something up for ordinary writes. They are to
+// be loaded before the server is ready.
 func Reads() (list []meta.GroupResource) {
 	for i := range table {
 		for _, gr := range table[i].reads {

@@ -31,8 +31,8 @@ type row struct {
 	// loaded before the server is ready.
 	reads []meta.GroupResource
 
-	// What follows is about absent plugins. without says what is so on a server that lacks the plugin;
-	// "": nothing that anybody could see.
+	// What follows is about absent plugins. without says what is so on a server that lacks the
+	// plugin; "": nothing that anybody could see.
 	without string
 	// guards: users who ask for the plugin rely on what it refuses.
 	guards bool
@@ -52,9 +52,10 @@ type unheeded struct {
 }
 
 // table has all plugins of kube-apiserver 1.36, in the order in which they run, and then those that
-// do here what strategies do there. The place of a plugin says nothing about its phase: all mutators
-// run first, then all validators, then all reservers. A row that gets make loses without, guards and
-// unheeded: then nothing is refused or said about the plugin any more, and the docs have to follow.
+// do here what strategies do there. The place of a plugin says nothing about its phase: all
+// mutators run first, then all validators, then all reservers. A row that gets make loses without,
+// guards and unheeded: then nothing is refused or said about the plugin any more, and the docs have
+// to follow.
 var table = []row{
 	{name: "AlwaysAdmit"},
 	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},

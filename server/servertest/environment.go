@@ -20,8 +20,9 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Environment is what a suite of tests works with: a server, and what is on it from the beginning. The zero Environment is a server
-// with Kubernetes' own kinds, as Start runs for a test; one that is shared by tests is started and stopped where they begin and end:
+// Environment is what a suite of tests works with: a server, and what is on it from the beginning.
+// The zero Environment is a server with Kubernetes' own kinds, as Start runs for a test; one that
+// is shared by tests is started and stopped where they begin and end:
 //
 //	func TestMain(m *testing.M) {
 //		env := servertest.Environment{Paths: []string{"../config/crd/bases"}}
@@ -34,22 +35,28 @@ import (
 //
 // Environments are independent of each other, and any number of them may run at a time.
 type Environment struct {
-	// Config is the server. What it leaves out is: memory for the store, a temporary DataDir, free ports.
+	// Config is the server. What it leaves out is: memory for the store, a temporary DataDir, free
+	// ports.
 	Config server.Config
-	// Paths are files and folders. The definitions of resources in them, and the configurations of admission webhooks, are on the server
-	// when Start returns; other objects are passed over. Folders are not searched for folders. A path that does not exist is an error.
+	// Paths are files and folders. The definitions of resources in them, and the configurations of
+	// admission webhooks, are on the server when Start returns; other objects are passed over.
+	// Folders are not searched for folders. A path that does not exist is an error.
 	Paths []string
-	// Definitions are further definitions, as anything that encoding/json makes a CustomResourceDefinition of, such as those of
-	// k8s.io/apiextensions-apiserver. They need not say their apiVersion and kind. Of two definitions with the same name the last counts,
-	// and these come after those of Paths.
+	// Definitions are further definitions, as anything that encoding/json makes a
+	// CustomResourceDefinition of, such as those of k8s.io/apiextensions-apiserver. They need not
+	// say their apiVersion and kind. Of two definitions with the same name the last counts, and
+	// these come after those of Paths.
 	Definitions []any
-	// Webhooks is where the suite serves webhooks itself. With nil, what is installed is left as it is.
+	// Webhooks is where the suite serves webhooks itself. With nil, what is installed is left as it
+	// is.
 	Webhooks *Webhooks
 }
 
-// Start runs a server and returns when it is ready, and all definitions are established and served. The server runs until Stop.
+// Start runs a server and returns when it is ready, and all definitions are established and served.
+// The server runs until Stop.
 //
-// A conversion of the Config's groups that loses a field on the way to the hub and back is an error.
+// A conversion of the Config's groups that loses a field on the way to the hub and back is an
+// error.
 func (e Environment) Start() (*Server, error) {
 	s, err := e.start()
 	if err == nil {
@@ -90,7 +97,8 @@ func (e Environment) start() (*Server, error) {
 	return s, nil
 }
 
-// linger is how long clients that are left at the end may keep their connections. Nobody misses them.
+// linger is how long clients that are left at the end may keep their connections. Nobody misses
+// them.
 const linger = 100 * time.Millisecond
 
 // complete fills in what the Config leaves out, and adds what is to be on the server.

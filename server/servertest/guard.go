@@ -26,9 +26,10 @@ func New(t testing.TB, cfg server.Config) (*server.Server, error) {
 	return server.New(t.Context(), Guarded(t, cfg))
 }
 
-// Guarded returns cfg with a guard over the log: a credential in it, at whatever level, fails the test. Tokens, passwords and keys are
-// found by their form, and those that are known wherever they stand: those in the files of the configuration, those that requests
-// through the clients of this package carry, the data of secrets, and what Sent is shown. Benchmarks and fuzzers, whose t is no
+// Guarded returns cfg with a guard over the log: a credential in it, at whatever level, fails the
+// test. Tokens, passwords and keys are found by their form, and those that are known wherever they
+// stand: those in the files of the configuration, those that requests through the clients of this
+// package carry, the data of secrets, and what Sent is shown. Benchmarks and fuzzers, whose t is no
 // *testing.T, get cfg as it is.
 func Guarded(t testing.TB, cfg server.Config) server.Config {
 	t.Helper()

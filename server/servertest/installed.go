@@ -15,7 +15,8 @@ var (
 	validatingKind = meta.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
 )
 
-// tree is an object in JSON of which only some fields are looked into, and changed. The others stay as they were written.
+// tree is an object in JSON of which only some fields are looked into, and changed. The others stay
+// as they were written.
 type tree = map[string]json.RawMessage
 
 // installed returns the objects to install, which call the suite's webhooks, if it has any.
@@ -97,7 +98,8 @@ func definition(d any) (o manifest.Object, err error) {
 		}
 		set(t, field, want)
 	}
-	// What only a server writes is no part of what is wanted, though types of Kubernetes always have it.
+	// What only a server writes is no part of what is wanted, though types of Kubernetes always
+	// have it.
 	delete(t, "status")
 	if text, err = json.Marshal(t); err != nil {
 		return o, err
@@ -159,7 +161,8 @@ func (w *Webhooks) callForDefinition(definition tree) error {
 	return nil
 }
 
-// callForAdmission has the webhooks of a configuration called at w, those that are named by a URL apart, which are trusted as w is.
+// callForAdmission has the webhooks of a configuration called at w, those that are named by a URL
+// apart, which are trusted as w is.
 func (w *Webhooks) callForAdmission(configuration tree) error {
 	var hooks []tree
 	if err := get(configuration, "webhooks", &hooks); err != nil {

@@ -6,20 +6,23 @@
 //		...
 //	}
 //
-// A server starts in milliseconds: objects are kept in memory, the ports are free ones, nothing outside of a temporary
-// folder is touched and no other process is needed. It is complete: TLS, authentication, authorization,
-// admission, controllers. Tests with servers of their own may run in parallel.
+// A server starts in milliseconds: objects are kept in memory, the ports are free ones, nothing
+// outside of a temporary folder is touched and no other process is needed. It is complete: TLS,
+// authentication, authorization, admission, controllers. Tests with servers of their own may run in
+// parallel.
 //
-// When the test ends, so does the server, and everything it has started. A credential in its log, at whatever level, fails the test: see
-// Guarded.
+// When the test ends, so does the server, and everything it has started. A credential in its log,
+// at whatever level, fails the test: see Guarded.
 //
-// A suite whose tests share a server, or that has definitions of resources, uses an Environment, in place of the one of
-// controller-runtime's envtest: definitions, users with certificates, the suite's own webhooks.
+// A suite whose tests share a server, or that has definitions of resources, uses an Environment, in
+// place of the one of controller-runtime's envtest: definitions, users with certificates, the
+// suite's own webhooks.
 //
-// A conversion of the Config's groups that loses a field on the way to the hub and back fails the test: see
-// scheme/schemetest, which says more in a test of its own.
+// A conversion of the Config's groups that loses a field on the way to the hub and back fails the
+// test: see scheme/schemetest, which says more in a test of its own.
 //
-// Not here: clients. URL, CAPEM and Token, or the credentials of a user, are what any Kubernetes client needs.
+// Not here: clients. URL, CAPEM and Token, or the credentials of a user, are what any Kubernetes
+// client needs.
 //
 // Read: servertest.go, environment.go, webhooks.go, installed.go.
 package servertest
@@ -33,7 +36,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Token is the bearer token of the user "admin", a member of system:masters, on every server of this package.
+// Token is the bearer token of the user "admin", a member of system:masters, on every server of
+// this package.
 const Token = "servertest-admin"
 
 // Server is a running server.
@@ -42,15 +46,19 @@ type Server struct {
 	Server *server.Server
 	// URL is where the server answers, without a slash at the end: "https://127.0.0.1:34567".
 	URL string
-	// CAPEM is the authority that signed the server's certificate; nil if the server speaks plain HTTP only.
+	// CAPEM is the authority that signed the server's certificate; nil if the server speaks plain
+	// HTTP only.
 	CAPEM []byte
 	// Token is the administrator's bearer token.
 	Token string
-	// Kubeconfig is the path of a kubeconfig for the administrator; "" if the server speaks plain HTTP only.
+	// Kubeconfig is the path of a kubeconfig for the administrator; "" if the server speaks plain
+	// HTTP only.
 	Kubeconfig string
-	// Client trusts CAPEM and sends Token with each request that has no Authorization header of its own.
+	// Client trusts CAPEM and sends Token with each request that has no Authorization header of its
+	// own.
 	Client *http.Client
-	// Admin are credentials of the user "admin", a member of system:masters; nil if the server speaks plain HTTP only.
+	// Admin are credentials of the user "admin", a member of system:masters; nil if the server
+	// speaks plain HTTP only.
 	Admin *identity.Credentials
 	// Webhooks are those of the Environment, complete; nil if it has none.
 	Webhooks *Webhooks
@@ -61,8 +69,9 @@ type Server struct {
 	stop      func() error       // does it once
 }
 
-// Start runs a server until the end of the test and returns when it is ready. What cannot start, or does not end
-// cleanly, fails the test. At most one Config may be given: Start runs an Environment with it and nothing else.
+// Start runs a server until the end of the test and returns when it is ready. What cannot start, or
+// does not end cleanly, fails the test. At most one Config may be given: Start runs an Environment
+// with it and nothing else.
 func Start(t testing.TB, config ...server.Config) *Server {
 	t.Helper()
 	var e Environment
@@ -78,7 +87,8 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own context ends before its cleanups run, which may still want to talk to the server.
+	// The test's own context ends before its cleanups run, which may still want to talk to the
+	// server.
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
@@ -90,10 +100,12 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	return s
 }
 
-// Stop ends the server and everything that it has started, and removes what it has left on disk. Called again it does nothing.
+// Stop ends the server and everything that it has started, and removes what it has left on disk.
+// Called again it does nothing.
 func (s *Server) Stop() error { return s.stop() }
 
-// AddUser returns credentials for a user, who is a member of some groups. What they may do is for roles to say.
+// AddUser returns credentials for a user, who is a member of some groups. What they may do is for
+// roles to say.
 func (s *Server) AddUser(name string, groups ...string) (*identity.Credentials, error) {
 	return s.Server.NewUser(name, groups...)
 }

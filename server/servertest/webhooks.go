@@ -14,20 +14,22 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
-// Webhooks is where a suite serves webhooks itself. What is installed with it calls them there: definitions to have their objects
-// converted, and configurations of admission webhooks.
+// Webhooks is where a suite serves webhooks itself. What is installed with it calls them there:
+// definitions to have their objects converted, and configurations of admission webhooks.
 //
 // Admission webhooks are installed, and not asked yet.
 type Webhooks struct {
-	// Host is the name or address that the suite listens at, default 127.0.0.1. Port is one that is free by default.
+	// Host is the name or address that the suite listens at, default 127.0.0.1. Port is one that is
+	// free by default.
 	Host string
 	Port int
-	// CertDir has the certificate to serve with, tls.crt, and its key, tls.key. CAData is what clients trust there, as PEM. Start makes
-	// both.
+	// CertDir has the certificate to serve with, tls.crt, and its key, tls.key. CAData is what
+	// clients trust there, as PEM. Start makes both.
 	CertDir string
 	CAData  []byte
-	// Converts says of which kinds the suite converts objects: others are not converted, whatever their definitions say. With nil it
-	// converts those whose definitions have the strategy Webhook.
+	// Converts says of which kinds the suite converts objects: others are not converted, whatever
+	// their definitions say. With nil it converts those whose definitions have the strategy
+	// Webhook.
 	Converts func(group, kind string) bool
 }
 
@@ -64,8 +66,8 @@ func (w *Webhooks) url(path string) string {
 	return "https://" + net.JoinHostPort(w.Host, strconv.Itoa(w.Port)) + "/" + strings.TrimPrefix(path, "/")
 }
 
-// Ports for webhooks come from a range that no system hands out to those who ask for any port: what is free stays so until the suite
-// listens, unless somebody asks for that very port.
+// Ports for webhooks come from a range that no system hands out to those who ask for any port: what
+// is free stays so until the suite listens, unless somebody asks for that very port.
 const firstPort, lastPort = 20_000, 29_999
 
 func freePort(host string) (int, error) {

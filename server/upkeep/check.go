@@ -51,9 +51,9 @@ var definitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "c
 
 // Check looks at all objects of all resources of a table. It also looks at the objects of resources
 // that are not in the table because their definitions cannot be read; main is the backend that has
-// those. unread are the names of definitions that are already known to be unreadable: the server may
-// not have come to all of them yet, so that the check itself finds others. The error is that of a
-// store.
+// those. unread are the names of definitions that are already known to be unreadable: the server
+// may not have come to all of them yet, so that the check itself finds others. The error is that of
+// a store.
 func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
 	var entries []*generic.Entry

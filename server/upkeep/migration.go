@@ -36,14 +36,16 @@ import (
 type Migration struct {
 	// Kubeconfig is the file that says where the server is.
 	Kubeconfig string
-	// Resource is a plural name and a group, such as widgets.example.com, or deployments.apps, or configmaps.
+	// Resource is a plural name and a group, such as widgets.example.com, or deployments.apps, or
+	// configmaps.
 	Resource string
-	// After is an object, as Progress.Last has it; the objects up to it are left alone. Empty: none.
+	// After is an object, as Progress.Last has it; the objects up to it are left alone. Empty:
+	// none.
 	After string
 	// Progress is called after each page of objects; nil: nobody is told.
 	Progress func(Progress)
-	// Unreadable is called for each object that cannot be read, with its name as Progress.Last has it,
-	// and the reason; nil: nobody is told.
+	// Unreadable is called for each object that cannot be read, with its name as Progress.Last has
+	// it, and the reason; nil: nobody is told.
 	Unreadable func(name, why string)
 }
 
@@ -291,8 +293,8 @@ func (m *migration) objects(ctx context.Context, all client.Resource[*meta.Parti
 	}
 }
 
-// skip reports the one object that a list could not read, and returns the token to continue the list
-// after it.
+// skip reports the one object that a list could not read, and returns the token to continue the
+// list after it.
 func (m *migration) skip(err error) (next string, _ error) {
 	key, why := meta.UnreadableKey(err)
 	parts := strings.Split(key, "/")
@@ -316,7 +318,8 @@ func (m *migration) unreadable(name, why string) {
 	}
 }
 
-// place returns the name of an object as in Progress.Last. Objects are listed in the order of these.
+// place returns the name of an object as in Progress.Last. Objects are listed in the order of
+// these.
 func place(o *meta.PartialObjectMetadata) string {
 	if o.Namespace == "" {
 		return o.Name
@@ -367,9 +370,9 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 	return nil
 }
 
-// storeAgain has the server store an object again, and reports whether it has been stored anew since
-// it was listed. The patch names no revision: if somebody else has changed the object meanwhile,
-// that state may be in the old version, too.
+// storeAgain has the server store an object again, and reports whether it has been stored anew
+// since it was listed. The patch names no revision: if somebody else has changed the object
+// meanwhile, that state may be in the old version, too.
 func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
 	o *meta.PartialObjectMetadata) (bool, error) {
 	for {

@@ -10,13 +10,14 @@
 //     stays as it is.
 //   - All of it may go on while servers serve, and may be cut short and begun again.
 //
-// An Upkeep belongs to one server. It serves two paths, for check and defragment, and compacts in the
-// background until its host ends. The other exported functions and Migration are for commands: they
-// work as clients of a running server, or on the store of a server that does not run. All may be
-// called at once.
+// An Upkeep belongs to one server. It serves two paths, for check and defragment, and compacts in
+// the background until its host ends. The other exported functions and Migration are for commands:
+// they work as clients of a running server, or on the store of a server that does not run. All may
+// be called at once.
 //
-// Not here: how a store compacts and defragments itself (storage), which store a configuration means
-// and what else it takes to check it without a server (server), who may ask for the paths (filters).
+// Not here: how a store compacts and defragments itself (storage), which store a configuration
+// means and what else it takes to check it without a server (server), who may ask for the paths
+// (filters).
 //
 // Read: upkeep.go, check.go, defragment.go, migration.go; ask.go for the paths and their clients.
 package upkeep
@@ -39,11 +40,11 @@ import (
 type Needs struct {
 	Host     generic.Host
 	Backends backing.Backends
-	// Unread returns the names of the definitions of custom resources that the server cannot read. It
-	// may be called at any time, for several requests at once.
+	// Unread returns the names of the definitions of custom resources that the server cannot read.
+	// It may be called at any time, for several requests at once.
 	Unread func() []string
-	// CompactionInterval is the time between two compactions of a store. If it is not positive, nothing
-	// is compacted.
+	// CompactionInterval is the time between two compactions of a store. If it is not positive,
+	// nothing is compacted.
 	CompactionInterval time.Duration
 }
 

@@ -29,8 +29,8 @@ type plane struct {
 	dir  string
 	etcd string // URL
 	port int    // of all servers, each on an address of its own, as in a cluster of several machines
-	// emulated are arguments for the controllers of a server that emulates an older one: they may use
-	// what that one serves.
+	// emulated are arguments for the controllers of a server that emulates an older one: they may
+	// use what that one serves.
 	emulated []string
 }
 

@@ -22,7 +22,8 @@ var (
 	budgetRow = Row{Kind: schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, Resource: "poddisruptionbudgets"}
 )
 
-// stage is both servers with pods and budgets that are acted upon. Kubernetes' actions find budgets through a client.
+// stage is both servers with pods and budgets that are acted upon. Kubernetes' actions find budgets
+// through a client.
 type stage struct {
 	ours    *ours
 	theirs  http.Handler
@@ -54,7 +55,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// putPod has both servers have a pod, with all defaults, and returns its versions in theirs and ours.
+// putPod has both servers have a pod, with all defaults, and returns its versions in theirs and
+// ours.
 func (s *stage) putPod(t *testing.T, pod map[string]any) (theirs, ours string) {
 	t.Helper()
 	pod = versioned(t, internal(t, pod), podRow.Kind)

@@ -20,8 +20,8 @@ import (
 
 const aggregatedForm = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// TestAggregatedDiscovery has made-up servers describe themselves, in each way that there is, to Coracle and to kube-aggregator's discovery
-// manager, and compares what both show of their groups.
+// TestAggregatedDiscovery has made-up servers describe themselves, in each way that there is, to
+// Coracle and to kube-aggregator's discovery manager, and compares what both show of their groups.
 func TestAggregatedDiscovery(t *testing.T) {
 	o := newOurs(t)
 	o.must(t, "POST", "/api/v1/namespaces/default/services", map[string]any{

@@ -49,7 +49,8 @@ import (
 
 const behindGroup = "behind.example.com"
 
-// behind is a server behind both aggregators. It remembers what it was asked and answers as it is told, by the number of the case.
+// behind is a server behind both aggregators. It remembers what it was asked and answers as it is
+// told, by the number of the case.
 type behind struct {
 	*httptest.Server
 	crt []byte
@@ -184,8 +185,8 @@ func (toLocalhost) ResolveEndpoint(_, name string, port int32) (*url.URL, error)
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort("localhost", strconv.Itoa(int(port)))}, nil
 }
 
-// theirAggregator is kube-aggregator's way to b, inside of kube-apiserver's filters. It is made without its resources, loops and
-// documents, which takes reaching into it.
+// theirAggregator is kube-aggregator's way to b, inside of kube-apiserver's filters. It is made
+// without its resources, loops and documents, which takes reaching into it.
 func theirAggregator(t *testing.T, b *behind) string {
 	routes := mux.NewPathRecorderMux("aggregator")
 	routes.NotFoundHandler(http.NotFoundHandler())
@@ -227,7 +228,8 @@ type told struct {
 	Trailer http.Header
 }
 
-// proxied is a request through one aggregator: what the server behind was asked, nil if it was not, and what the client was told.
+// proxied is a request through one aggregator: what the server behind was asked, nil if it was not,
+// and what the client was told.
 type proxied struct {
 	Asked *asked
 	Told  *told
@@ -281,11 +283,13 @@ var varies = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}
 // meant takes out of what both sides say of a request what is meant to differ.
 func (p proxied) meant() {
 	if a := p.Asked; a != nil {
-		// net/http asks for it in the name of clients that do not, and unpacks what comes. Coracle hands answers on as they are.
+		// net/http asks for it in the name of clients that do not, and unpacks what comes. Coracle
+		// hands answers on as they are.
 		if slices.Equal(a.Header["Accept-Encoding"], []string{"gzip"}) {
 			delete(a.Header, "Accept-Encoding")
 		}
-		// Coracle lets through nothing by which clients say who they are, or want to be, known to it or not.
+		// Coracle lets through nothing by which clients say who they are, or want to be, known to
+		// it or not.
 		for _, name := range []string{"Cookie", "Impersonate-Whatever", "X-Remote-Whatever"} {
 			delete(a.Header, name)
 		}
@@ -297,8 +301,8 @@ func (p proxied) meant() {
 	}
 	to := p.Told
 	if p.Asked != nil && p.Asked.Header["Upgrade"] != nil {
-		// To switch protocols kube-aggregator copies bytes from one connection to the other, with what is about a connection alone, and
-		// without what it says itself otherwise.
+		// To switch protocols kube-aggregator copies bytes from one connection to the other, with
+		// what is about a connection alone, and without what it says itself otherwise.
 		for _, name := range []string{"Connection", "Keep-Alive", "Te", "X-Custom", "Proxy-Connection", "Proxy-Authorization", "User-Agent",
 			"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Uri"} {
 			delete(p.Asked.Header, name)
@@ -312,8 +316,8 @@ func (p proxied) meant() {
 	}
 	delete(to.Header, "Date")
 	delete(to.Header, "Server")
-	// What both this server and the one behind say, kube-aggregator repeats; from Coracle it comes once: its own Audit-Id, otherwise what
-	// the server behind says.
+	// What both this server and the one behind say, kube-aggregator repeats; from Coracle it comes
+	// once: its own Audit-Id, otherwise what the server behind says.
 	if id := to.Header["Audit-Id"]; len(id) > 1 {
 		to.Header["Audit-Id"] = id[:1]
 	}
@@ -466,8 +470,8 @@ func echo(w http.ResponseWriter, protocol string) {
 	fmt.Fprintf(conn, "you said %q", line)
 }
 
-// TestAggregatorProxy sends made-up requests through kube-aggregator and through Coracle to one server behind both, which answers in
-// made-up ways: what it is asked, and what clients are told.
+// TestAggregatorProxy sends made-up requests through kube-aggregator and through Coracle to one
+// server behind both, which answers in made-up ways: what it is asked, and what clients are told.
 func TestAggregatorProxy(t *testing.T) {
 	b := newBehind(t)
 	ours, theirs := ourAggregator(t, b), theirAggregator(t, b)

@@ -75,7 +75,8 @@ func (a answer) settle() {
 // plainEnd is the end of a text that looks the same in every quoted form.
 var plainEnd = regexp.MustCompile(`[ !#-%'-;=?-\[\]-~]*$`)
 
-// escaped is what may stand for a character that does not, and goes with the name: its letters are none of the name's.
+// escaped is what may stand for a character that does not, and goes with the name: its letters are
+// none of the name's.
 const escaped = `(?:\\+(?:[abfnrtv]|x[0-9a-f]{2}|u[0-9a-f]{4}))?`
 
 // generatedName finds the random end of a name that a server made.
@@ -98,7 +99,8 @@ var generatedUID = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{1
 // schemeName finds what a server calls its list of kinds.
 var schemeName = regexp.MustCompile(`in scheme (\\+")[^"\\]*\\+"`)
 
-// withoutGenerated returns a with generated names made equal, the names of schemes, and UIDs, which jobs have in their labels.
+// withoutGenerated returns a with generated names made equal, the names of schemes, and UIDs, which
+// jobs have in their labels.
 func (a answer) withoutGenerated(generated *regexp.Regexp) answer {
 	text := generatedUID.ReplaceAll(encode(a.Body), []byte("UID"))
 	text = schemeName.ReplaceAll(text, []byte("in scheme ${1}SCHEME$1"))

@@ -14,7 +14,8 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// shapeNode is the schema of a place, of which objects are made up, and which is told to both sides.
+// shapeNode is the schema of a place, of which objects are made up, and which is told to both
+// sides.
 type shapeNode struct {
 	typ      string // of OpenAPI; "" is any value
 	fields   map[string]*shapeNode
@@ -24,7 +25,8 @@ type shapeNode struct {
 	byDef    string // the default
 	preserve bool
 	intOr    bool
-	// flips says in which generations of the schema a list or object is atomic that otherwise is not.
+	// flips says in which generations of the schema a list or object is atomic that otherwise is
+	// not.
 	flips [generations]bool
 }
 
@@ -143,7 +145,8 @@ func (n *shapeNode) renamed(suffix string) *shapeNode {
 	return &out
 }
 
-// definitions are the schemas of the kinds of Kubernetes that are written here, and of what they use, as kube-apiserver makes them.
+// definitions are the schemas of the kinds of Kubernetes that are written here, and of what they
+// use, as kube-apiserver makes them.
 var definitions = sync.OnceValue(func() map[string]*spec.Schema {
 	config := &common.OpenAPIV3Config{
 		Info: &spec.Info{},

@@ -30,8 +30,8 @@ const (
 	managerSteps   = 130
 )
 
-// managerStep is something that happens to an object. What it needs is in it, so that it can be done again without the steps
-// before it.
+// managerStep is something that happens to an object. What it needs is in it, so that it can be
+// done again without the steps before it.
 type managerStep struct {
 	Do      string // put, apply, delete, sleep, set (the state), schema (Number is which), drop (the second version; Number is how)
 	Version string
@@ -44,7 +44,8 @@ type managerStep struct {
 	Asis    bool
 }
 
-// TestManagers has kube-apiserver's field manager and Coracle keep managedFields of the same objects through the same writes.
+// TestManagers has kube-apiserver's field manager and Coracle keep managedFields of the same
+// objects through the same writes.
 func TestManagers(t *testing.T) {
 	start := time.Now()
 	var mu sync.Mutex
@@ -120,7 +121,8 @@ func (run *managerRun) make(r *rand.Rand, n int) {
 	}
 }
 
-// report shows a step that ends differently, and the state that it starts from, as small as they can be.
+// report shows a step that ends differently, and the state that it starts from, as small as they
+// can be.
 func (run *managerRun) report(before managerState, last managerStep, diff string) {
 	steps := []managerStep{
 		{Do: "schema", Number: before.generation},
@@ -226,8 +228,9 @@ func (run *managerRun) do(step managerStep) string {
 
 // managerDifferences are the differences that are meant.
 var managerDifferences = map[string]func(theirs, ours outcome) bool{
-	// Kubernetes looks for mistakes in all of both objects, Coracle where it compares them: not in what is the same and not in
-	// what is atomic. Whoever stores objects has looked for them; these have lists whose elements lack keys.
+	// Kubernetes looks for mistakes in all of both objects, Coracle where it compares them: not in
+	// what is the same and not in what is atomic. Whoever stores objects has looked for them; these
+	// have lists whose elements lack keys.
 	"an update of an object with mistakes": func(theirs, ours outcome) bool {
 		return theirs.update && ours.err == nil && theirs.err != nil && strings.HasPrefix(theirs.err.Error(), "failed to convert ") &&
 			strings.Contains(theirs.err.Error(), "to smd typed: ")
@@ -261,7 +264,8 @@ func (theirs outcome) differs(ours outcome) string {
 	if a, b := encode(theirs.object), encode(ours.object); string(a) != string(b) {
 		return fmt.Sprintf("object:\nKubernetes: %s\nCoracle:    %s", a, b)
 	}
-	// The objects are unstructured, which orders fieldsV1 by text; TestApplySets has the order that others have.
+	// The objects are unstructured, which orders fieldsV1 by text; TestApplySets has the order that
+	// others have.
 	a, b := encode(theirs.theirs), encode(ours.ours)
 	if string(a) != string(b) {
 		a, b = encode(tree(theirs.theirs)), encode(tree(ours.ours))
@@ -272,8 +276,8 @@ func (theirs outcome) differs(ours outcome) string {
 	return ""
 }
 
-// errorText says what an error is, to the client that gets it. In which order managers have their conflicts Kubernetes leaves
-// to chance.
+// errorText says what an error is, to the client that gets it. In which order managers have their
+// conflicts Kubernetes leaves to chance.
 func errorText(err error) string {
 	var theirs *apierrors.StatusError
 	var ours *meta.StatusError
@@ -290,7 +294,8 @@ func errorText(err error) string {
 	}
 	object := status.(map[string]any)
 	if object["reason"] == string(meta.StatusReasonBadRequest) {
-		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of one.
+		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of
+		// one.
 		text := fmt.Sprint(object["message"])
 		for _, before := range []string{"): ", "to smd typed: ", "errors:", ": ."} {
 			text, _, _ = strings.Cut(text, before)

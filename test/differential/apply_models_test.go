@@ -20,7 +20,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// TestApplyModels is TestApplyWalk for every model of the built-in kinds: its schema means to Coracle what it means to Kubernetes.
+// TestApplyModels is TestApplyWalk for every model of the built-in kinds: its schema means to
+// Coracle what it means to Kubernetes.
 func TestApplyModels(t *testing.T) {
 	models := ourModels()
 	parser := typed.Parser{Schema: smd.Schema{Types: theirModels(t, models).Types}}
@@ -43,7 +44,8 @@ func TestApplyModels(t *testing.T) {
 	}
 }
 
-// theirModels are those models of Kubernetes that Coracle has, and what they use, made as kube-apiserver makes them.
+// theirModels are those models of Kubernetes that Coracle has, and what they use, made as
+// kube-apiserver makes them.
 func theirModels(t *testing.T, models map[string]*schema.Schema) *smd.Schema {
 	t.Helper()
 	ref := func(name string) spec.Ref { return spec.MustCreateRef("#/components/schemas/" + name) }

@@ -88,7 +88,8 @@ func read[E any](text string) []E {
 	return out
 }
 
-// sameEntries compares managedFields. Of several with the same names and the same time Kubernetes puts any first.
+// sameEntries compares managedFields. Of several with the same names and the same time Kubernetes
+// puts any first.
 func sameEntries(t *testing.T, what string, theirs []metav1.ManagedFieldsEntry, theirErr error, ours []meta.ManagedFieldsEntry, ourErr error) {
 	t.Helper()
 	if (theirErr == nil) != (ourErr == nil) {

@@ -16,7 +16,8 @@ import (
 // applySetSteps is how many sets are made up.
 const applySetSteps = 20_000
 
-// TestApplySets has structured-merge-diff and Coracle read made-up FieldsV1, combine the sets with others, and write them.
+// TestApplySets has structured-merge-diff and Coracle read made-up FieldsV1, combine the sets with
+// others, and write them.
 func TestApplySets(t *testing.T) {
 	r := random("apply sets")
 	var theirs fieldpath.Set
@@ -87,7 +88,8 @@ func sameSet(t *testing.T, what string, theirs *fieldpath.Set, ours *apply.Set) 
 	}
 }
 
-// letters sorts the bytes of a text: Kubernetes has the members of an object in any order when it shows one.
+// letters sorts the bytes of a text: Kubernetes has the members of an object in any order when it
+// shows one.
 func letters(text string) string { return string(slices.Sorted(slices.Values([]byte(text)))) }
 
 // fieldsText makes up FieldsV1 that is right mostly. Few names make many overlaps.

@@ -27,8 +27,9 @@ type bothTypes struct {
 	ours   *schema.Schema
 }
 
-// TestApplyWalk makes up schemas of custom resources and objects, and has both sides check, compare and merge these, and so on.
-// Their schema comes from the same text by the way that it takes in kube-apiserver.
+// TestApplyWalk makes up schemas of custom resources and objects, and has both sides check, compare
+// and merge these, and so on. Their schema comes from the same text by the way that it takes in
+// kube-apiserver.
 func TestApplyWalk(t *testing.T) {
 	for i := range times(applySchemas) {
 		r := random("apply walk", i)
@@ -75,7 +76,8 @@ func judgeTree(t *testing.T, r *rand.Rand, b bothTypes, tree any) (*typed.TypedV
 	return theirs, !t.Failed()
 }
 
-// walkBoth makes up two objects and a set of fields, and compares everything that can be done with them.
+// walkBoth makes up two objects and a set of fields, and compares everything that can be done with
+// them.
 func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	t.Helper()
 	live := made(r, b.theirs.Schema, b.theirs.TypeRef, 5)
@@ -131,8 +133,8 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	}
 }
 
-// sameError compares what is wrong by both sides. In which order they look at fields, and so which unknown one is found, is
-// chance with Kubernetes.
+// sameError compares what is wrong by both sides. In which order they look at fields, and so which
+// unknown one is found, is chance with Kubernetes.
 func sameError(t *testing.T, what string, of any, theirs, ours error) {
 	t.Helper()
 	if (theirs == nil) != (ours == nil) {

@@ -25,7 +25,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestFrontProxy has both read who stands in random headers, which a front proxy sends, or somebody else.
+// TestFrontProxy has both read who stands in random headers, which a front proxy sends, or somebody
+// else.
 func TestFrontProxy(t *testing.T) {
 	rnd := random("front proxy")
 	proxies, others := newAuthorityPool(t), newAuthorityPool(t)
@@ -83,7 +84,8 @@ func TestFrontProxy(t *testing.T) {
 	}
 }
 
-// compareUsers compares a user of ours with one of theirs, who is not in the group of all others yet.
+// compareUsers compares a user of ours with one of theirs, who is not in the group of all others
+// yet.
 func compareUsers(t *testing.T, what string, got *request.User, want user.Info) {
 	t.Helper()
 	groups := slices.Clone(want.GetGroups())

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// TestPolicyFiles has both read the same random policy files, asks the same questions, and compares the rules that they tell.
+// TestPolicyFiles has both read the same random policy files, asks the same questions, and compares
+// the rules that they tell.
 func TestPolicyFiles(t *testing.T) {
 	rnd := random("abac")
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }

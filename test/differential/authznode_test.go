@@ -21,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestNodeAuthorizer tells both Node authorizers of the same random pods, volumes, attachments and slices as these come, change and
-// go, and asks both the same questions.
+// TestNodeAuthorizer tells both Node authorizers of the same random pods, volumes, attachments and
+// slices as these come, change and go, and asks both the same questions.
 func TestNodeAuthorizer(t *testing.T) {
 	rnd := random("node authorizer")
 	w := newNodeWorld(t, rnd)

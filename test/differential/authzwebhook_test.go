@@ -136,8 +136,8 @@ func (w conditionWriter) request() *request.Attributes {
 	return a
 }
 
-// TestAuthorizationWebhooks has both webhook authorizers judge random requests by random conditions: whom they ask, what, and what
-// comes of it.
+// TestAuthorizationWebhooks has both webhook authorizers judge random requests by random
+// conditions: whom they ask, what, and what comes of it.
 func TestAuthorizationWebhooks(t *testing.T) {
 	w := conditionWriter{random("authorization webhooks")}
 	seen := map[string]int{}

@@ -47,8 +47,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestAPIServiceAvailability has both controllers find out whether the servers behind APIServices can be reached: services of all sorts,
-// with endpoints or without, and servers that answer, or do something else. Each APIService has a namespace of its own.
+// TestAPIServiceAvailability has both controllers find out whether the servers behind APIServices
+// can be reached: services of all sorts, with endpoints or without, and servers that answer, or do
+// something else. Each APIService has a namespace of its own.
 func TestAPIServiceAvailability(t *testing.T) {
 	for _, byEndpoints := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by endpoints=%t", byEndpoints), func(t *testing.T) { testAvailability(t, byEndpoints) })
@@ -83,7 +84,8 @@ type found struct{ Status, Reason, Message string }
 
 func (f found) String() string { return fmt.Sprintf("%s (%s): %s", f.Status, f.Reason, f.Message) }
 
-// passing are what is another each time in the messages of the network. Ours do not have it, so as not to say something new each time.
+// passing are what is another each time in the messages of the network. Ours do not have it, so as
+// not to say something new each time.
 var passing = [...]struct {
 	text *regexp.Regexp
 	ours string

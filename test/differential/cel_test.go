@@ -25,8 +25,9 @@ import (
 	mine "github.com/coracle-project/coracle/scheme/cel"
 )
 
-// TestCEL has expressions checked, estimated, planned and run by both. They are made up by type of all functions that the
-// language has, mostly right, over strings that are right, odd or of another kind.
+// TestCEL has expressions checked, estimated, planned and run by both. They are made up by type of
+// all functions that the language has, mostly right, over strings that are right, odd or of another
+// kind.
 func TestCEL(t *testing.T) {
 	g := &celGame{t: t, us: celOurs(t), them: celTheirs(t), rnd: random("cel")}
 	for _, result := range slices.Sorted(maps.Keys(celForms)) {
@@ -51,7 +52,8 @@ type celGame struct {
 	differ int
 }
 
-// playForm plays until an expression of that form has a value. Where types are not known, most have none.
+// playForm plays until an expression of that form has a value. Where types are not known, most have
+// none.
 func (g *celGame) playForm(result, form string) {
 	for i := range 2000 {
 		if _, ok := g.play((&celWriter{rnd: g.rnd}).fill(form, i%3)); ok && i > 1 {
@@ -76,7 +78,8 @@ func (g *celGame) play(expression string) (string, bool) {
 	return want, strings.Contains(want, " value ")
 }
 
-// celForms are the ways to make a value of a type, with the types of their parts in braces. Those without parts end it.
+// celForms are the ways to make a value of a type, with the types of their parts in braces. Those
+// without parts end it.
 var celForms = map[string][]string{
 	"int": {"0", "1", "-1", "3", "9223372036854775807", "n", "{int} + {int}", "{int} * {int}", "{int} / {int}", "size({string})", "{strings}.size()",
 		"{ints}.sum()", "{ints}.min()", "{ints}.max()", "{ints}.indexOf({int})", "{strings}.lastIndexOf({string})", "{string}.indexOf({string})",

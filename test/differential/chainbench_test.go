@@ -77,7 +77,8 @@ func (e *entrance) sign(tb testing.TB) string {
 	return token
 }
 
-// account is the account that the token stands for, found at once, as both servers find it in memory.
+// account is the account that the token stands for, found at once, as both servers find it in
+// memory.
 type account struct{ state authn.ObjectState }
 
 func (a *account) Object(string, string, string) authn.Object           { return a }
@@ -94,7 +95,8 @@ func (e *entrance) ourAccounts(tb testing.TB) request.TokenAuthenticator {
 	})
 }
 
-// ours is the whole chain with what `coracle serve` has by default, metrics included, which theirs has elsewhere.
+// ours is the whole chain with what `coracle serve` has by default, metrics included, which theirs
+// has elsewhere.
 func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) http.Handler {
 	reg := prometheus.NewRegistry()
 	c := filters.Config{
@@ -133,7 +135,8 @@ func (e *entrance) theirAuthenticator(tb testing.TB) theirauthenticator.Config {
 	}
 }
 
-// theirs is DefaultBuildHandlerChain with kube-apiserver's authenticator. backend may be nil, for no audit.
+// theirs is DefaultBuildHandlerChain with kube-apiserver's authenticator. backend may be nil, for
+// no audit.
 func (e *entrance) theirs(tb testing.TB, h http.Handler, may authorizer.Authorizer, backend audit.Backend) http.Handler {
 	c := apiserver.NewConfig(serializer.NewCodecFactory(runtime.NewScheme()))
 	c.FeatureGate = feature.DefaultFeatureGate
@@ -243,7 +246,8 @@ func (e *entrance) chains(tb testing.TB, h http.Handler) map[string]http.Handler
 
 var answered = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 
-// TestChains has both chains let in, and refuse, the same requests: those that BenchmarkChain measures, and some that may not pass.
+// TestChains has both chains let in, and refuse, the same requests: those that BenchmarkChain
+// measures, and some that may not pass.
 func TestChains(t *testing.T) {
 	e := newEntrance(t)
 	for name, h := range e.chains(t, answered) {
@@ -273,8 +277,9 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// BenchmarkChain is one GET through both chains to a handler that does nothing: by a user with a client certificate, a service
-// account with a token that has been used before, and a user who is served as another; with roles, and with everything allowed.
+// BenchmarkChain is one GET through both chains to a handler that does nothing: by a user with a
+// client certificate, a service account with a token that has been used before, and a user who is
+// served as another; with roles, and with everything allowed.
 func BenchmarkChain(b *testing.B) {
 	e := newEntrance(b)
 	chains := e.chains(b, answered)
@@ -311,8 +316,8 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// reportCPU begins to measure what the process uses, collections of garbage included, and returns what reports it: on a busy machine
-// the clock tells of others.
+// reportCPU begins to measure what the process uses, collections of garbage included, and returns
+// what reports it: on a busy machine the clock tells of others.
 func reportCPU(b *testing.B) func() {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -325,7 +330,8 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkFirstUse is the first look at a token: its signature is verified. The signature alone is what nobody can do without.
+// BenchmarkFirstUse is the first look at a token: its signature is verified. The signature alone is
+// what nobody can do without.
 func BenchmarkFirstUse(b *testing.B) {
 	e := newEntrance(b)
 	tokens := make([]string, 4096)

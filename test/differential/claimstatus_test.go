@@ -62,7 +62,8 @@ func (r *claimRights) theirs(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, reason, err
 }
 
-// TestClaimStatusRights has statuses of claims changed at random by who has some of the rights for that: what is asked, and what is said.
+// TestClaimStatusRights has statuses of claims changed at random by who has some of the rights for
+// that: what is asked, and what is said.
 func TestClaimStatusRights(t *testing.T) {
 	rnd := random("rights to the status of claims")
 	refused, n := 0, times(20_000)

@@ -14,7 +14,8 @@ import (
 // codecCount is how many objects of each kind go each way.
 const codecCount = 30
 
-// TestCodec hands objects over from Kubernetes to Coracle and back, and the other way round, as JSON and as protobuf.
+// TestCodec hands objects over from Kubernetes to Coracle and back, and the other way round, as
+// JSON and as protobuf.
 func TestCodec(t *testing.T) {
 	eachKind(t, func(t *testing.T, k bothKind) {
 		t.Run("theirs", func(t *testing.T) { judgeTheirObjects(t, k) })

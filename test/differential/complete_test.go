@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestEveryKindIsJudged: whatever Coracle lets clients update has a row, and each door that takes an update is one of the row's.
+// TestEveryKindIsJudged: whatever Coracle lets clients update has a row, and each door that takes
+// an update is one of the row's.
 func TestEveryKindIsJudged(t *testing.T) {
 	judged := map[schema.GroupVersion][]string{}
 	for _, row := range rows {

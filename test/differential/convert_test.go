@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// TestConvertSwagger converts documents of OpenAPI v2 to version 3 as kube-aggregator does for servers that know nothing else: that of a
-// kube-apiserver, ours, and made-up ones.
+// TestConvertSwagger converts documents of OpenAPI v2 to version 3 as kube-aggregator does for
+// servers that know nothing else: that of a kube-apiserver, ours, and made-up ones.
 func TestConvertSwagger(t *testing.T) {
 	t.Run("kube-apiserver", func(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(specDir(t), "swagger.json"))
@@ -71,8 +71,9 @@ func judgeConversion(t *testing.T, data []byte) []byte {
 	return converted
 }
 
-// withoutLosses changes a document of version 2 so that Kubernetes loses nothing of it. Where operations share parameters, it makes
-// references of them to what is not there, without a body; and of the body of a path a parameter.
+// withoutLosses changes a document of version 2 so that Kubernetes loses nothing of it. Where
+// operations share parameters, it makes references of them to what is not there, without a body;
+// and of the body of a path a parameter.
 func withoutLosses(source map[string]any) {
 	parameters, _ := source["parameters"].(map[string]any)
 	resolve(source["paths"], "#/parameters/", parameters)
@@ -93,8 +94,8 @@ func withoutLosses(source map[string]any) {
 	}
 }
 
-// convertReferences converts what Kubernetes leaves as it was: references inside of allOf, oneOf, anyOf and not. Beside references to
-// parameters that are not there, it puts a schema.
+// convertReferences converts what Kubernetes leaves as it was: references inside of allOf, oneOf,
+// anyOf and not. Beside references to parameters that are not there, it puts a schema.
 func convertReferences(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -116,7 +117,8 @@ func convertReferences(node any) {
 	}
 }
 
-// withoutGains takes out of a converted document what Kubernetes' has not: parameters that are shared, and whether bodies are needed.
+// withoutGains takes out of a converted document what Kubernetes' has not: parameters that are
+// shared, and whether bodies are needed.
 func withoutGains(doc map[string]any) {
 	components := doc["components"].(map[string]any)
 	parameters, _ := components["parameters"].(map[string]any)
@@ -139,8 +141,8 @@ func eachOperation(doc map[string]any, visit func(item, op map[string]any)) {
 	}
 }
 
-// judgeForm compares the protobuf form of a document of version 3 with what Kubernetes makes of the JSON, and reports whether it makes
-// something of it: nothing, if not stands before a reference.
+// judgeForm compares the protobuf form of a document of version 3 with what Kubernetes makes of the
+// JSON, and reports whether it makes something of it: nothing, if not stands before a reference.
 func judgeForm(t *testing.T, data []byte) bool {
 	t.Helper()
 	theirs, err := handler3.ToV3ProtoBinary(data)

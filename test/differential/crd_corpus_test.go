@@ -32,7 +32,8 @@ var published = []struct {
 	{"sigs.k8s.io/gateway-api@v1.6.3", []string{"config/crd/standard", "config/crd/experimental"}},
 }
 
-// publishedDefinitions reads the definitions of all modules. The go command fetches those that are not there.
+// publishedDefinitions reads the definitions of all modules. The go command fetches those that are
+// not there.
 func publishedDefinitions(t testing.TB) []*crdv1.CustomResourceDefinition {
 	t.Helper()
 	var all []*crdv1.CustomResourceDefinition

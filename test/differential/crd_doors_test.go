@@ -25,8 +25,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// TestCustomDoors has updates of custom resources, of their statuses and of their scales judged by the strategies that the extensions
-// servers of both sides have for them, with rules among what is judged.
+// TestCustomDoors has updates of custom resources, of their statuses and of their scales judged by
+// the strategies that the extensions servers of both sides have for them, with rules among what is
+// judged.
 func TestCustomDoors(t *testing.T) {
 	rnd := random("custom doors")
 	var seen doorTally
@@ -161,8 +162,8 @@ func (d *doors) compare(t *testing.T, rnd *rand.Rand, what string, tree jsonObje
 	}
 }
 
-// same compares what is found wrong at a door. Kubernetes visits the fields of a map in a random order, and says what it comes to
-// first: where the two differ it is asked again.
+// same compares what is found wrong at a door. Kubernetes visits the fields of a map in a random
+// order, and says what it comes to first: where the two differ it is asked again.
 func (d *doors) same(t *testing.T, what, door string, obj, old jsonObject, seen *doorTally) {
 	t.Helper()
 	ours := d.ourVerdict(t, door, obj, old)

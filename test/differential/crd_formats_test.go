@@ -8,7 +8,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// TestFormats has strings judged by all formats that schemas may name: some of each, and what is nearly one.
+// TestFormats has strings judged by all formats that schemas may name: some of each, and what is
+// nearly one.
 func TestFormats(t *testing.T) {
 	rnd := random("formats")
 	for range times(20000) {

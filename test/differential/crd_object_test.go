@@ -84,8 +84,9 @@ func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 	return obj, b.ours.SetDefaults(nil, obj)
 }
 
-// sameApplied has an object judged that was applied, over one before if there is one: with the nulls in it, but with no field that is not
-// known, which is refused before. What becomes of it in the store is compared as well.
+// sameApplied has an object judged that was applied, over one before if there is one: with the
+// nulls in it, but with no field that is not known, which is refused before. What becomes of it in
+// the store is compared as well.
 func (b *bench) sameApplied(t *testing.T, what string, schema, obj, old jsonObject, seen *tally) {
 	t.Helper()
 	obj = runtime.DeepCopyJSON(obj)
@@ -125,7 +126,8 @@ func (b *bench) correlated(obj, old jsonObject) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
 }
 
-// theirErrors are what Kubernetes says of an object. Rules come last, and only if what is wrong otherwise does not mislead them.
+// theirErrors are what Kubernetes says of an object. Rules come last, and only if what is wrong
+// otherwise does not mislead them.
 func (b *bench) theirErrors(obj, old jsonObject) []string {
 	heard := &warnings{}
 	errs := b.theirFound(obj, old)
@@ -234,7 +236,8 @@ func (b *bench) sameErrors(t *testing.T, what string, schema, obj, old jsonObjec
 	return theirs
 }
 
-// sameText reports whether an error of ours is one of theirs, of which ours may be the beginning: long texts are cut.
+// sameText reports whether an error of ours is one of theirs, of which ours may be the beginning:
+// long texts are cut.
 func sameText(ours, theirs string) bool {
 	begin, cut := strings.CutSuffix(ours, "...")
 	return ours == theirs || cut && len(begin) > 1000 && strings.HasPrefix(theirs, begin)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/kube-openapi/pkg/handler"
 )
 
-// TestCustomOpenAPI compares what documents of OpenAPI say of published definitions with what apiextensions makes of them: paths,
-// operations with their parameters, and models.
+// TestCustomOpenAPI compares what documents of OpenAPI say of published definitions with what
+// apiextensions makes of them: paths, operations with their parameters, and models.
 func TestCustomOpenAPI(t *testing.T) {
 	const url = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	o := newOurs(t)

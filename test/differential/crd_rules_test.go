@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// TestRules has schemas with rules judged by both sides, and objects by those that are right: as new ones, and as updates of the one
-// before, with what is only warned of.
+// TestRules has schemas with rules judged by both sides, and objects by those that are right: as
+// new ones, and as updates of the one before, with what is only warned of.
 func TestRules(t *testing.T) {
 	g := &ruleGame{rnd: random("rules")}
 	differ := 0
@@ -86,8 +86,8 @@ func (g *ruleGame) play(what string) {
 	}
 }
 
-// compareObjects has an object judged by the rules of both sides. Kubernetes visits the fields of a map in a random order, and says
-// what it comes to first: where the two differ it is asked again.
+// compareObjects has an object judged by the rules of both sides. Kubernetes visits the fields of a
+// map in a random order, and says what it comes to first: where the two differ it is asked again.
 func (g *ruleGame) compareObjects(what string, b *bench, theirs *thecel.Validator, ours *rules.Rules, obj, old jsonObject) []string {
 	var before any
 	if old != nil {
@@ -186,11 +186,13 @@ func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
 	if format, _ := s["format"].(string); s["type"] != "string" || !slices.Contains([]string{"byte", "date", "date-time", "duration"}, format) {
 		delete(s, "format")
 	}
-	// Sets of what is no scalar cannot be compared. Kubernetes fails in another way the second time that they are.
+	// Sets of what is no scalar cannot be compared. Kubernetes fails in another way the second time
+	// that they are.
 	if items, ok := s["items"].(jsonObject); ok && s["x-kubernetes-list-type"] == "set" && (items["type"] == "array" || items["type"] == "object") {
 		s["x-kubernetes-list-type"] = "atomic"
 	}
-	// What one rule adds to a set is an element of it for the next one in Kubernetes: self + oldSelf makes them equal.
+	// What one rule adds to a set is an element of it for the next one in Kubernetes: self +
+	// oldSelf makes them equal.
 	if list, ok := s["x-kubernetes-validations"].([]any); ok && s["x-kubernetes-list-type"] == "set" {
 		s["x-kubernetes-validations"] = list[:1]
 	}

@@ -22,7 +22,8 @@ import (
 // schemaPath is where the schema stands in a definition with one version, as Kubernetes keeps it.
 const schemaPath = "spec.validation.openAPIV3Schema"
 
-// TestPublishedSchemas has definitions that people install judged by both sides: as they are, and with changes.
+// TestPublishedSchemas has definitions that people install judged by both sides: as they are, and
+// with changes.
 func TestPublishedSchemas(t *testing.T) {
 	rnd := random("published schemas")
 	judged, refused := 0, 0
@@ -49,7 +50,8 @@ func TestPublishedSchemas(t *testing.T) {
 	t.Logf("%d changed schemas, %d of them refused", judged, refused)
 }
 
-// TestRandomSchemas has schemas judged that are made at random, as new ones and as updates of each other.
+// TestRandomSchemas has schemas judged that are made at random, as new ones and as updates of each
+// other.
 func TestRandomSchemas(t *testing.T) {
 	rnd := random("random schemas")
 	refused := 0
@@ -68,8 +70,9 @@ func TestRandomSchemas(t *testing.T) {
 	t.Logf("%d of %d refused", refused, n)
 }
 
-// compareSchemas has a schema judged by both sides, and returns what is wrong with it. Kubernetes visits the fields of a default in a
-// random order, and says what it comes to first: where the two differ it is asked again.
+// compareSchemas has a schema judged by both sides, and returns what is wrong with it. Kubernetes
+// visits the fields of a default in a random order, and says what it comes to first: where the two
+// differ it is asked again.
 func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, status bool) []string {
 	t.Helper()
 	ours := ourSchemaErrors(s, old, status)
@@ -89,8 +92,8 @@ func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, st
 	return theirs
 }
 
-// theirSchemaErrors are the errors of Kubernetes. ok is false if it panics, as it does when the fieldPath of a rule leads into
-// additionalProperties that are true, below a default.
+// theirSchemaErrors are the errors of Kubernetes. ok is false if it panics, as it does when the
+// fieldPath of a rule leads into additionalProperties that are true, below a default.
 func theirSchemaErrors(t *testing.T, s, old *crdv1.JSONSchemaProps, status bool) (out []string, ok bool) {
 	t.Helper()
 	defer func() {

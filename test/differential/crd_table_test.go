@@ -21,8 +21,9 @@ import (
 // customTables is how many made-up objects TestCustomTables shows by made-up columns.
 const customTables = 20_000
 
-// TestCustomTables has both sides show custom resources in rows. Objects hold at most one field beside their lists and texts where a
-// path takes all of them, since apiextensions takes fields in any order.
+// TestCustomTables has both sides show custom resources in rows. Objects hold at most one field
+// beside their lists and texts where a path takes all of them, since apiextensions takes fields in
+// any order.
 func TestCustomTables(t *testing.T) {
 	r := random("custom tables")
 	types := []string{"string", "integer", "number", "boolean", "date"}

@@ -16,8 +16,8 @@ import (
 // defaultsCount is how many sparse objects of each kind are completed.
 const defaultsCount = 300
 
-// laterDefaults are what Kubernetes' conversions set and Coracle's do not: annotations, which are a strategy's here, and what
-// only invalid objects have.
+// laterDefaults are what Kubernetes' conversions set and Coracle's do not: annotations, which are a
+// strategy's here, and what only invalid objects have.
 const laterDefaults = `(DaemonSet\.v1|HorizontalPodAutoscaler\.v2)\.metadata\.annotations.*|Deployment\.v1\.spec\.strategy\.rollingUpdate\..*`
 
 // TestDefaults completes sparse objects by Kubernetes' registered functions and by Coracle's.
@@ -114,7 +114,8 @@ func judgeDefaults(t *testing.T, k bothKind, obj map[string]any) map[string]stri
 	return found
 }
 
-// ourCompleted returns an object of ours with defaults, as it is when it comes back from the version that is stored.
+// ourCompleted returns an object of ours with defaults, as it is when it comes back from the
+// version that is stored.
 func (k bothKind) ourCompleted(obj meta.Typed) (meta.Typed, error) {
 	k.scheme.Default(obj)
 	if !legacyscheme.Scheme.Recognizes(k.GroupKind().WithVersion(runtime.APIVersionInternal)) {
@@ -127,8 +128,8 @@ func (k bothKind) ourCompleted(obj meta.Typed) (meta.Typed, error) {
 	return k.scheme.ConvertTo(hub, k.our().GroupVersion())
 }
 
-// completed returns an object of theirs with defaults. Coracle's are also those that Kubernetes sets while it converts an
-// object to the internal version.
+// completed returns an object of theirs with defaults. Coracle's are also those that Kubernetes
+// sets while it converts an object to the internal version.
 func (k bothKind) completed(obj runtime.Object) (out runtime.Object, err error) {
 	defer func() {
 		if p := recover(); p != nil { // defaults are not ready for everything that a client can send

@@ -17,8 +17,9 @@ import (
 
 // decision is a difference that is meant, or that has its time later.
 type decision struct {
-	// kinds and what are regular expressions for the kind, and for the line that reports the difference; both as a whole.
-	// The verb that the line begins with ("create: ") is not part of what.
+	// kinds and what are regular expressions for the kind, and for the line that reports the
+	// difference; both as a whole. The verb that the line begins with ("create: ") is not part of
+	// what.
 	kinds, what string
 	// when, if set, looks at the trial, too.
 	when   func(tr trial) bool
@@ -27,7 +28,8 @@ type decision struct {
 	seen atomic.Int64
 }
 
-// decisions are all differences that are listed. What no run meets any more is to be taken off: each run logs it.
+// decisions are all differences that are listed. What no run meets any more is to be taken off:
+// each run logs it.
 var decisions = []*decision{
 	{
 		kinds: ".*", what: `object differs at metadata\.managedFields.*`, when: ownersOfEmpty,
@@ -317,7 +319,8 @@ func cutInQuotes(theirs, ours string) bool {
 
 var cutUID = regexp.MustCompile(`[0-9a-f-]{0,35}\.\.\."`)
 
-// sameButCut reports whether two texts are the same but for what the second one shows the beginning of, before each mark.
+// sameButCut reports whether two texts are the same but for what the second one shows the beginning
+// of, before each mark.
 func sameButCut(theirs, ours, mark string) bool {
 	parts := strings.Split(ours, mark)
 	rest, same := strings.CutPrefix(theirs, parts[0])
@@ -338,8 +341,8 @@ var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|match
 // emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
 var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
 
-// leavesEmpty is a map of nulls, a map of one directive, or a list of one element with a directive, in a merge patch of a
-// network policy.
+// leavesEmpty is a map of nulls, a map of one directive, or a list of one element with a directive,
+// in a merge patch of a network policy.
 var leavesEmpty = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":` +
 	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^{}\[\]]*\}\])`)
 
@@ -424,7 +427,8 @@ func inAnyOrder(causes []string) []string {
 
 var volumeIndex = regexp.MustCompile(`\.volumes\[[0-9]+\]`)
 
-// portTaken reports whether a service got as far as the allocation of its node ports, and no further.
+// portTaken reports whether a service got as far as the allocation of its node ports, and no
+// further.
 func portTaken(a answer) bool {
 	return strings.HasSuffix(fmt.Sprint(a.Body["message"]), "provided port is already allocated") ||
 		slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
@@ -445,8 +449,8 @@ func matches(pattern, s string) bool {
 	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(s)
 }
 
-// logUnseen names the decisions that a whole run did not need. It may be chance: run with other seeds before taking one
-// off.
+// logUnseen names the decisions that a whole run did not need. It may be chance: run with other
+// seeds before taking one off.
 func logUnseen(t *testing.T) {
 	for _, d := range decisions {
 		if d.seen.Load() == 0 {
@@ -455,8 +459,9 @@ func logUnseen(t *testing.T) {
 	}
 }
 
-// withNetHunks shows, of the lines that tell in messages how two objects differ, how often each is added or removed on the
-// whole: that does not depend on which way from one to the other is shown. Unless the lines are all there, they are left out.
+// withNetHunks shows, of the lines that tell in messages how two objects differ, how often each is
+// added or removed on the whole: that does not depend on which way from one to the other is shown.
+// Unless the lines are all there, they are left out.
 func withNetHunks(causes []string, whole bool) []string {
 	var list []string
 	for _, c := range causes {

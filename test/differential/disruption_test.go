@@ -34,8 +34,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestDisruptionStatus has both disruption controllers count the same pods, with owners of all sorts, under budgets of all sorts. Each
-// budget has a namespace of its own.
+// TestDisruptionStatus has both disruption controllers count the same pods, with owners of all
+// sorts, under budgets of all sorts. Each budget has a namespace of its own.
 func TestDisruptionStatus(t *testing.T) {
 	m := &mutator{rand: random("disruption")}
 	var scenes []scene

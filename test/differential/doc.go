@@ -41,10 +41,10 @@
 //   - TestSessions: the same sessions of 50 to 200 requests go to a whole kube-apiserver and to
 //     Coracle, on stores of their own: writes that are kept, through each door and in each form of
 //     patch, deletions with all options, lists in pages and at revisions, watches, namespaces that
-//     go, one custom resource in two versions. Answers, headers and events are compared after
-//     each step, uids and resourceVersions as ordinals. A session that fails is made shorter and
-//     printed. Before those, the resources of testdata/embeddedresources.json, most of them wrong in
-//     their metadata, are embedded in custom resources at several places by each form of write.
+//     go, one custom resource in two versions. Answers, headers and events are compared after each
+//     step, uids and resourceVersions as ordinals. A session that fails is made shorter and
+//     printed. Before those, the resources of testdata/embeddedresources.json, most of them wrong
+//     in their metadata, are embedded in custom resources at several places by each form of write.
 //     TestTendedSessions: graphs of owners are cut beside Kubernetes' garbage collector and
 //     namespace controller, and beside Coracle's, until both servers have the same.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a

@@ -118,7 +118,8 @@ func chainWith(t *testing.T, service kmsservice.Service) encryption.Chain {
 	return set.For("", "secrets")
 }
 
-// transformerWith is their transformer with a plugin: with a seed, or as it was before there were seeds.
+// transformerWith is their transformer with a plugin: with a seed, or as it was before there were
+// seeds.
 func transformerWith(t *testing.T, service kmsservice.Service, seed bool) value.Transformer {
 	t.Helper()
 	made, object, cacheKey, err := kmsv2.GenerateTransformer(t.Context(), "uid", service, seed)
@@ -136,7 +137,8 @@ func transformerWith(t *testing.T, service kmsservice.Service, seed bool) value.
 
 const kmsPrefix = "k8s:enc:kms:v2:plug:"
 
-// TestKMSValues has each side read what the other has written, with any plugin, and judge what was garbled.
+// TestKMSValues has each side read what the other has written, with any plugin, and judge what was
+// garbled.
 func TestKMSValues(t *testing.T) {
 	rnd := random("values of KMS")
 	for range times(60) {
@@ -190,8 +192,8 @@ func randomBytes(rnd *rand.Rand, n int) []byte {
 	return out
 }
 
-// TestKMSOverSocket has our server and their transformers use one plugin, which is served by their code, and read each other's
-// secrets. What was written with another key is stale for both.
+// TestKMSOverSocket has our server and their transformers use one plugin, which is served by their
+// code, and read each other's secrets. What was written with another key is stale for both.
 func TestKMSOverSocket(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms")
 	service := newXorKMS("one", map[string][]byte{"a.example.com": []byte("b")})

@@ -28,8 +28,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestEndpointControllers does the same at random to two servers, one with Coracle's controllers of endpoints and one with
-// Kubernetes', until both say the same of all endpoints.
+// TestEndpointControllers does the same at random to two servers, one with Coracle's controllers of
+// endpoints and one with Kubernetes', until both say the same of all endpoints.
 func TestEndpointControllers(t *testing.T) {
 	ours := connect(t, server.Config{Controllers: []string{"endpoint", "endpointslice", "endpointslicemirroring"}})
 	theirs := connect(t, server.Config{Controllers: []string{}})
@@ -257,8 +257,8 @@ func (g *endpointsPlay) patch(resource, name, sub, patch string) {
 	})
 }
 
-// settle has all services looked at, as Kubernetes' controllers do not look at everything at once that counts, and waits until both
-// sides say the same.
+// settle has all services looked at, as Kubernetes' controllers do not look at everything at once
+// that counts, and waits until both sides say the same.
 func (g *endpointsPlay) settle(round int) {
 	g.t.Helper()
 	var ours, theirs string

@@ -11,12 +11,12 @@ import (
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 )
 
-// TestEvictions evicts pods in all states under budgets in all states, with all sorts of options. Both sides must decide alike, say the
-// same, and leave pods and budgets alike behind.
+// TestEvictions evicts pods in all states under budgets in all states, with all sorts of options.
+// Both sides must decide alike, say the same, and leave pods and budgets alike behind.
 //
-// One difference is meant: Kubernetes charges a budget, and says in the status of the pod that it is evicted, before it finds that the
-// deletion is refused (by preconditions, or for its options), and leaves it to the disruption controller to let go of that. Coracle
-// leaves both as they were.
+// One difference is meant: Kubernetes charges a budget, and says in the status of the pod that it
+// is evicted, before it finds that the deletion is refused (by preconditions, or for its options),
+// and leaves it to the disruption controller to let go of that. Coracle leaves both as they were.
 func TestEvictions(t *testing.T) {
 	before := podstore.EvictionsRetry
 	podstore.EvictionsRetry = wait.Backoff{Steps: 3}

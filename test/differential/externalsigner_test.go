@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 )
 
-// TestExternalSigner has both sides use Kubernetes' example of an external signer, as it should be and as it should not.
+// TestExternalSigner has both sides use Kubernetes' example of an external signer, as it should be
+// and as it should not.
 func TestExternalSigner(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "signer")
 	mock := signer.NewMockSigner(t, socket)

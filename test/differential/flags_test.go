@@ -32,8 +32,8 @@ import (
 	"github.com/coracle-project/coracle/cmd/flags"
 )
 
-// flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE is one that is there, NONE one that is not.
-// Flags that stand in no group of the help are given as well.
+// flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE is one that
+// is there, NONE one that is not. Flags that stand in no group of the help are given as well.
 var flagValues = map[string][]string{
 	"advertise-address":    {"10.1.2.3", "::1", "here", " 10.0.0.1", "2001:db8::1", ""},
 	"cors-allowed-origins": {"^https://a$", "//a:", "*", "a", "^https://a$,(", "", ","},
@@ -265,7 +265,8 @@ func commandLine(rnd *rand.Rand) []string {
 	return args
 }
 
-// TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and by Coracle's.
+// TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and
+// by Coracle's.
 func TestCommandLines(t *testing.T) {
 	files := madeFiles(t)
 	wrong, tried := map[string]int{}, 0
@@ -293,8 +294,9 @@ func TestCommandLines(t *testing.T) {
 	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
 }
 
-// TestFlags holds every flag that kube-apiserver declares, also those that its help hides, against Coracle's: default, shorthand, what it
-// means without a value, and what is said of one that is deprecated.
+// TestFlags holds every flag that kube-apiserver declares, also those that its help hides, against
+// Coracle's: default, shorthand, what it means without a value, and what is said of one that is
+// deprecated.
 func TestFlags(t *testing.T) {
 	ours := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	flags.KubeAPIServer().Bind(ours)
@@ -339,8 +341,9 @@ func TestNames(t *testing.T) {
 	t.Logf("%d names", len(asked))
 }
 
-// byChance reports whether kube-apiserver says the same as Coracle another time, or in another order: it goes through gates, components and
-// keys of --runtime-config as maps have them, and often stops at the first that is wrong.
+// byChance reports whether kube-apiserver says the same as Coracle another time, or in another
+// order: it goes through gates, components and keys of --runtime-config as maps have them, and
+// often stops at the first that is wrong.
 func byChance(args []string, theirs, ours string) bool {
 	parts := func(s string) []string {
 		return slices.Sorted(slices.Values(strings.Split(strings.NewReplacer("[", "", "]", "").Replace(s), ", ")))
@@ -465,7 +468,8 @@ func ourMistakes(args []string) string {
 	return ""
 }
 
-// theirMistakes are what kube-apiserver has against it, as its command (app.NewAPIServerCommand) finds it.
+// theirMistakes are what kube-apiserver has against it, as its command (app.NewAPIServerCommand)
+// finds it.
 func theirMistakes(args []string) string {
 	registry, known := basecompatibility.NewComponentGlobalsRegistry(), utilfeature.DefaultMutableFeatureGate
 	gate := known.DeepCopy()

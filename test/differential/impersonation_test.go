@@ -27,14 +27,16 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// opinion is what one authorizer, made up, thinks of a question that is given as text: the same on both sides.
+// opinion is what one authorizer, made up, thinks of a question that is given as text: the same on
+// both sides.
 type opinion struct {
 	decision request.Decision
 	reason   string
 	err      error
 }
 
-// oracle decides at random, but always the same. generous is how many of a hundred questions it allows.
+// oracle decides at random, but always the same. generous is how many of a hundred questions it
+// allows.
 type oracle struct {
 	seed     uint64
 	generous int
@@ -108,8 +110,8 @@ func userText(name, uid string, groups []string, extra map[string][]string) stri
 	return text
 }
 
-// TestImpersonation sends requests of random users with random headers to both filters, with one authorizer: who is served as whom,
-// by which right, and what the others are told.
+// TestImpersonation sends requests of random users with random headers to both filters, with one
+// authorizer: who is served as whom, by which right, and what the others are told.
 func TestImpersonation(t *testing.T) {
 	rnd := random("impersonation")
 	answers := map[string]int{}
@@ -186,7 +188,8 @@ func impersonationRequest(rnd *rand.Rand) *http.Request {
 	return r
 }
 
-// heard is what becomes of a request: the user that it is served as, after the code and the right, or the code and the message.
+// heard is what becomes of a request: the user that it is served as, after the code and the right,
+// or the code and the message.
 func heard(h func(by *request.User) http.Handler, r *http.Request, by *request.User) string {
 	w := httptest.NewRecorder()
 	r = r.Clone(context.Background())

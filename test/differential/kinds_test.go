@@ -28,7 +28,8 @@ var (
 	theirProto = protobuf.NewSerializer(legacyscheme.Scheme, legacyscheme.Scheme)
 )
 
-// eachKind runs a subtest for every kind that Coracle's Scheme and Kubernetes' have both, in every version.
+// eachKind runs a subtest for every kind that Coracle's Scheme and Kubernetes' have both, in every
+// version.
 func eachKind(t *testing.T, judge func(t *testing.T, k bothKind)) {
 	eachKindThat(t, func(bothKind) bool { return true }, judge)
 }
@@ -74,8 +75,8 @@ func schemaFuncs(serializer.CodecFactory) []any {
 	}}
 }
 
-// fuzzed makes an object of the version: every other time one that began as an internal object, which is valid more
-// often, and has what conversions make.
+// fuzzed makes an object of the version: every other time one that began as an internal object,
+// which is valid more often, and has what conversions make.
 func (k bothKind) fuzzed(t *testing.T, f *randfill.Filler, i int) runtime.Object {
 	t.Helper()
 	hub := k.GroupKind().WithVersion(runtime.APIVersionInternal)

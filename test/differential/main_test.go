@@ -22,8 +22,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// What the environment may set: SEED, where everything random begins; COUNT, a factor for how much is tried; BODIES, to
-// have whole requests printed.
+// What the environment may set: SEED, where everything random begins; COUNT, a factor for how much
+// is tried; BODIES, to have whole requests printed.
 var (
 	seed    = uint64(time.Now().UnixNano())
 	count   = 1.0

@@ -277,7 +277,8 @@ type mergeOutcome struct {
 	left    string // of a strategic merge patch
 }
 
-// TestMergers compares the three merges themselves, without requests around them, over documents and patches that are made up.
+// TestMergers compares the three merges themselves, without requests around them, over documents
+// and patches that are made up.
 func TestMergers(t *testing.T) {
 	root := typeinfo.For[trunk]()
 	for _, form := range []struct {
@@ -321,7 +322,8 @@ func TestMergers(t *testing.T) {
 	}
 }
 
-// settleChance asks Kubernetes, whose strategic merge goes through maps, until it says what Coracle does, or for long enough.
+// settleChance asks Kubernetes, whose strategic merge goes through maps, until it says what Coracle
+// does, or for long enough.
 func settleChance(theirs func() mergeOutcome, ours mergeOutcome) (first mergeOutcome, same bool) {
 	for i := range 200 {
 		m := theirs()
@@ -354,7 +356,8 @@ func refusal(kind patch.Kind, message string) mergeOutcome {
 	return mergeOutcome{kind: kind, message: message}
 }
 
-// plainJSON is JSON in which only what counts differs: keys are sorted, and so are numbers as Kubernetes reads them.
+// plainJSON is JSON in which only what counts differs: keys are sorted, and so are numbers as
+// Kubernetes reads them.
 func plainJSON(data []byte) string {
 	var v any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &v); err != nil {
@@ -408,7 +411,8 @@ func theirJSONPatch(doc, p []byte) (m mergeOutcome) {
 	return mergeOutcome{result: plainJSON(out)}
 }
 
-// jsonPatchOp is what kube-apiserver decodes the operations of a patch into first; messages name it.
+// jsonPatchOp is what kube-apiserver decodes the operations of a patch into first; messages name
+// it.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -452,8 +456,8 @@ func theirStrategicPatch(doc, p []byte) (m mergeOutcome) {
 	return refusal(patch.Unmergeable, err.Error())
 }
 
-// clip gives lists no more room than they need, as in an object that kube-apiserver makes a tree of: what a merge appends must
-// not write into them.
+// clip gives lists no more room than they need, as in an object that kube-apiserver makes a tree
+// of: what a merge appends must not write into them.
 func clip(v any) {
 	switch v := v.(type) {
 	case map[string]any:

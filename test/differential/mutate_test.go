@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// mutator changes objects at random places. It knows the Go types of what it changes, so that it can add fields that
-// an object does not have.
+// mutator changes objects at random places. It knows the Go types of what it changes, so that it
+// can add fields that an object does not have.
 type mutator struct {
 	rand   *rand.Rand
 	donors donors
@@ -24,7 +24,8 @@ type mutator struct {
 	tame bool
 }
 
-// donors are the values that examples have, by what they are values of: the type and the name of a field.
+// donors are the values that examples have, by what they are values of: the type and the name of a
+// field.
 type donors map[donor][]any
 
 type donor struct {
@@ -145,7 +146,8 @@ func (m *mutator) mutate(t reflect.Type, obj map[string]any) map[string]any {
 	return obj
 }
 
-// pick chooses a place: mostly one that is set, and mostly not in the metadata, which all kinds share.
+// pick chooses a place: mostly one that is set, and mostly not in the metadata, which all kinds
+// share.
 func (m *mutator) pick(t reflect.Type, obj map[string]any) (spot, bool) {
 	var set, unset []spot
 	inMeta := m.rand.IntN(8) == 0

@@ -22,7 +22,8 @@ import (
 	generated "k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// TestOpenAPI compares Coracle's documents of OpenAPI with those of Kubernetes: all that they say but for descriptions.
+// TestOpenAPI compares Coracle's documents of OpenAPI with those of Kubernetes: all that they say
+// but for descriptions.
 func TestOpenAPI(t *testing.T) {
 	o := newOurs(t)
 	t.Run("models", func(t *testing.T) { judgeModels(t, o) })
@@ -34,7 +35,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// judgeModels compares the models of every document with those that Kubernetes builds of its own types.
+// judgeModels compares the models of every document with those that Kubernetes builds of its own
+// types.
 func judgeModels(t *testing.T, o *ours) {
 	namer := openapi.NewDefinitionNamer(legacyscheme.Scheme)
 	for path := range child(t, document(t, o, "/openapi/v3"), "paths") {
@@ -78,8 +80,8 @@ func inVersion(models map[string]any, path string) map[string]any {
 	return models
 }
 
-// judgeOperations compares paths and operations, and which models there are, with those of a kube-apiserver: of its documents
-// Kubernetes keeps a copy with the source.
+// judgeOperations compares paths and operations, and which models there are, with those of a
+// kube-apiserver: of its documents Kubernetes keeps a copy with the source.
 func judgeOperations(t *testing.T, o *ours, dir string) {
 	served := child(t, document(t, o, "/openapi/v3"), "paths")
 	t.Run("index", func(t *testing.T) {
@@ -142,7 +144,8 @@ func readSpec(t *testing.T, parts ...string) (doc map[string]any) {
 	return withoutCBOR(doc).(map[string]any)
 }
 
-// withoutCBOR takes the media types of CBOR out of a document. The copy was made with all alpha features on, and this is one.
+// withoutCBOR takes the media types of CBOR out of a document. The copy was made with all alpha
+// features on, and this is one.
 func withoutCBOR(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
@@ -281,8 +284,8 @@ func kindSet(kinds []any) map[string]any {
 	return set
 }
 
-// documentDecision is a difference that is meant, or that has its time later. What is a regular expression for the line that
-// reports it.
+// documentDecision is a difference that is meant, or that has its time later. What is a regular
+// expression for the line that reports it.
 type documentDecision struct {
 	what   *regexp.Regexp
 	reason string

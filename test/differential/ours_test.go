@@ -79,7 +79,8 @@ func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.handler.ServeHTTP(w, r)
 }
 
-// atHome is an object as a server stores it: with the fields in their own order, in the group in which its kind is stored.
+// atHome is an object as a server stores it: with the fields in their own order, in the group in
+// which its kind is stored.
 func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	t.Helper()
 	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
@@ -105,8 +106,8 @@ func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	return object
 }
 
-// put creates an object where the server keeps those of its resource, and then replaces what is stored by stored. It
-// returns what the server reads there.
+// put creates an object where the server keeps those of its resource, and then replaces what is
+// stored by stored. It returns what the server reads there.
 func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[string]any {
 	t.Helper()
 	name := nameOf(example)
@@ -130,6 +131,6 @@ func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
 	}
 }
 
-// madeUp is a test whose objects are made up. The data of its secrets are words that stand in names and values everywhere, in the log as
-// well, where servertest would take them for credentials.
+// madeUp is a test whose objects are made up. The data of its secrets are words that stand in names
+// and values everywhere, in the log as well, where servertest would take them for credentials.
 type madeUp struct{ testing.TB }

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// TestResetFields compares, of every kind and each door to it, the fields that nobody can own there.
+// TestResetFields compares, of every kind and each door to it, the fields that nobody can own
+// there.
 func TestResetFields(t *testing.T) {
 	o, objects := newOurs(t), newShelf()
 	for _, row := range rows {

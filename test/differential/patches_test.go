@@ -24,8 +24,8 @@ const (
 	applyForm     = "application/apply-patch+yaml"
 )
 
-// TestPatches compares what Kubernetes and Coracle say to patches of stored objects through each door: patches that make
-// of an object a mutation of it, spoiled ones, and what is no patch.
+// TestPatches compares what Kubernetes and Coracle say to patches of stored objects through each
+// door: patches that make of an object a mutation of it, spoiled ones, and what is no patch.
 func TestPatches(t *testing.T) {
 	c := newCourt(t)
 	t.Cleanup(func() { logUnseen(t) })
@@ -37,7 +37,8 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// patchShare is how many of the requests of each door of a kind are tried as patches, of those that are as updates.
+// patchShare is how many of the requests of each door of a kind are tried as patches, of those that
+// are as updates.
 const patchShare = 0.5
 
 func (c *court) judgePatches(t *testing.T, row Row) {

@@ -2,7 +2,8 @@ package differential
 
 import "fmt"
 
-// podState gives a pod containers and a status as kubelets, schedulers and controllers write them, in all combinations.
+// podState gives a pod containers and a status as kubelets, schedulers and controllers write them,
+// in all combinations.
 func podState(m *mutator, obj map[string]any) map[string]any {
 	obj = tree(obj).(map[string]any)
 	spec := obj["spec"].(map[string]any)

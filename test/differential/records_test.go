@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestRecords has Kubernetes read and write the records that the servers of a store share: which node ports are taken, and which
-// servers live.
+// TestRecords has Kubernetes read and write the records that the servers of a store share: which
+// node ports are taken, and which servers live.
 func TestRecords(t *testing.T) {
 	for name, protobuf := range map[string]bool{"JSON": false, "protobuf": true} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestRegistration has both controllers register group versions where there are APIServices already, of all sorts, and then does
-// something to these, or to the versions. Each way that this can go is a group of its own.
+// TestRegistration has both controllers register group versions where there are APIServices
+// already, of all sorts, and then does something to these, or to the versions. Each way that this
+// can go is a group of its own.
 func TestRegistration(t *testing.T) {
 	var ways []registrationWay
 	for _, wanted := range []string{"", "onstart", "true"} {
@@ -67,7 +68,8 @@ func TestRegistration(t *testing.T) {
 // registrationWay is a version that is wanted or not, what there is of it, and what happens then.
 type registrationWay struct{ group, wanted, label, spec, then string }
 
-// settleRegistrations waits until both sides have the same and leave it so for longer than either waits for anything.
+// settleRegistrations waits until both sides have the same and leave it so for longer than either
+// waits for anything.
 func settleRegistrations(t *testing.T, when string, ways []registrationWay, theirs, ours *registration) {
 	t.Helper()
 	var last, a, b map[string]string
@@ -125,7 +127,8 @@ func theirRegistration() *registration {
 	}
 }
 
-// ourRegistration is Coracle's controller over a server that registers nothing itself, as it does not run.
+// ourRegistration is Coracle's controller over a server that registers nothing itself, as it does
+// not run.
 func ourRegistration(t *testing.T) *registration {
 	s, err := servertest.New(madeUp{t}, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},

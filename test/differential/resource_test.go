@@ -15,7 +15,8 @@ import (
 	slicestore "k8s.io/kubernetes/pkg/registry/resource/resourceslice/storage"
 )
 
-// forAdminsLabel is that of namespaces in which everybody may have access to devices as an administrator.
+// forAdminsLabel is that of namespaces in which everybody may have access to devices as an
+// administrator.
 const forAdminsLabel = "resource.kubernetes.io/admin-access"
 
 // forAdmins adds the label to a namespace.

@@ -41,8 +41,8 @@ func reviewRows(may authorizer.Authorizer) []Row {
 	}
 }
 
-// TestReviews asks both sides random questions, right and wrong ones, with one authorizer: what it is asked stands in its reasons,
-// so that the answers show it.
+// TestReviews asks both sides random questions, right and wrong ones, with one authorizer: what it
+// is asked stands in its reasons, so that the answers show it.
 func TestReviews(t *testing.T) {
 	o := oracle{seed, 40}
 	s := servertest.Start(t, server.Config{

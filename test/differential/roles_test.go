@@ -204,7 +204,8 @@ var sameDecision = map[authorizer.Decision]request.Decision{
 	authorizer.DecisionAllow: request.Allow, authorizer.DecisionDeny: request.Deny, authorizer.DecisionNoOpinion: request.NoOpinion,
 }
 
-// TestDecisionsByRoles: decisions, their reasons, the rules of a user, and who may give what away, of 50,000 random questions.
+// TestDecisionsByRoles: decisions, their reasons, the rules of a user, and who may give what away,
+// of 50,000 random questions.
 func TestDecisionsByRoles(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(500) {

@@ -17,22 +17,25 @@ import (
 type Row struct {
 	Kind     schema.GroupVersionKind
 	Resource string
-	// Examples is the name of the file with the examples, for one of several versions of a kind; "" is that of the resource.
+	// Examples is the name of the file with the examples, for one of several versions of a kind; ""
+	// is that of the resource.
 	Examples string
 	// Cluster is set for kinds that live outside of namespaces.
 	Cluster bool
 	// Big kinds are tried bigCount times for each of create and update, others smallCount times.
 	Big bool
-	// Alone kinds are judged while no other is: what there is of them changes what a server makes of others, and of Coracle's it
-	// does here, where Kubernetes' admission has its own.
+	// Alone kinds are judged while no other is: what there is of them changes what a server makes
+	// of others, and of Coracle's it does here, where Kubernetes' admission has its own.
 	Alone bool
-	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the resource itself,
-	// "status" and the like for subresources. Only doors that take a PUT of an object are judged.
+	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the
+	// resource itself, "status" and the like for subresources. Only doors that take a PUT of an
+	// object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)
-	// States, if set, gives a stored example a state as its controllers write them, for tables that tell much of it.
+	// States, if set, gives a stored example a state as its controllers write them, for tables that
+	// tell much of it.
 	States func(m *mutator, obj map[string]any) map[string]any
-	// Settle, if set, evens out what is not comparable in two answers that accept the same request: what each server
-	// allocates, say. theirs and ours are the answers as JSON.
+	// Settle, if set, evens out what is not comparable in two answers that accept the same request:
+	// what each server allocates, say. theirs and ours are the answers as JSON.
 	Settle func(theirs, ours map[string]any)
 }
 
@@ -106,7 +109,8 @@ func (r Row) count() int {
 	return times(smallCount)
 }
 
-// folder is where a group's examples are: the first word of its name, "core" for the group without one.
+// folder is where a group's examples are: the first word of its name, "core" for the group without
+// one.
 func (r Row) folder() string {
 	word, _, _ := strings.Cut(r.Kind.Group, ".")
 	if word == "" {
@@ -115,9 +119,9 @@ func (r Row) folder() string {
 	return word
 }
 
-// examples reads the valid objects that mutations start from: testdata/<group>/<resource>*.yaml, any number of
-// documents in each. They are whole objects with a name each; status and metadata are what stored objects have, which
-// updates start from.
+// examples reads the valid objects that mutations start from: testdata/<group>/<resource>*.yaml,
+// any number of documents in each. They are whole objects with a name each; status and metadata are
+// what stored objects have, which updates start from.
 func (r Row) examples(t testing.TB) []map[string]any {
 	t.Helper()
 	list := r.documents(t)
@@ -127,8 +131,8 @@ func (r Row) examples(t testing.TB) []map[string]any {
 	return list
 }
 
-// storedKey is where a document says what the stored object has beside what a create makes of the example: what only other
-// doors can set, or only earlier servers let pass.
+// storedKey is where a document says what the stored object has beside what a create makes of the
+// example: what only other doors can set, or only earlier servers let pass.
 const storedKey = "stored"
 
 // stored returns what is said there, of each example.

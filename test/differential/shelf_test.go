@@ -16,8 +16,9 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// shelf is what Kubernetes' registries take for a store: objects that the test put there. Most writes are dry runs, for which Get is
-// enough; GuaranteedUpdate and Delete are for actions on objects.
+// shelf is what Kubernetes' registries take for a store: objects that the test put there. Most
+// writes are dry runs, for which Get is enough; GuaranteedUpdate and Delete are for actions on
+// objects.
 type shelf struct {
 	storage.Interface // nil: what is not below panics
 
@@ -118,7 +119,8 @@ func (s *shelf) remove(key string) {
 
 func (s *shelf) ReadinessCheck() error { return nil }
 
-// GetRESTOptions implements generic.RESTOptionsGetter: what kube-apiserver's registries are made with.
+// GetRESTOptions implements generic.RESTOptionsGetter: what kube-apiserver's registries are made
+// with.
 func (s *shelf) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	config := storagebackend.Config{Codec: legacyscheme.Codecs.LegacyCodec(storageVersion(resource.Group, example))}
 	return generic.RESTOptions{

@@ -20,12 +20,13 @@ import (
 // shownCount is how many objects of each kind are shown.
 const shownCount = 5
 
-// neverShown are parts that differ, but that no message shows: fields that only old versions have, or one side leaves out.
+// neverShown are parts that differ, but that no message shows: fields that only old versions have,
+// or one side leaves out.
 const neverShown = `HorizontalPodAutoscaler\..*|CSIDriver\.Spec|Secret\.Data|(DaemonSet|Deployment)\.Spec|Node\.Spec.*|Pod\.Status.*|` +
 	`(Valid|Mut)atingAdmissionPolicy(Binding)?\.Spec.*|CustomResourceDefinition\.Spec(\.Conversion)?`
 
-// TestShown compares how messages show the parts of an object: as Kubernetes' internal types, with their fields in their
-// order. Lists are never shown, nor what has no internal type.
+// TestShown compares how messages show the parts of an object: as Kubernetes' internal types, with
+// their fields in their order. Lists are never shown, nor what has no internal type.
 func TestShown(t *testing.T) {
 	internal := func(k bothKind) schema.GroupVersionKind { return k.GroupKind().WithVersion(runtime.APIVersionInternal) }
 	shown := func(k bothKind) bool {

@@ -69,7 +69,8 @@ func init() {
 	)
 }
 
-// settleVolume evens out the times at which both servers saw another phase, which may be a second apart.
+// settleVolume evens out the times at which both servers saw another phase, which may be a second
+// apart.
 func settleVolume(theirs, ours map[string]any) {
 	their, _ := theirs["status"].(map[string]any)
 	our, _ := ours["status"].(map[string]any)

@@ -54,13 +54,15 @@ var movedKinds = map[schema.GroupKind]schema.GroupKind{
 	{Group: "events.k8s.io", Kind: "Event"}:      {Kind: "Event"},
 }
 
-// storedDifferences are the places at which objects may differ, as kind of the stored version and path.
+// storedDifferences are the places at which objects may differ, as kind of the stored version and
+// path.
 const storedDifferences = `` +
-	// Kubernetes' internal structs have plain values where versions have pointers, so that 0 comes of
-	// what is unset. Only objects that cannot be created leave this unset: Deployments that are
+	// Kubernetes' internal structs have plain values where versions have pointers, so that 0 comes
+	// of what is unset. Only objects that cannot be created leave this unset: Deployments that are
 	// replaced at once and yet a few at a time.
 	`Deployment\.v1(beta[12])?\.apps spec\.strategy\.rollingUpdate\..*|` +
-	// Kubernetes has no defaults in this version. The field is younger than the last server that stored it.
+	// Kubernetes has no defaults in this version. The field is younger than the last server that
+	// stored it.
 	`VolumeAttachment\.v1alpha1\.storage\.k8s\.io spec\.source\.inlineVolumeSpec\..*`
 
 // storedKind is a kind in a version that objects in the store may be in.

@@ -91,7 +91,8 @@ func (d *storedDefinitions) stored(def *crdv1.CustomResourceDefinition) []byte {
 	return data
 }
 
-// madeUp makes a definition of one to three versions, which have as much in common as chance has it.
+// madeUp makes a definition of one to three versions, which have as much in common as chance has
+// it.
 func (d *storedDefinitions) madeUp() *crdv1.CustomResourceDefinition {
 	def := &crdv1.CustomResourceDefinition{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
 	def.Name, def.Spec.Group, def.Spec.Scope = "widgets.example.com", "example.com", oneOf(d.rnd, crdv1.ClusterScoped, crdv1.NamespaceScoped)
@@ -218,7 +219,8 @@ func (d *storedDefinitions) thinned(data []byte) []byte {
 	return encode(def)
 }
 
-// compare compares what both sides make of an object, as JSON and as the protobuf that says the same.
+// compare compares what both sides make of an object, as JSON and as the protobuf that says the
+// same.
 func (d *storedDefinitions) compare(data []byte) {
 	d.t.Helper()
 	d.one("JSON", data, data)

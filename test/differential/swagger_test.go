@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// TestMergeSwagger merges made-up documents of OpenAPI v2 of other servers into one, as kube-aggregator does: with the paths of group
-// versions, what these need, and other names for what means something else.
+// TestMergeSwagger merges made-up documents of OpenAPI v2 of other servers into one, as
+// kube-aggregator does: with the paths of group versions, what these need, and other names for what
+// means something else.
 func TestMergeSwagger(t *testing.T) {
 	for i := range int(300 * count) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -44,8 +45,9 @@ func TestMergeSwagger(t *testing.T) {
 	}
 }
 
-// TestFilterSwagger changes documents at random. What is merged Kubernetes can read, and it is what kube-aggregator merges, if that can read
-// the document. It reads less than is read here, where it is told of answers without a code, and more, where null stands for nothing.
+// TestFilterSwagger changes documents at random. What is merged Kubernetes can read, and it is what
+// kube-aggregator merges, if that can read the document. It reads less than is read here, where it
+// is told of answers without a code, and more, where null stands for nothing.
 func TestFilterSwagger(t *testing.T) {
 	refused := 0
 	total := int(2000 * count)
@@ -152,8 +154,9 @@ func (s swagger) document(prefixes ...string) map[string]any {
 	for _, name := range modelNames {
 		if s.IntN(3) > 0 {
 			model := s.schema(2)
-			// kube-aggregator panics where only one of two equal models has an extension, its kinds, and forgets one of two
-			// models of a document that are both equal to one that is there.
+			// kube-aggregator panics where only one of two equal models has an extension, its
+			// kinds, and forgets one of two models of a document that are both equal to one that is
+			// there.
 			model["x-some"] = name
 			if s.IntN(2) == 0 {
 				model["x-kubernetes-group-version-kind"] = s.kinds()

@@ -12,14 +12,15 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// tableCount is how many objects of each kind are looked at as tables, and statesCount how many if the kind has states.
+// tableCount is how many objects of each kind are looked at as tables, and statesCount how many if
+// the kind has states.
 const (
 	tableCount  = 100
 	statesCount = 2000
 )
 
-// judgeTables compares the tables that both sides make of mutated stored objects, valid or not: a stored object is shown
-// whatever it is.
+// judgeTables compares the tables that both sides make of mutated stored objects, valid or not: a
+// stored object is shown whatever it is.
 func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *report) {
 	m := &mutator{rand: random("table", row.Resource, row.Kind), donors: c.donors, tame: true}
 	typ := goType(t, row.Kind)
@@ -74,7 +75,8 @@ func merged(was, now any, name string) any {
 	return m
 }
 
-// table asks for an object as a table, and leaves of it what people see: no descriptions, no object.
+// table asks for an object as a table, and leaves of it what people see: no descriptions, no
+// object.
 func table(h http.Handler, url string) answer {
 	r := httptest.NewRequest(http.MethodGet, url, nil)
 	r.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")

@@ -34,8 +34,9 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf, without the server around
-// them. Its admission plugins are those that Coracle has as well, and everybody may do everything.
+// newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf,
+// without the server around them. Its admission plugins are those that Coracle has as well, and
+// everybody may do everything.
 func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 	t.Helper()
 	all := authorizerfactory.NewAlwaysAllowAuthorizer()
@@ -93,8 +94,8 @@ func theirHandlers(t *testing.T, rows []Row, objects *shelf, admit admission.Int
 	})
 }
 
-// panicked is the code that answers a request which Kubernetes' code is not ready for. Around the handlers of a whole
-// kube-apiserver there is one that makes it a 500.
+// panicked is the code that answers a request which Kubernetes' code is not ready for. Around the
+// handlers of a whole kube-apiserver there is one that makes it a 500.
 const panicked = 599
 
 func withoutPanics(next http.Handler) http.Handler {

@@ -140,8 +140,8 @@ func (w *tokenWriter) world(now time.Time) {
 	put("nodes", "", &corev1.Node{ObjectMeta: m("w", "w1")})
 }
 
-// claims makes up what a token says. Times that are out of all bounds are left out: to the older library that Kubernetes uses they
-// are others.
+// claims makes up what a token says. Times that are out of all bounds are left out: to the older
+// library that Kubernetes uses they are others.
 func (w *tokenWriter) claims(now time.Time) map[string]any {
 	c := map[string]any{"iss": rarely(w, pick(w.Rand, "https://issuer", "https://old"), "https://else", ""), "jti": pick(w.Rand, "", "id")}
 	if w.IntN(3) == 0 {
@@ -260,8 +260,8 @@ func (w *tokenWriter) mutate(token string) string {
 	}
 }
 
-// TestTokens shows the same tokens to both sides: what they say, how they are signed and what there is are made up. Both must know the
-// same user from them, or refuse them, in the same words.
+// TestTokens shows the same tokens to both sides: what they say, how they are signed and what there
+// is are made up. Both must know the same user from them, or refuse them, in the same words.
 func TestTokens(t *testing.T) {
 	generate := func(curve elliptic.Curve) crypto.Signer {
 		key, err := ecdsa.GenerateKey(curve, crand.Reader)
@@ -346,8 +346,8 @@ func TestTokens(t *testing.T) {
 	t.Logf("%d tokens, %d of them good", tries, good)
 }
 
-// knownTokenDifference reports whether both refuse a token, for reasons that are worded otherwise: Kubernetes passes on what its
-// libraries say.
+// knownTokenDifference reports whether both refuse a token, for reasons that are worded otherwise:
+// Kubernetes passes on what its libraries say.
 func knownTokenDifference(got, want string) bool {
 	switch {
 	case strings.Contains(want, "json: cannot unmarshal"): // into what

@@ -25,8 +25,8 @@ type court struct {
 	donors  donors
 }
 
-// TestWrites compares, for mutations of valid objects, what Kubernetes and Coracle say to a create, and to an update
-// through each door.
+// TestWrites compares, for mutations of valid objects, what Kubernetes and Coracle say to a create,
+// and to an update through each door.
 func TestWrites(t *testing.T) {
 	c := newCourt(t)
 	t.Cleanup(func() { logUnseen(t) })
@@ -67,7 +67,8 @@ func goType(t testing.TB, gvk schema.GroupVersionKind) reflect.Type {
 	return reflect.TypeOf(obj).Elem()
 }
 
-// learnEnums adds the values that Coracle's declarations name to words: they are worth trying on both sides.
+// learnEnums adds the values that Coracle's declarations name to words: they are worth trying on
+// both sides.
 func learnEnums(s *scheme.Scheme) {
 	seen := map[*typeinfo.Type]bool{}
 	var walk func(t *typeinfo.Type)
@@ -183,8 +184,8 @@ func kindOf(obj map[string]any) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(version, kind)
 }
 
-// store puts an example where updates find it, on both sides: what a create makes of it, with the example's own status
-// and metadata, and more.
+// store puts an example where updates find it, on both sides: what a create makes of it, with the
+// example's own status and metadata, and more.
 func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[string]any {
 	t.Helper()
 	a := ask(c.theirs, http.MethodPost, row.collection()+"?dryRun=All", encode(example))
@@ -250,8 +251,8 @@ func (c *court) hear(row Row, tr trial, send func(h http.Handler) answer) trial 
 	return tr
 }
 
-// differences says in what two answers differ, each in one line that does not depend on the values at hand, so that
-// differences can be counted and listed.
+// differences says in what two answers differ, each in one line that does not depend on the values
+// at hand, so that differences can be counted and listed.
 func (tr trial) differences() []string {
 	a, b := tr.theirs, tr.ours
 	var list []string

@@ -110,7 +110,8 @@ func (m *mutator) integer(bits int) any {
 	return json.Number(list[m.rand.IntN(len(list))])
 }
 
-// text makes a string for a field: a value that the field knows, or one that is tricky for some field.
+// text makes a string for a field: a value that the field knows, or one that is tricky for some
+// field.
 func (m *mutator) text(name string) string {
 	switch n := m.rand.IntN(10); {
 	case n < 4 && len(words[name]) > 0:
@@ -169,7 +170,8 @@ var tricky = []string{
 	strings.Repeat("a", 1025), strings.Repeat("ä", 130),
 }
 
-// words are values that fields of a name know, in whatever kind; the enums that Coracle declares are added to them.
+// words are values that fields of a name know, in whatever kind; the enums that Coracle declares
+// are added to them.
 var words = map[string][]string{
 	"operator":               {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "in"},
 	"finalizers":             {"kubernetes", "example.com/keep", "orphan", "foregroundDeletion", "short"},

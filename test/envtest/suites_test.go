@@ -20,7 +20,8 @@ const (
 	sum     = "h1:miPEwrmirImAvgME1L9qebGHrOnGJoVmVdtOU9fRfo4="
 )
 
-// starters are their packages that start servers. A package whose tests import one of them does as well.
+// starters are their packages that start servers. A package whose tests import one of them does as
+// well.
 var starters = []string{theirs + "/pkg/envtest", theirs + "/pkg/internal/testing/controlplane"}
 
 func TestSuites(t *testing.T) {
@@ -54,8 +55,8 @@ func command(t *testing.T, dir, name string, args ...string) []byte {
 	return out
 }
 
-// fetch copies the module to a folder in which its tests can write. A workspace gives it the dependencies that test/interop has, so that
-// those are not compiled twice.
+// fetch copies the module to a folder in which its tests can write. A workspace gives it the
+// dependencies that test/interop has, so that those are not compiled twice.
 func fetch(t *testing.T) string {
 	t.Helper()
 	var module struct{ Dir, Sum string }
@@ -108,8 +109,8 @@ func layOut(t *testing.T) string {
 	return assets
 }
 
-// clean gives the suites a folder for what is temporary, and at the end ends the programs that work there: some suites leave theirs
-// behind.
+// clean gives the suites a folder for what is temporary, and at the end ends the programs that work
+// there: some suites leave theirs behind.
 func clean(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,8 +130,8 @@ func clean(t *testing.T) {
 	})
 }
 
-// packages returns those of their packages whose tests start a server: those whose specs ginkgo runs, and those that have plain tests
-// alone.
+// packages returns those of their packages whose tests start a server: those whose specs ginkgo
+// runs, and those that have plain tests alone.
 func packages(t *testing.T, dir string, wanted []string) (specs, plain []string) {
 	t.Helper()
 	out := command(t, dir, "go", append([]string{"list", "-json=ImportPath,TestImports,XTestImports"}, wanted...)...)

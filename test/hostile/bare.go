@@ -31,8 +31,9 @@ type answer struct {
 	Body   []byte
 }
 
-// serveBare runs the bare server: net/http and nothing else. It says where it listens, and takes one answer a line, which
-// it gives to everybody from then on and confirms by a line. It ends with its input.
+// serveBare runs the bare server: net/http and nothing else. It says where it listens, and takes
+// one answer a line, which it gives to everybody from then on and confirms by a line. It ends with
+// its input.
 func serveBare(in io.Reader, out io.Writer) error {
 	cert, err := selfSigned()
 	if err != nil {

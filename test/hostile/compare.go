@@ -116,8 +116,9 @@ func (p *plan) cost(ctx context.Context, q *request, proto protocol, server *pro
 	return (after - before) / time.Duration(sent.Load()), nil
 }
 
-// unsaid reports whether a request came to nothing because of its long header: the client does not send what the server has
-// told it, as HTTP/2 servers do, that it would refuse, or the server closes the connection on it.
+// unsaid reports whether a request came to nothing because of its long header: the client does not
+// send what the server has told it, as HTTP/2 servers do, that it would refuse, or the server
+// closes the connection on it.
 func unsaid(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "request header list larger than peer's advertised limit") ||
 		strings.Contains(err.Error(), "server sent GOAWAY"))

@@ -47,7 +47,8 @@ func (p *plan) crowd(ctx context.Context, coracle *process) error {
 	return nil
 }
 
-// mischief is what one of the crowd does until ctx ends, once it is connected. It tells made of each thing that it has done.
+// mischief is what one of the crowd does until ctx ends, once it is connected. It tells made of
+// each thing that it has done.
 type mischief struct {
 	name string
 	next []string // protocols to offer
@@ -162,7 +163,8 @@ type crowdCost struct {
 	worst time.Duration // that a bystander waited
 }
 
-// measure has a crowd connect, and looks at the server while it acts. Whoever is cut off comes again.
+// measure has a crowd connect, and looks at the server while it acts. Whoever is cut off comes
+// again.
 func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (crowdCost, error) {
 	var cost crowdCost
 	ctx, cancel := context.WithCancel(ctx)

@@ -23,7 +23,8 @@ const (
 	onlooking  = 5 * time.Second // for each request
 )
 
-// dearest returns requests of somebody who may write that take as much work as the limits let them. Most are refused.
+// dearest returns requests of somebody who may write that take as much work as the limits let them.
+// Most are refused.
 func dearest() []request {
 	yaml := []string{"Content-Type", "application/yaml"}
 	patch := func(kind string) []string { return []string{"Content-Type", "application/" + kind + "-patch+json"} }

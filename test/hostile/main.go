@@ -1,15 +1,18 @@
-// Command hostile sends a running server what strangers send to do harm, and compares the processor time of each refusal
-// with what a bare net/http server takes to read the same request and to write the same answer.
+// Command hostile sends a running server what strangers send to do harm, and compares the processor
+// time of each refusal with what a bare net/http server takes to read the same request and to write
+// the same answer.
 //
 //	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5] [-dear | -served | -crowd]
 //
-// It starts the server itself, with an embedded store and TLS, and ends with 1 if a refusal costs more than -max times the
-// bare server's. With -dear it sends, instead, the dearest requests of somebody who may write, each four at a time, and
-// tells how long a bystander waits meanwhile. With -served it compares refusals with reads of as many bytes that the server serves. With
-// -crowd a thousand connections send headers that never end, or take back what they have just asked, and it tells what that
-// takes: more than a core or 64 MiB is an error.
+// It starts the server itself, with an embedded store and TLS, and ends with 1 if a refusal costs
+// more than -max times the bare server's. With -dear it sends, instead, the dearest requests of
+// somebody who may write, each four at a time, and tells how long a bystander waits meanwhile. With
+// -served it compares refusals with reads of as many bytes that the server serves. With -crowd a
+// thousand connections send headers that never end, or take back what they have just asked, and it
+// tells what that takes: more than a core or 64 MiB is an error.
 //
-// Read: requests.go for what is sent, compare.go for how it is measured, served.go, crowd.go, dear.go, then bare.go, server.go and send.go.
+// Read: requests.go for what is sent, compare.go for how it is measured, served.go, crowd.go,
+// dear.go, then bare.go, server.go and send.go.
 package main
 
 import (

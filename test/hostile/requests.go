@@ -37,7 +37,8 @@ const (
 	knownToken = "hostile-known" // of somebody who may do next to nothing
 )
 
-// sizes are how long the long parts are made, in bytes. The last one is more than the server lets in.
+// sizes are how long the long parts are made, in bytes. The last one is more than the server lets
+// in.
 var sizes = []int{256, 4 << 10, 56 << 10, 900 << 10}
 
 // fill repeats f(0) + f(1) + ... up to n bytes.

@@ -19,7 +19,8 @@ const (
 	http2 protocol = "h2"
 )
 
-// sender sends requests to one server, one after the other, on one connection for as long as the server leaves it open.
+// sender sends requests to one server, one after the other, on one connection for as long as the
+// server leaves it open.
 type sender struct {
 	address string
 	client  *http.Client // of HTTP/2; nil for HTTP/1.1, which is written byte for byte

@@ -45,7 +45,8 @@ func (p *process) stop() {
 	p.cleanup()
 }
 
-// startServer starts the coracle binary on a free port, with data of its own, and waits until it is ready. It logs from level on, to out.
+// startServer starts the coracle binary on a free port, with data of its own, and waits until it is
+// ready. It logs from level on, to out.
 func startServer(ctx context.Context, binary, level string, out io.Writer) (*process, error) {
 	dir, err := os.MkdirTemp("", "hostile-")
 	if err != nil {

@@ -36,8 +36,9 @@ import (
 
 var flunders = schema.GroupVersionResource{Group: wardleGroup, Version: "v1beta1", Resource: "flunders"}
 
-// TestAggregation puts Kubernetes' example of an extension server behind a server and does with its resources what one does with
-// others, while it runs, while it does not, and when it is there again.
+// TestAggregation puts Kubernetes' example of an extension server behind a server and does with its
+// resources what one does with others, while it runs, while it does not, and when it is there
+// again.
 func TestAggregation(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -81,7 +82,8 @@ func (x *extension) direct(t *testing.T, token string) *rest.Config {
 	}
 }
 
-// remoteDiscovery wants discovery to say of the extension server's versions what that says, aggregated and one by one.
+// remoteDiscovery wants discovery to say of the extension server's versions what that says,
+// aggregated and one by one.
 func remoteDiscovery(t *testing.T, s *server, x *extension) {
 	bot := accountToken(t, s, "discoverer")
 	of := func(c discovery.DiscoveryInterface) map[string]string {
@@ -162,8 +164,8 @@ func remoteOpenAPI(t *testing.T, s *server) {
 	})
 }
 
-// remoteV2Only puts what the extension server says of itself behind s once more, in another group, without OpenAPI v3. kubectl explains
-// its resources all the same.
+// remoteV2Only puts what the extension server says of itself behind s once more, in another group,
+// without OpenAPI v3. kubectl explains its resources all the same.
 func remoteV2Only(t *testing.T, s *server, x *extension) {
 	const group, version = "fishing.example.com", "v1beta1"
 	behind := x.direct(t, accountToken(t, s, "mirror"))
@@ -272,7 +274,8 @@ func remoteWatch(t *testing.T, s *server) {
 	}
 }
 
-// remoteUsers has the extension server itself say who comes: a policy of its refuses whatever is created, and names the user.
+// remoteUsers has the extension server itself say who comes: a policy of its refuses whatever is
+// created, and names the user.
 func remoteUsers(t *testing.T, s *server) {
 	ns := namespace(t, s.client(t))
 	policies := s.client(t).AdmissionregistrationV1()
@@ -329,7 +332,8 @@ func accountToken(t *testing.T, s *server, name string) string {
 	return tokenOf(t, c, wardleSpace, name)
 }
 
-// delegation asks the extension server without the one in front: who its users are, and what they may do, it learns there.
+// delegation asks the extension server without the one in front: who its users are, and what they
+// may do, it learns there.
 func delegation(t *testing.T, s *server, x *extension) {
 	bot, guest := accountToken(t, s, "bot"), accountToken(t, s, "guest")
 	c := s.client(t).RbacV1()
@@ -358,7 +362,8 @@ func delegation(t *testing.T, s *server, x *extension) {
 	}
 }
 
-// remoteOutage ends the extension server and starts it again, with a certificate of another authority.
+// remoteOutage ends the extension server and starts it again, with a certificate of another
+// authority.
 func remoteOutage(t *testing.T, s *server, x *extension) {
 	c := dynamicClient(t, s.config(t)).Resource(flunders).Namespace("lake")
 	if _, err := c.Create(t.Context(), flunder("trout"), metav1.CreateOptions{}); err != nil {
@@ -445,7 +450,8 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 	}
 }
 
-// recheck has a server look at once whether the extension server is available: it looks when what is wanted changes.
+// recheck has a server look at once whether the extension server is available: it looks when what
+// is wanted changes.
 func recheck(t *testing.T, s *server) {
 	t.Helper()
 	for _, version := range wardleVersions {

@@ -25,7 +25,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// frontProxy is an authority for what stands in front of extension servers, and the certificate that it has given.
+// frontProxy is an authority for what stands in front of extension servers, and the certificate
+// that it has given.
 type frontProxy struct {
 	dir string
 	ca  *x509.Certificate
@@ -81,8 +82,9 @@ func (p *frontProxy) issue(t *testing.T, name string) {
 	p.write(t, "client.crt", cert.CertificateBlockType, der)
 }
 
-// TestProxyClientCertificate reaches an extension server by the address of its service, with a certificate that it does not trust, and
-// then with another one, which takes the place of the first while the server runs. Of Linux alone everybody has all of 127/8.
+// TestProxyClientCertificate reaches an extension server by the address of its service, with a
+// certificate that it does not trust, and then with another one, which takes the place of the first
+// while the server runs. Of Linux alone everybody has all of 127/8.
 func TestProxyClientCertificate(t *testing.T) {
 	t.Parallel()
 	p := newFrontProxy(t)

@@ -17,7 +17,8 @@ import (
 	applyrbacv1 "k8s.io/client-go/applyconfigurations/rbac/v1"
 )
 
-// TestApplyConfigurations applies ten kinds as controllers do that are written with client-go, and gets back what was applied.
+// TestApplyConfigurations applies ten kinds as controllers do that are written with client-go, and
+// gets back what was applied.
 func TestApplyConfigurations(t *testing.T) {
 	t.Parallel()
 	c := newServer(t, "--controllers=").protobuf(t) // none has a field but those who apply

@@ -60,7 +60,8 @@ func caFile(t *testing.T, s *httptest.Server) string {
 	return file
 }
 
-// TestOpenIDConnect logs in at a provider that others have written and comes with the token that it gives.
+// TestOpenIDConnect logs in at a provider that others have written and comes with the token that it
+// gives.
 func TestOpenIDConnect(t *testing.T) {
 	t.Parallel()
 	const client, secret, back = "coracle", "secret", "https://127.0.0.1/back"
@@ -198,7 +199,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 }
 
-// TestAuthorizationWebhook has a webhook made of Kubernetes' types decide, over TLS, what roles leave open, and sees what it is asked.
+// TestAuthorizationWebhook has a webhook made of Kubernetes' types decide, over TLS, what roles
+// leave open, and sees what it is asked.
 func TestAuthorizationWebhook(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -197,7 +197,8 @@ func typedCollection(t *testing.T, c configMapClient) {
 	}
 }
 
-// TestPager reads a list in pages of several sizes; all show one revision, whatever is written meanwhile.
+// TestPager reads a list in pages of several sizes; all show one revision, whatever is written
+// meanwhile.
 func TestPager(t *testing.T) {
 	t.Parallel()
 	c := shared.client(t)

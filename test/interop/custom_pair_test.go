@@ -20,9 +20,10 @@ import (
 // discoveryLag is the time within which discovery follows on another server.
 const discoveryLag = 100 * time.Millisecond
 
-// TestPairDiscovers creates, changes and deletes definitions at one server, and sees how long discovery at another one, of the same
-// etcd, takes to follow: from when a definition is established, its new version is answered, or it is gone. The bound is for the
-// median: the machine has other things to do.
+// TestPairDiscovers creates, changes and deletes definitions at one server, and sees how long
+// discovery at another one, of the same etcd, takes to follow: from when a definition is
+// established, its new version is answered, or it is gone. The bound is for the median: the machine
+// has other things to do.
 func TestPairDiscovers(t *testing.T) {
 	t.Parallel()
 	const rounds = 30
@@ -80,8 +81,8 @@ func established(def *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// discovered returns how long it takes until a server shows lanterns of a group version, or does not: in the list of groups, in that
-// of resources, and in the document that has all.
+// discovered returns how long it takes until a server shows lanterns of a group version, or does
+// not: in the list of groups, in that of resources, and in the document that has all.
 func discovered(t *testing.T, server rest.Interface, group, version string, want bool) time.Duration {
 	t.Helper()
 	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

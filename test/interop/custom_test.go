@@ -36,8 +36,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Lanterns are a kind in two versions of a group: v2, which is stored, counts in lumens what v1 counts in candles. Each test has a
-// group of its own.
+// Lanterns are a kind in two versions of a group: v2, which is stored, counts in lumens what v1
+// counts in candles. Each test has a group of its own.
 type lanternSpec struct {
 	Candles int64 `json:"candles,omitempty"` // of v1
 	Lumens  int64 `json:"lumens,omitempty"`  // of v2
@@ -177,7 +177,8 @@ func (r *lighter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-// TestCustomManager installs a definition as envtest does, and runs a manager that reconciles what it defines and converts it.
+// TestCustomManager installs a definition as envtest does, and runs a manager that reconciles what
+// it defines and converts it.
 func TestCustomManager(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
@@ -205,7 +206,8 @@ func TestCustomManager(t *testing.T) {
 	})
 }
 
-// manageLanterns runs a manager that reconciles lanterns in a namespace, and converts them by a webhook.
+// manageLanterns runs a manager that reconciles lanterns in a namespace, and converts them by a
+// webhook.
 func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns string, serving webhook.Options) {
 	t.Helper()
 	ctx, c := t.Context(), clientset(t, config)
@@ -283,7 +285,8 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 	})
 }
 
-// checkLanternVersions wants what cannot be converted to be told to those who ask for it, and to nobody else.
+// checkLanternVersions wants what cannot be converted to be told to those who ask for it, and to
+// nobody else.
 func checkLanternVersions(t *testing.T, c client.Client, ns string) {
 	t.Helper()
 	odd := &lanternV2{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "odd"}, Spec: lanternSpec{Lumens: 5}}
@@ -313,7 +316,8 @@ func definitionClient(t *testing.T, config *rest.Config, contentType string) api
 	return c
 }
 
-// TestDefinitionClient takes a definition through its life with the typed client, in both encodings.
+// TestDefinitionClient takes a definition through its life with the typed client, in both
+// encodings.
 func TestDefinitionClient(t *testing.T) {
 	t.Parallel()
 	for name, contentType := range map[string]string{"json": "application/json", "protobuf": "application/vnd.kubernetes.protobuf"} {

@@ -43,7 +43,8 @@ func assets(t testing.TB) string {
 	return dir
 }
 
-// environment starts an environment that ends with the test. What its processes write is shown if the test fails.
+// environment starts an environment that ends with the test. What its processes write is shown if
+// the test fails.
 func environment(t testing.TB, dir string, change ...func(*envtest.Environment)) (*envtest.Environment, *rest.Config) {
 	t.Helper()
 	env := &envtest.Environment{BinaryAssetsDirectory: dir}
@@ -69,7 +70,8 @@ func environment(t testing.TB, dir string, change ...func(*envtest.Environment))
 	return env, config
 }
 
-// TestEnvtest starts an environment as a suite does: with definitions, users, and the command line that envtest makes.
+// TestEnvtest starts an environment as a suite does: with definitions, users, and the command line
+// that envtest makes.
 func TestEnvtest(t *testing.T) {
 	t.Parallel()
 	def := lanterns("envtest.example.com")
@@ -174,8 +176,8 @@ func TestEnvtestStops(t *testing.T) {
 	}
 }
 
-// TestEnvtestKeepsData starts kube-apiserver again on the same etcd, and then both again on the same data. What was written is there.
-// A second API server is turned away.
+// TestEnvtestKeepsData starts kube-apiserver again on the same etcd, and then both again on the
+// same data. What was written is there. A second API server is turned away.
 func TestEnvtestKeepsData(t *testing.T) {
 	t.Parallel()
 	dir, data := assets(t), filepath.Join(t.TempDir(), "data")
@@ -218,7 +220,8 @@ func TestEnvtestKeepsData(t *testing.T) {
 	})
 }
 
-// TestEnvtestWithoutEtcd ends what stands in for etcd: the API server is not healthy any more, as a kube-apiserver would not be.
+// TestEnvtestWithoutEtcd ends what stands in for etcd: the API server is not healthy any more, as a
+// kube-apiserver would not be.
 func TestEnvtestWithoutEtcd(t *testing.T) {
 	t.Parallel()
 	env, config := environment(t, assets(t))
@@ -244,7 +247,8 @@ func TestEnvtestOnEtcd(t *testing.T) {
 	}
 }
 
-// BenchmarkEnvtest starts and stops environments, one after another. No process outlives its environment, and no folder.
+// BenchmarkEnvtest starts and stops environments, one after another. No process outlives its
+// environment, and no folder.
 func BenchmarkEnvtest(b *testing.B) {
 	dir := assets(b)
 	b.Setenv("TMPDIR", b.TempDir())

@@ -42,8 +42,8 @@ const (
 
 var wardleVersions = []string{"v1alpha1", "v1beta1"}
 
-// extension is a process of Kubernetes' example of an extension server, which asks another server who its users are and what they may
-// do. It may be started again after it has ended.
+// extension is a process of Kubernetes' example of an extension server, which asks another server
+// who its users are and what they may do. It may be started again after it has ended.
 type extension struct {
 	dir  string
 	port int
@@ -52,7 +52,8 @@ type extension struct {
 	process
 }
 
-// newExtension starts an extension server beside s, with the rights that its manifests give it and no more.
+// newExtension starts an extension server beside s, with the rights that its manifests give it and
+// no more.
 func newExtension(t *testing.T, s *server) *extension {
 	t.Helper()
 	x := &extension{dir: t.TempDir(), etcd: newEtcd(t)}
@@ -120,7 +121,8 @@ func writeKubeconfig(file string, c *rest.Config) error {
 func (x *extension) certFile() string { return filepath.Join(x.dir, "tls.crt") }
 func (x *extension) keyFile() string  { return filepath.Join(x.dir, "tls.key") }
 
-// certify gives the server a certificate for the name of its service, of another authority each time.
+// certify gives the server a certificate for the name of its service, of another authority each
+// time.
 func (x *extension) certify(t *testing.T) {
 	t.Helper()
 	crt, key, err := cert.GenerateSelfSignedCertKey(wardleService+"."+wardleSpace+".svc", nil, nil)

@@ -62,7 +62,8 @@ func (l *ledger) count() (n int, last uint64) {
 	return n, last
 }
 
-// writer writes objects of its own, each a few times, and deletes some, until ctx ends or the server is gone.
+// writer writes objects of its own, each a few times, and deletes some, until ctx ends or the
+// server is gone.
 type writer struct {
 	client kubernetes.Interface
 	ns, id string
@@ -140,7 +141,8 @@ func revision(resourceVersion string) uint64 {
 	return n
 }
 
-// follower watches ConfigMaps and, whenever the watch breaks, goes on from the last event or bookmark it has seen.
+// follower watches ConfigMaps and, whenever the watch breaks, goes on from the last event or
+// bookmark it has seen.
 type follower struct {
 	client kubernetes.Interface
 	ns     string
@@ -222,8 +224,8 @@ func (f *follower) caughtUp(rev uint64) error {
 	return nil
 }
 
-// check compares what a follower has seen with what the writers know: every acknowledged write once and in order, and
-// nothing else but writes in doubt.
+// check compares what a follower has seen with what the writers know: every acknowledged write once
+// and in order, and nothing else but writes in doubt.
 func (l *ledger) check(t *testing.T, f *follower) {
 	t.Helper()
 	for _, text := range f.wrong {
@@ -252,7 +254,8 @@ func (l *ledger) check(t *testing.T, f *follower) {
 	}
 }
 
-// checkStored compares what is stored with the ledger: the last acknowledged write of each object, or one in doubt.
+// checkStored compares what is stored with the ledger: the last acknowledged write of each object,
+// or one in doubt.
 func (l *ledger) checkStored(t *testing.T, items []corev1.ConfigMap) {
 	t.Helper()
 	stored := map[string]write{}

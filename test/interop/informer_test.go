@@ -168,8 +168,8 @@ func TestInformerOfList(t *testing.T) {
 	eventually(t, 10*time.Second, func() error { return j.is("c05", "0", "gone") })
 }
 
-// TestInformerSurvivesRestarts kills the server under an informer. The informer resumes where it was: it misses no
-// change and does not list again.
+// TestInformerSurvivesRestarts kills the server under an informer. The informer resumes where it
+// was: it misses no change and does not list again.
 func TestInformerSurvivesRestarts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -194,7 +194,8 @@ func TestInformerSurvivesRestarts(t *testing.T) {
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
-		// These changes come before the informer is back, which has waited a second since the watch broke.
+		// These changes come before the informer is back, which has waited a second since the watch
+		// broke.
 		for i := range 5 {
 			n := fmt.Sprintf("%d.%d", round, i)
 			cm.Data["n"] = n

@@ -38,8 +38,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestProtobufKinds takes a kind of every group version through typed clients that speak protobuf. Every field of the example
-// arrives, and comes back.
+// TestProtobufKinds takes a kind of every group version through typed clients that speak protobuf.
+// Every field of the example arrives, and comes back.
 func TestProtobufKinds(t *testing.T) {
 	t.Parallel()
 	c := newServer(t, "--controllers=", "--enable-priority-and-fairness=false").protobuf(t) // none gives a kind its status
@@ -154,7 +154,8 @@ type statusClient[T kindObject] interface {
 	UpdateStatus(ctx context.Context, obj T, opts metav1.UpdateOptions) (T, error)
 }
 
-// playKind creates want, gives it its status, reads, changes and deletes it, and watches all of that.
+// playKind creates want, gives it its status, reads, changes and deletes it, and watches all of
+// that.
 func playKind[T kindObject, L runtime.Object](t *testing.T, c kindClient[T, L], want T) {
 	ctx, name := t.Context(), want.GetName()
 	mine := metav1.ListOptions{FieldSelector: "metadata.name=" + name}

@@ -18,10 +18,10 @@ var update = flag.Bool("update", false, "rewrite the sessions in testdata with w
 
 // TestKubectl replays the sessions in testdata/kubectl, each against a server of its own.
 //
-// A session is what one would see in a terminal: lines that begin with "$ " are commands for sh, here-documents
-// included; what follows is their output, standard error with it; "(exit N)" ends the output of a command that fails.
-// Lines that begin with "# " are remarks. What differs from run to run is replaced, see level. A first line
-// "#! coracle serve FLAGS" gives flags to the server.
+// A session is what one would see in a terminal: lines that begin with "$ " are commands for sh,
+// here-documents included; what follows is their output, standard error with it; "(exit N)" ends
+// the output of a command that fails. Lines that begin with "# " are remarks. What differs from run
+// to run is replaced, see level. A first line "#! coracle serve FLAGS" gives flags to the server.
 func TestKubectl(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "kubectl", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -35,7 +35,8 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// TestReadme wants what README.md shows of a terminal to be what TestKubectl replays: a session without its remarks and exit codes.
+// TestReadme wants what README.md shows of a terminal to be what TestKubectl replays: a session
+// without its remarks and exit codes.
 func TestReadme(t *testing.T) {
 	session, err := os.ReadFile(filepath.Join("testdata", "kubectl", "readme.txt"))
 	if err != nil {
@@ -249,8 +250,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`(Resource Version): +\d+`), "$1: RV"},
 	{regexp.MustCompile(`\d+s \(x(\d+) over \d+s\)`), "AGE (x$1 over AGE)"},
 	{regexp.MustCompile(`kubectl-edit-\d+`), "kubectl-edit-N"},
-	// Addresses and ports that the server has chosen, which are not those at the beginning of its ranges. They are no wider than
-	// the heads of their columns.
+	// Addresses and ports that the server has chosen, which are not those at the beginning of its
+	// ranges. They are no wider than the heads of their columns.
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d)    `), "10.0.0.NNN   "},
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d|[12]\d\d)\b`), "10.0.0.NNN"},
 	{regexp.MustCompile(`\b3(00(8[6-9]|9\d)|0[1-9]\d\d|[12]\d{3})/(TCP|UDP)`), "3NNNN/$3"},

@@ -1,11 +1,12 @@
-// Package interop runs clients that others wrote against the server: kubectl, client-go, controller-runtime. It also
-// kills the server, stops it and runs two on one etcd.
+// Package interop runs clients that others wrote against the server: kubectl, client-go,
+// controller-runtime. It also kills the server, stops it and runs two on one etcd.
 //
-// All programs are built once per run. The server is built in the module under test, so with its own go.mod.
-// Environment: CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of building them.
+// All programs are built once per run. The server is built in the module under test, so with its
+// own go.mod. Environment: CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of
+// building them.
 //
-// The tests about Kubernetes' sample-apiserver have the build tag cluster: only they build it, which
-// compiles the libraries of kube-apiserver. `make cluster` runs them.
+// The tests about Kubernetes' sample-apiserver have the build tag cluster: only they build it,
+// which compiles the libraries of kube-apiserver. `make cluster` runs them.
 //
 // Read: main_test.go and process_test.go (how programs are built and run), then any other.
 package interop
@@ -26,7 +27,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logs are those of all servers, which log everything. They are read for credentials, as those of servers inside of tests are.
+// logs are those of all servers, which log everything. They are read for credentials, as those of
+// servers inside of tests are.
 var logs leaks.Log
 
 // programs are the paths of what is tested and of what it is tested with.
@@ -77,7 +79,8 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-// buildAll builds the programs into dir. The go command shares work between builds, so they run one after another.
+// buildAll builds the programs into dir. The go command shares work between builds, so they run one
+// after another.
 func buildAll(dir string) error {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

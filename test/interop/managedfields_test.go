@@ -28,8 +28,8 @@ spec:
   - {name: web, image: nginx}
 `
 
-// TestDropManagedFields gets, lists and watches pods with clients that want no managedFields, in both encodings, and with one that
-// takes them.
+// TestDropManagedFields gets, lists and watches pods with clients that want no managedFields, in
+// both encodings, and with one that takes them.
 func TestDropManagedFields(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--storage=file")

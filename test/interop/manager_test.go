@@ -23,7 +23,8 @@ import (
 
 const holdFinalizer = "example.com/hold"
 
-// shouter keeps a Secret beside each ConfigMap, with the data in capitals. A finalizer makes sure that it goes first.
+// shouter keeps a Secret beside each ConfigMap, with the data in capitals. A finalizer makes sure
+// that it goes first.
 type shouter struct{ client.Client }
 
 func (r *shouter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -147,8 +148,8 @@ func checkManagerPatches(t *testing.T, mgr ctrl.Manager, key client.ObjectKey) {
 	})
 }
 
-// TestControllersYield runs what a kube-controller-manager runs to lead, and wants the server to leave its work to it for as long,
-// and to do it afterwards.
+// TestControllersYield runs what a kube-controller-manager runs to lead, and wants the server to
+// leave its work to it for as long, and to do it afterwards.
 func TestControllersYield(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), newServer(t, "--controllers=*").client(t)

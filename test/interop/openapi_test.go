@@ -14,8 +14,9 @@ import (
 	protoschema "k8s.io/kube-openapi/pkg/util/proto"
 )
 
-// TestOpenAPI reads every document with the clients of client-go: version 3 as JSON and as protobuf, version 2 as protobuf; and makes
-// of it what clients do that compare or apply objects by schema.
+// TestOpenAPI reads every document with the clients of client-go: version 3 as JSON and as
+// protobuf, version 2 as protobuf; and makes of it what clients do that compare or apply objects by
+// schema.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	client := discovery.NewDiscoveryClientForConfigOrDie(shared.config(t))

@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestEtcdOutage kills the etcd of a server that many write to, and starts it again a while later. The server is not
-// ready meanwhile and recovers by itself; what it acknowledged is there, and its watches go on without a gap.
+// TestEtcdOutage kills the etcd of a server that many write to, and starts it again a while later.
+// The server is not ready meanwhile and recovers by itself; what it acknowledged is there, and its
+// watches go on without a gap.
 func TestEtcdOutage(t *testing.T) {
 	t.Parallel()
 	e := newEtcd(t)

@@ -108,8 +108,8 @@ func owners(entries []metav1.ManagedFieldsEntry) []string {
 	return list
 }
 
-// TestUpgradeToApply has client-go hand over to server-side apply what a client owns by its updates, as tools do that used to
-// compute patches themselves.
+// TestUpgradeToApply has client-go hand over to server-side apply what a client owns by its
+// updates, as tools do that used to compute patches themselves.
 func TestUpgradeToApply(t *testing.T) {
 	t.Parallel()
 	ctx, cs := t.Context(), shared.client(t)

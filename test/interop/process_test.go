@@ -73,8 +73,8 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// ownConfigMaps is for servers whose arguments say nothing of controllers: all but the one that makes ConfigMaps beside those of
-// a test.
+// ownConfigMaps is for servers whose arguments say nothing of controllers: all but the one that
+// makes ConfigMaps beside those of a test.
 const ownConfigMaps = "--controllers=*,-root-ca-certificate-publisher-controller"
 
 // start starts the process and waits until it is ready.

@@ -27,7 +27,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// guest may read one config map, "shown", in a namespace of their own, by a token that ends with a pod or a secret.
+// guest may read one config map, "shown", in a namespace of their own, by a token that ends with a
+// pod or a secret.
 type guest struct {
 	ns, token string
 }
@@ -61,7 +62,8 @@ func invite(t *testing.T, admin kubernetes.Interface) *guest {
 	return g
 }
 
-// tokenOf has the guest come with a token that ends with an object: "" for one that ends with the account.
+// tokenOf has the guest come with a token that ends with an object: "" for one that ends with the
+// account.
 func (g *guest) tokenOf(t *testing.T, admin kubernetes.Interface, kind, name string) {
 	t.Helper()
 	asked := &authenticationv1.TokenRequest{}
@@ -141,8 +143,9 @@ func seen(t *testing.T, c kubernetes.Interface) {
 	}
 }
 
-// TestPairRevokes takes rights and tokens away at one server. Another one of the same etcd refuses the guest from when it has seen the
-// change: no request that begins after another has been answered with a state that has it. How long that takes by itself is logged.
+// TestPairRevokes takes rights and tokens away at one server. Another one of the same etcd refuses
+// the guest from when it has seen the change: no request that begins after another has been
+// answered with a state that has it. How long that takes by itself is logged.
 func TestPairRevokes(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -185,9 +188,9 @@ func TestPairRevokes(t *testing.T) {
 	t.Logf("%d times, the other server refuses: median after %v, at most %v", len(lags), lags[len(lags)/2], lags[len(lags)-1])
 }
 
-// TestPairRevokesBehindBack takes rights and tokens away while another server hears nothing of its etcd. It cannot know, but it
-// shows the guest nothing that is as new as the revocation: what has to be read from the store waits, and once the server hears
-// again, a guest who comes is refused.
+// TestPairRevokesBehindBack takes rights and tokens away while another server hears nothing of its
+// etcd. It cannot know, but it shows the guest nothing that is as new as the revocation: what has
+// to be read from the store waits, and once the server hears again, a guest who comes is refused.
 func TestPairRevokesBehindBack(t *testing.T) {
 	t.Parallel()
 	store, keys := newEtcd(t), accountKeys(t)

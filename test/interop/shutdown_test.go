@@ -15,8 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestShutdown asks a server to end while watches are open and a request is half sent. Readiness fails first, while
-// requests are still served; the half request is answered, watches end without an error, and the exit code is 0.
+// TestShutdown asks a server to end while watches are open and a request is half sent. Readiness
+// fails first, while requests are still served; the half request is answered, watches end without
+// an error, and the exit code is 0.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--shutdown-delay-duration=1500ms")
@@ -106,8 +107,8 @@ func endsCleanly(t *testing.T, name string, w watch.Interface) {
 	}
 }
 
-// halfCreate sends the first half of a request that creates a ConfigMap. The function it returns sends the rest and
-// returns the status of the answer.
+// halfCreate sends the first half of a request that creates a ConfigMap. The function it returns
+// sends the rest and returns the status of the answer.
 func halfCreate(t *testing.T, config *rest.Config, ns, name string) (finish func() int) {
 	t.Helper()
 	tlsConfig, err := rest.TLSConfigFor(config)

@@ -29,8 +29,8 @@ func requestToken(t *testing.T, c kubernetes.Interface, ns, account, secret stri
 	return r.Status.Token
 }
 
-// TestTokenRotation has a client get its token from a program, as exec credentials have it, or from a file that changes as those of
-// projected volumes do, and another one when the first has ended.
+// TestTokenRotation has a client get its token from a program, as exec credentials have it, or from
+// a file that changes as those of projected volumes do, and another one when the first has ended.
 func TestTokenRotation(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(config *rest.Config, file string){
@@ -98,7 +98,8 @@ func testRotation(t *testing.T, use func(config *rest.Config, file string)) {
 	})
 }
 
-// project puts another token into a volume as kubelets do: into a folder of its own, which takes the place of the one before.
+// project puts another token into a volume as kubelets do: into a folder of its own, which takes
+// the place of the one before.
 func project(t *testing.T, volume, folder, token string) {
 	t.Helper()
 	if err := errors.Join(

@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// Definitions are measured by themselves: they are created one after the other, each is waited for, and what they cost is a matter of
-// memory as much as of time.
+// Definitions are measured by themselves: they are created one after the other, each is waited for,
+// and what they cost is a matter of memory as much as of time.
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 // restBeforeMemory is how long the servers have to give memory back before theirs is looked at.
 const restBeforeMemory = 20 * time.Second
 
-// definitions creates n definitions of about size bytes, each when the one before is established, lists the instances of each, and
-// asks for the document of OpenAPI that describes all. It removes them in the end.
+// definitions creates n definitions of about size bytes, each when the one before is established,
+// lists the instances of each, and asks for the document of OpenAPI that describes all. It removes
+// them in the end.
 type definitions struct {
 	*target
 	group   string

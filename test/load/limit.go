@@ -24,14 +24,15 @@ import (
 // limitCommand is how this program calls itself to be the limit server.
 const limitCommand = "limit-server"
 
-// limitConfig is what the limit server is told on its standard input. It answers with its address and lives until its
-// input ends.
+// limitConfig is what the limit server is told on its standard input. It answers with its address
+// and lives until its input ends.
 type limitConfig struct {
 	Kind          string
 	Objects, Size int
 }
 
-// startLimit starts the limit server in a process of its own, so that its CPU can be told from the client's.
+// startLimit starts the limit server in a process of its own, so that its CPU can be told from the
+// client's.
 func startLimit(protocol string, p plan) (*target, func(), error) {
 	cmd := exec.Command(os.Args[0], limitCommand)
 	cmd.Stderr = os.Stderr
@@ -86,8 +87,8 @@ func serveLimit(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// limit answers each request with bytes that it has. It stores nothing, checks nothing and knows nobody; updates go to
-// whoever watches.
+// limit answers each request with bytes that it has. It stores nothing, checks nothing and knows
+// nobody; updates go to whoever watches.
 type limit struct {
 	one, list, page, last []byte
 	path                  string // how the path of a list ends

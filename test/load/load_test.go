@@ -165,7 +165,8 @@ func TestMetaOf(t *testing.T) {
 	}
 }
 
-// TestDefinitions measures definitions on a server that establishes each when it is asked for the second time.
+// TestDefinitions measures definitions on a server that establishes each when it is asked for the
+// second time.
 func TestDefinitions(t *testing.T) {
 	asked := map[string]int{}
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +196,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestUpdateNamesVersion has updates say of which version they are where that is asked for, and nowhere else.
+// TestUpdateNamesVersion has updates say of which version they are where that is asked for, and
+// nowhere else.
 func TestUpdateNamesVersion(t *testing.T) {
 	for _, k := range kinds {
 		target := &target{kind: k}

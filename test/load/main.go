@@ -1,15 +1,19 @@
-// Command load measures API servers side by side: how many operations a second, how fast, and how much CPU the server
-// spends on one. CPU per operation is the number to compare, because it does not depend on how fast this client is.
+// Command load measures API servers side by side: how many operations a second, how fast, and how
+// much CPU the server spends on one. CPU per operation is the number to compare, because it does
+// not depend on how fast this client is.
 //
 //	load [flags] NAME=KUBECONFIG[@PID+PID...]...
 //
-// Each scenario runs on every target before the next begins. The PIDs are those of all processes of a server, its etcd
-// included. With -limit there is one more target: a bare net/http server that has every answer ready, in a process of
-// its own. It is what no API server on net/http can be faster than, and the ratios are to it; else to the first target.
+// Each scenario runs on every target before the next begins. The PIDs are those of all processes of
+// a server, its etcd included. With -limit there is one more target: a bare net/http server that
+// has every answer ready, in a process of its own. It is what no API server on net/http can be
+// faster than, and the ratios are to it; else to the first target.
 //
-// With -definitions it measures custom resource definitions instead: how long each takes until it is established, and what each costs.
+// With -definitions it measures custom resource definitions instead: how long each takes until it
+// is established, and what each costs.
 //
-// Read: main.go, scenario.go, object.go, watch.go, limit.go, definitions.go; measure.go, target.go and table.go as needed.
+// Read: main.go, scenario.go, object.go, watch.go, limit.go, definitions.go; measure.go, target.go
+// and table.go as needed.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kind is what the objects of a run are. Its bodies are formats of, in this order, the name of an object, a short state that
-// differs from write to write, and what fills it up.
+// kind is what the objects of a run are. Its bodies are formats of, in this order, the name of an
+// object, a short state that differs from write to write, and what fills it up.
 type kind struct {
 	name          string // for -kind
 	root          string // the path of its group version

@@ -62,8 +62,8 @@ func scenarioNames() []string {
 
 func get(path string) request { return request{method: "GET", path: path, want: http.StatusOK} }
 
-// applies makes server-side applies, by another manager than the one of create and update, and with force, because it takes
-// over what they own.
+// applies makes server-side applies, by another manager than the one of create and update, and with
+// force, because it takes over what they own.
 func applies(body func(i int, p plan) []byte) func(context.Context, plan, *target) (*result, error) {
 	return timed(func(t *target, i int, p plan) request {
 		return request{method: "PATCH", path: t.object(i%p.objects) + "?fieldManager=applier&force=true",
@@ -71,8 +71,8 @@ func applies(body func(i int, p plan) []byte) func(context.Context, plan, *targe
 	})
 }
 
-// strip has the server forget who owns the fields of the objects, for good: nobody owns what they write to such an object
-// later, other than by apply. A create cannot do so.
+// strip has the server forget who owns the fields of the objects, for good: nobody owns what they
+// write to such an object later, other than by apply. A create cannot do so.
 var strip = each(func(t *target, i int, _ plan) request {
 	return request{method: "PATCH", path: t.object(i), contentType: "application/merge-patch+json",
 		body: []byte(`{"metadata":{"managedFields":[{}]}}`), want: http.StatusOK}
@@ -124,8 +124,8 @@ func pages(ctx context.Context, p plan, t *target) (*result, error) {
 	})
 }
 
-// metaOf returns a string field of the metadata of a list or an object, which begins within the first bytes of what servers
-// write, or "".
+// metaOf returns a string field of the metadata of a list or an object, which begins within the
+// first bytes of what servers write, or "".
 func metaOf(list []byte, field string) string {
 	head := list[:min(len(list), 4096)]
 	if i := bytes.Index(head, []byte(`"items"`)); i >= 0 {
@@ -161,8 +161,8 @@ func (w *worker) do(ctx context.Context, q request) error {
 	return nil
 }
 
-// workers runs op with increasing numbers on all clients of the plan until it returns false, and measures. The first
-// error ends it.
+// workers runs op with increasing numbers on all clients of the plan until it returns false, and
+// measures. The first error ends it.
 func workers(ctx context.Context, p plan, t *target, op func(w *worker, i int) (bool, error)) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -29,8 +29,8 @@ func (t *table) add(scenario string, target int, r *result) {
 	t.results[scenario][target] = append(t.results[scenario][target], r)
 }
 
-// print writes one line for each scenario: each target's rate, median latency and CPU for an operation, then how much
-// more CPU it takes than the base. A ratio without CPU is one of times.
+// print writes one line for each scenario: each target's rate, median latency and CPU for an
+// operation, then how much more CPU it takes than the base. A ratio without CPU is one of times.
 func (t *table) print(out io.Writer, protocol string) {
 	if len(t.order) == 0 {
 		return

@@ -60,8 +60,8 @@ func parseTarget(spec, protocol string, p plan) (*target, error) {
 	return t, nil
 }
 
-// readKubeconfig takes server and credentials from a kubeconfig of one cluster and one user with its data inside, such
-// as coracle and kind write them. It reads lines, not YAML.
+// readKubeconfig takes server and credentials from a kubeconfig of one cluster and one user with
+// its data inside, such as coracle and kind write them. It reads lines, not YAML.
 func (t *target) readKubeconfig(text string) (*tls.Config, error) {
 	values := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -15,8 +15,9 @@ import (
 // watchLimit bounds the wait for the last event.
 const watchLimit = time.Minute
 
-// watch opens watches and updates objects until every watcher has seen every update. An event at a watcher is an
-// operation. Its latency runs from before the update is sent, and is taken by one watcher of sampleEvery.
+// watch opens watches and updates objects until every watcher has seen every update. An event at a
+// watcher is an operation. Its latency runs from before the update is sent, and is taken by one
+// watcher of sampleEvery.
 func watch(ctx context.Context, p plan, t *target) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Try is one request and what came of it, as far as its client knows. Times are since the start of the run.
+// Try is one request and what came of it, as far as its client knows. Times are since the start of
+// the run.
 type Try struct {
 	Client, Server int
 	Call, Return   time.Duration
@@ -27,11 +28,12 @@ func (t *Try) odd() bool {
 	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
-// Outage is a time in which servers may have lost their store: what they do after a write, such as giving back what nobody has any
-// more, fails then, and the client is not told.
+// Outage is a time in which servers may have lost their store: what they do after a write, such as
+// giving back what nobody has any more, fails then, and the client is not told.
 type Outage struct{ From, To time.Duration }
 
-// doubtful reports whether a write may have left something behind: it was not answered, or the store was away meanwhile.
+// doubtful reports whether a write may have left something behind: it was not answered, or the
+// store was away meanwhile.
 func (t *Try) doubtful(outages []Outage) bool {
 	during := func(o Outage) bool { return t.Return > o.From && t.Call < o.To }
 	return t.Result == inDoubt || slices.ContainsFunc(outages, during)
@@ -74,8 +76,8 @@ func (f *field) trouble(format string, args ...any) {
 // reconnect is the time that a server takes at most to find that its store is back.
 const reconnect = 5 * time.Second
 
-// killing kills a server each second until ctx ends, now and then the etcd instead, and then has all of them ready. It returns how
-// often it did.
+// killing kills a server each second until ctx ends, now and then the etcd instead, and then has
+// all of them ready. It returns how often it did.
 func (f *field) killing(ctx context.Context) (int, error) {
 	rng := rand.New(rand.NewPCG(f.seed, faultsID))
 	tick := time.NewTicker(time.Second)

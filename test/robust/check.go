@@ -41,12 +41,14 @@ func (c *checker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// reportOp reports what is wrong with an operation, with the history of the object around a revision.
+// reportOp reports what is wrong with an operation, with the history of the object around a
+// revision.
 func (c *checker) reportOp(check string, op *Op, key string, rv int64, format string, args ...any) {
 	c.report(check, "%s\n\t%v%s", fmt.Sprintf(format, args...), op, c.hist.around(key, rv))
 }
 
-// changes checks that everything in the history was asked for, happened once, and follows from the state before.
+// changes checks that everything in the history was asked for, happened once, and follows from the
+// state before.
 func (c *checker) changes() {
 	writes, removals := map[string]*Op{}, map[string]bool{}
 	for _, op := range c.rec.Ops {
@@ -112,7 +114,8 @@ func follows(op *Op, ch *change) string {
 	return ""
 }
 
-// op checks one operation: what it shows has been, in its time, and it is no answer that nobody can get.
+// op checks one operation: what it shows has been, in its time, and it is no answer that nobody can
+// get.
 func (c *checker) op(op *Op) {
 	known := c.hist.known(op.Call)
 	switch {

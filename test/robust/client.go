@@ -89,7 +89,8 @@ func newRequest(ctx context.Context, collection string, q request) *http.Request
 	return req
 }
 
-// do performs an operation and notes its result. It returns the answer, which is empty if none came, and its bytes.
+// do performs an operation and notes its result. It returns the answer, which is empty if none
+// came, and its bytes.
 func (c *client) do(op *Op, q request) (*answer, []byte) {
 	op.Client, op.Server = c.id, c.rng.IntN(len(c.run.cluster.urls))
 	limit := 30 * time.Second

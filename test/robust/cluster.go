@@ -38,7 +38,8 @@ func (c Config) subject() subject {
 // lasting reports whether the store keeps its history over restarts.
 func (c Config) lasting() bool { return c.Storage == "embedded" || c.Storage == "etcd" }
 
-// Configs are all that is tested. The memory engine does not outlive its server, which is therefore only stopped.
+// Configs are all that is tested. The memory engine does not outlive its server, which is therefore
+// only stopped.
 func Configs() []Config {
 	local := []string{"kill", "kill", "kill again", "kill stopped", "terminate", "stop"}
 	remote := []string{"kill", "kill again", "terminate", "stop", "kill etcd", "kill etcd", "stop etcd"}

@@ -87,8 +87,8 @@ type definitionRun struct {
 	lives int
 }
 
-// RunDefinitions has clients of two servers make, use, change and delete definitions while one of the servers is killed each second,
-// with all files in dir, and returns what was seen.
+// RunDefinitions has clients of two servers make, use, change and delete definitions while one of
+// the servers is killed each second, with all files in dir, and returns what was seen.
 func RunDefinitions(c DefinitionConfig, programs Programs, dir string, seed uint64) (*DefinitionRecord, error) {
 	f, err := newField(Config{Storage: "etcd", Servers: 2}, programs, dir, seed)
 	if err != nil {
@@ -138,8 +138,9 @@ func (r *definitionRun) keep(op *DefinitionOp) {
 	}
 }
 
-// settled reads what there is at the end, when the servers have done what they had to: nothing is being deleted, everything is
-// established, and two looks see the same. If that takes too long, the check says what is wrong.
+// settled reads what there is at the end, when the servers have done what they had to: nothing is
+// being deleted, everything is established, and two looks see the same. If that takes too long, the
+// check says what is wrong.
 func (r *definitionRun) settled() error {
 	var before []byte
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {

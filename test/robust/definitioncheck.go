@@ -40,7 +40,8 @@ func (c *definitionChecker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// unsettled says what is on its way, or has not come to its end: everything that is there is established and shown.
+// unsettled says what is on its way, or has not come to its end: everything that is there is
+// established and shown.
 func (rec *DefinitionRecord) unsettled() (found []Violation) {
 	for server, v := range rec.End {
 		for _, plural := range slices.Sorted(maps.Keys(v.Definitions)) {
@@ -78,7 +79,8 @@ func (c *definitionChecker) sort() {
 	}
 }
 
-// gone reports whether somebody tried before a time to delete a definition, or an instance of it: it may still be there.
+// gone reports whether somebody tried before a time to delete a definition, or an instance of it:
+// it may still be there.
 func (c *definitionChecker) gone(before time.Duration, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		at, ok := c.removed[name]
@@ -86,8 +88,8 @@ func (c *definitionChecker) gone(before time.Duration, names ...string) bool {
 	})
 }
 
-// answer checks that an operation has an answer that it can have: a definition that is established, and not deleted by its only client,
-// is served by all servers.
+// answer checks that an operation has an answer that it can have: a definition that is established,
+// and not deleted by its only client, is served by all servers.
 func (c *definitionChecker) answer(op *DefinitionOp) {
 	switch {
 	case c.gone(op.Call, op.Of): // by a request that was not answered
@@ -98,7 +100,8 @@ func (c *definitionChecker) answer(op *DefinitionOp) {
 	}
 }
 
-// kept checks that a server shows all that was answered, as long as nobody asked for its end, and nothing that nobody asked for.
+// kept checks that a server shows all that was answered, as long as nobody asked for its end, and
+// nothing that nobody asked for.
 func (c *definitionChecker) kept(server int, v *DefinitionView) {
 	for uid, op := range c.made {
 		def := v.Definitions[op.Plural]

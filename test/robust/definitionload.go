@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// definitionClient makes, uses, changes and deletes definitions with names of its own. One goroutine uses it.
+// definitionClient makes, uses, changes and deletes definitions with names of its own. One
+// goroutine uses it.
 type definitionClient struct {
 	*caller
 	run   *definitionRun
@@ -25,7 +26,8 @@ type definitionSlot struct {
 	instances map[string]bool
 }
 
-// work does one thing after the other until ctx ends, and then finds out what became of requests that were not answered.
+// work does one thing after the other until ctx ends, and then finds out what became of requests
+// that were not answered.
 func (c *definitionClient) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(c.slots[c.rng.IntN(len(c.slots))])
@@ -64,7 +66,8 @@ func (c *definitionClient) step(s *definitionSlot) {
 
 func kindOf(s *definitionSlot) string { return "Kind" + s.plural }
 
-// versionsOf are the versions of a definition. Instances are used in the first; the second is served or not, and either is stored.
+// versionsOf are the versions of a definition. Instances are used in the first; the second is
+// served or not, and either is stored.
 func versionsOf(n int) []tree {
 	version := func(name string, served, stored bool) tree {
 		return tree{"name": name, "served": served, "storage": stored,
@@ -104,8 +107,8 @@ func (c *definitionClient) get(s *definitionSlot) {
 	c.definition(s, &DefinitionOp{Verb: get}, nil)
 }
 
-// definition performs an operation on the definition itself, and learns from the answer. A definition is used when a server says that
-// it is established.
+// definition performs an operation on the definition itself, and learns from the answer. A
+// definition is used when a server says that it is established.
 func (c *definitionClient) definition(s *definitionSlot, op *DefinitionOp, body any) {
 	data := c.do(s, op, definitionPath, s.plural+"."+definitionGroup, body)
 	switch {

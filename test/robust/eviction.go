@@ -71,9 +71,9 @@ type evictionRun struct {
 	rec *EvictionRecord
 }
 
-// RunEvictions has clients of two servers evict pods, more than the budget has room for, while one of the servers is killed
-// each second, with all files in dir, and returns what was seen. No controller counts pods: the budget is what evictions leave
-// of it.
+// RunEvictions has clients of two servers evict pods, more than the budget has room for, while one
+// of the servers is killed each second, with all files in dir, and returns what was seen. No
+// controller counts pods: the budget is what evictions leave of it.
 func RunEvictions(c EvictionConfig, programs Programs, dir string, seed uint64) (*EvictionRecord, error) {
 	f, err := newField(Config{Storage: "etcd", Servers: 2, Args: []string{"--controllers="}}, programs, dir, seed)
 	if err != nil {
@@ -209,7 +209,8 @@ func (s *scene) keep(op *EvictOp) {
 	}
 }
 
-// evictor evicts the pods of a round until the budget has refused that some times. One goroutine uses it.
+// evictor evicts the pods of a round until the budget has refused that some times. One goroutine
+// uses it.
 type evictor struct {
 	*caller
 	*scene

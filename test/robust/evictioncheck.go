@@ -68,8 +68,8 @@ func (r *Round) check(outages []Outage) (found []Violation) {
 	return found
 }
 
-// raced reports whether an eviction that was answered may have found its pod gone after it took from the budget: another one of that
-// pod was under way.
+// raced reports whether an eviction that was answered may have found its pod gone after it took
+// from the budget: another one of that pod was under way.
 func (r *Round) raced(i int) bool {
 	op := r.Ops[i]
 	return !op.DryRun && (op.Result == acked || op.Result == notFound) && slices.ContainsFunc(r.Ops[:i], func(o *EvictOp) bool {

@@ -21,7 +21,8 @@ type garbageObject struct {
 	gone                           bool             // at the end
 }
 
-// family are objects that own each other, some of which are deleted, all in the same way: then it does not matter in which order.
+// family are objects that own each other, some of which are deleted, all in the same way: then it
+// does not matter in which order.
 type family struct {
 	namespace string
 	policy    string
@@ -153,8 +154,8 @@ func (r *garbageRun) round(rng *rand.Rand, number, families int) error {
 	return r.settled(r.caller(preparerID), namespaces)
 }
 
-// remain says what there is at the end: an object goes with the last of its owners, unless that leaves it behind, and forgets those
-// that go before.
+// remain says what there is at the end: an object goes with the last of its owners, unless that
+// leaves it behind, and forgets those that go before.
 func (r *garbageRun) remain() map[string]string {
 	left := map[string]string{}
 	for _, f := range r.families {
@@ -207,7 +208,8 @@ func (c *caller) found(namespaces []string) (map[string]string, error) {
 	return found, nil
 }
 
-// settled waits until there is what should remain, and until the collector has gone through what it had to do then: it still is.
+// settled waits until there is what should remain, and until the collector has gone through what it
+// had to do then: it still is.
 func (r *garbageRun) settled(c *caller, namespaces []string) error {
 	want := r.remain()
 	var got map[string]string
@@ -254,7 +256,8 @@ func (r *garbageRun) settled(c *caller, namespaces []string) error {
 	return differ()
 }
 
-// TestGarbage deletes owners in every way, and a namespace, while the server is killed, and wants exactly what should remain.
+// TestGarbage deletes owners in every way, and a namespace, while the server is killed, and wants
+// exactly what should remain.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	build(t)

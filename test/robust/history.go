@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// change is what happened at one revision. Object is nil if it was deleted, before if there was none.
+// change is what happened at one revision. Object is nil if it was deleted, before if there was
+// none.
 type change struct {
 	rv             int64
 	key            string
@@ -33,15 +34,16 @@ func (c *change) event(s Scope) *Event {
 	return nil
 }
 
-// span is a stretch of revisions of which everything is known: the state at from, and all changes up to to.
+// span is a stretch of revisions of which everything is known: the state at from, and all changes
+// up to to.
 type span struct {
 	from, to int64
 	state    map[string]*Object
 	changes  []*change
 }
 
-// history is what happened, as the watches of everything tell it. Between its spans are revisions that nobody was shown
-// before a kill, with an engine that keeps no history.
+// history is what happened, as the watches of everything tell it. Between its spans are revisions
+// that nobody was shown before a kill, with an engine that keeps no history.
 type history struct {
 	spans   []*span
 	changes map[int64]*change
@@ -53,7 +55,8 @@ type history struct {
 	revisions []int64
 }
 
-// newHistory puts together what the watches of everything tell. It reports those that contradict each other.
+// newHistory puts together what the watches of everything tell. It reports those that contradict
+// each other.
 func newHistory(rec *Record, report func(check, format string, args ...any)) *history {
 	h := &history{spans: spansOf(rec), changes: map[int64]*change{}, first: map[string]time.Duration{}, gone: map[string]time.Duration{}}
 	for _, s := range rec.Sessions {
@@ -218,7 +221,8 @@ func (h *history) state(s Scope, rv int64) (map[string]*Object, bool) {
 	return state, true
 }
 
-// between returns what a watch has to send after one revision up to another. It is false if that is not known.
+// between returns what a watch has to send after one revision up to another. It is false if that is
+// not known.
 func (h *history) between(s Scope, after, to int64) ([]*Event, bool) {
 	sp := h.span(after)
 	if sp == nil || to > sp.to {

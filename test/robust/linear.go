@@ -13,11 +13,12 @@ import (
 // never is when an operation ends whose answer was lost.
 const never = time.Duration(math.MaxInt64 / 4)
 
-// decide bounds the time for finding an order of the operations on one object. Where there is one that takes
-// milliseconds; to find out that there is none could take for ever.
+// decide bounds the time for finding an order of the operations on one object. Where there is one
+// that takes milliseconds; to find out that there is none could take for ever.
 const decide = 30 * time.Second
 
-// state is what one object is to the model. What a write whose answer was lost has set is not known until it is shown.
+// state is what one object is to the model. What a write whose answer was lost has set is not known
+// until it is shown.
 type state struct {
 	exists bool
 	v, uid string // uid may be ""
@@ -60,8 +61,9 @@ func (s state) after(op *Op) state {
 	return state{exists: true, v: op.V, uid: s.uid, rv: s.rv, above: true}
 }
 
-// step says whether an operation can have had its answer in a state, and what the state is then. With a shared store
-// two clients may both be told that they deleted an object, if it was left open who did.
+// step says whether an operation can have had its answer in a state, and what the state is then.
+// With a shared store two clients may both be told that they deleted an object, if it was left open
+// who did.
 func (s state) step(op *Op, shared bool) (bool, state) {
 	possible := s.exists != (op.Verb == create) && s.holds(op)
 	switch op.Result {
@@ -92,8 +94,8 @@ func (s state) step(op *Op, shared bool) (bool, state) {
 	return s.after(op).is(op.Object)
 }
 
-// linearizable looks for an order of the operations on each object in which each answer is right, and which is that of
-// time wherever one operation ended before another began.
+// linearizable looks for an order of the operations on each object in which each answer is right,
+// and which is that of time wherever one operation ended before another began.
 func (c *checker) linearizable() {
 	model := porcupine.Model{
 		Init: func() any { return state{} },
@@ -118,7 +120,8 @@ func (c *checker) linearizable() {
 	}
 }
 
-// done is when an operation must have happened: at its answer, or before if somebody saw its effect.
+// done is when an operation must have happened: at its answer, or before if somebody saw its
+// effect.
 func (c *checker) done(op *Op) time.Duration {
 	end := op.Return
 	if op.Result == inDoubt {
@@ -134,8 +137,9 @@ func (c *checker) done(op *Op) time.Duration {
 	return end
 }
 
-// byObject returns the operations that the model is about. A list is a read of each object that it shows, and of those
-// it does not show that are always known, or were used at that time, or is the last list of all.
+// byObject returns the operations that the model is about. A list is a read of each object that it
+// shows, and of those it does not show that are always known, or were used at that time, or is the
+// last list of all.
 func (c *checker) byObject() map[string][]*Op {
 	objects := map[string][]*Op{}
 	var lists []*Op
@@ -165,8 +169,8 @@ func (c *checker) byObject() map[string][]*Op {
 	return objects
 }
 
-// idle reports whether an operation says nothing about its object and had no effect. So it is with a lost write that
-// nobody has seen, if everything was seen.
+// idle reports whether an operation says nothing about its object and had no effect. So it is with
+// a lost write that nobody has seen, if everything was seen.
 func (c *checker) idle(op *Op) bool {
 	switch op.Result {
 	case unsent, refused, expired:

@@ -45,7 +45,8 @@ func (c *client) get(key, match string) *Object {
 	return op.Object
 }
 
-// update replaces an object, with the resourceVersion that the client knows as a precondition if cas is set.
+// update replaces an object, with the resourceVersion that the client knows as a precondition if
+// cas is set.
 func (c *client) update(key string, cas bool, color string) *Object {
 	op := &Op{Verb: update, Key: key, V: c.value(), Color: color}
 	if base := c.known[key]; cas && base != nil {
@@ -86,7 +87,8 @@ func (c *client) patch(key string) {
 	}})
 }
 
-// noop writes what the object is already, by an update or by a patch, if it is still what the client knows.
+// noop writes what the object is already, by an update or by a patch, if it is still what the
+// client knows.
 func (c *client) noop(key string) {
 	base := c.known[key]
 	if base == nil {
@@ -198,8 +200,8 @@ func (c *client) step() {
 	}
 }
 
-// react does what a controller does about a job that a watch has just shown, and of which it is the only user: the
-// answer must never be that there is no such object.
+// react does what a controller does about a job that a watch has just shown, and of which it is the
+// only user: the answer must never be that there is no such object.
 func (c *client) react(e *Event) {
 	o := e.Object
 	if e.Type == deleted || !strings.HasPrefix(o.Key, jobPrefix) {

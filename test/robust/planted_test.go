@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// recorded is a second of two servers, without a fault that was noticed: KEEP=1 DURATION=1s go test -run TestRobust/pair
+// recorded is a second of two servers, without a fault that was noticed: KEEP=1 DURATION=1s go test
+// -run TestRobust/pair
 const recorded = "testdata/record.json.gz"
 
 // planter plants one fault into a record, where at tells it to.
@@ -183,8 +184,8 @@ func recording(t *testing.T) *planter {
 	return &planter{rec: rec, hist: newHistory(rec, func(check, format string, args ...any) { t.Errorf(format, args...) })}
 }
 
-// fault is a fault that can be planted into a record, and the check that has to find it. at is asked at each place where the fault can
-// be, and says where it is.
+// fault is a fault that can be planted into a record, and the check that has to find it. at is
+// asked at each place where the fault can be, and says where it is.
 type fault[R any] struct {
 	name, check string
 	plant       func(rec R, at func() bool)

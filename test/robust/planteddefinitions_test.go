@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// recordedDefinitions is of a run that was right, with fewer definitions than most: KEEP=1 go test -run TestDefinitions
+// recordedDefinitions is of a run that was right, with fewer definitions than most: KEEP=1 go test
+// -run TestDefinitions
 const recordedDefinitions = "testdata/definitions.json.gz"
 
 // left plants a fault into what a server shows of a definition at the end.

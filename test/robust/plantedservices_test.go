@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// recordedServices is of a run that was right, with fewer services than most: KEEP=1 go test -run TestServices
+// recordedServices is of a run that was right, with fewer services than most: KEEP=1 go test -run
+// TestServices
 const recordedServices = "testdata/services.json.gz"
 
 // events plants a fault into an event. It is told what there is before that.

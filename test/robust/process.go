@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// patience bounds what must happen at some time: starts, ends, the last event. It is far above what a slow machine takes.
+// patience bounds what must happen at some time: starts, ends, the last event. It is far above what
+// a slow machine takes.
 const patience = 90 * time.Second
 
 // process is a program that is killed and started again. One goroutine at a time uses it.
@@ -120,8 +121,8 @@ func tail(file string) string {
 
 var lastPort atomic.Int64 // given by freePort
 
-// freePort returns a port that is nobody's: below those that systems give to outgoing connections, one of which could
-// take it while a server is down.
+// freePort returns a port that is nobody's: below those that systems give to outgoing connections,
+// one of which could take it while a server is down.
 func freePort() int {
 	lastPort.CompareAndSwap(0, 20000+rand.Int64N(5000))
 	for {

@@ -130,7 +130,8 @@ func (e *Event) String() string {
 	return fmt.Sprintf("%v %s %d %v %s", e.Time, e.Type, e.RV, e.Object, e.Error)
 }
 
-// Session is one watch request. It asks for what came after From, or, if that is 0, for the present state first.
+// Session is one watch request. It asks for what came after From, or, if that is 0, for the present
+// state first.
 type Session struct {
 	Watcher, Server int
 	Scope           Scope
@@ -156,7 +157,8 @@ func (s *Session) initial() int {
 	return -1
 }
 
-// state returns the initial state, by name, and its revision, which is 0 if that state did not come to its end.
+// state returns the initial state, by name, and its revision, which is 0 if that state did not come
+// to its end.
 func (s *Session) state() (map[string]*Object, int64) {
 	i := s.initial()
 	if i < 0 {
@@ -171,7 +173,8 @@ func (s *Session) state() (map[string]*Object, int64) {
 	return state, s.Events[i].RV
 }
 
-// live are the events behind the initial state: what happened after From, or after the bookmark that ends it.
+// live are the events behind the initial state: what happened after From, or after the bookmark
+// that ends it.
 func (s *Session) live() []Event {
 	if i := s.initial(); s.From > 0 || i >= 0 {
 		return s.Events[i+1:]

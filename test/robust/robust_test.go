@@ -50,7 +50,8 @@ func configure() (err error) {
 	return nil
 }
 
-// build makes sure that the programs are there. Those that the environment does not name are built, each in its module.
+// build makes sure that the programs are there. Those that the environment does not name are built,
+// each in its module.
 func build(t *testing.T) {
 	t.Helper()
 	if err := built(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// The load. Pauses are means: of a client between two operations, of the producer between two jobs, between two faults.
+// The load. Pauses are means: of a client between two operations, of the producer between two jobs,
+// between two faults.
 const (
 	clients    = 8
 	pause      = 60 * time.Millisecond
@@ -31,8 +32,8 @@ const (
 	watcherID
 )
 
-// The objects: hot ones are what all clients contend for, the quiet one is written again and again as it is, and each
-// job is made by the producer and removed by the controller.
+// The objects: hot ones are what all clients contend for, the quiet one is written again and again
+// as it is, and each job is made by the producer and removed by the controller.
 const (
 	hotObjects = 3
 	quiet      = "quiet"
@@ -201,7 +202,8 @@ func (r *run) harm(ctx context.Context, faults []string) error {
 	}
 }
 
-// finish makes two last changes that each watcher is told of, reads everything once more, and waits for the watchers.
+// finish makes two last changes that each watcher is told of, reads everything once more, and waits
+// for the watchers.
 func (r *run) finish() {
 	c := newClient(r, finisherID)
 	end := time.Now().Add(patience)

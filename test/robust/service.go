@@ -92,7 +92,8 @@ type ServiceEvent struct {
 	Service *Service
 }
 
-// Ledger is what is written down of addresses and ports outside of the services, with the services of that time.
+// Ledger is what is written down of addresses and ports outside of the services, with the services
+// of that time.
 type Ledger struct {
 	Time      time.Duration
 	Services  []*Service

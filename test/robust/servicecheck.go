@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// serviceChecker compares what clients were told of services with what the watch saw and with what is written down.
+// serviceChecker compares what clients were told of services with what the watch saw and with what
+// is written down.
 type serviceChecker struct {
 	rec   *ServiceRecord
 	found []Violation
@@ -69,7 +70,8 @@ func (h holders) drop(s *Service) {
 	}
 }
 
-// history checks the events: nobody has what another has, everybody has what the type needs, and keeps it.
+// history checks the events: nobody has what another has, everybody has what the type needs, and
+// keeps it.
 func (c *serviceChecker) history() {
 	held, present := holders{}, map[string]*Service{}
 	take := func(s *Service) {
@@ -128,7 +130,8 @@ func (c *serviceChecker) fits(s *Service) {
 	}
 }
 
-// kept checks that a service has the same addresses, or one more or less, and the same ports after a change.
+// kept checks that a service has the same addresses, or one more or less, and the same ports after
+// a change.
 func (c *serviceChecker) kept(old, s *Service) {
 	if n := min(len(old.IPs), len(s.IPs)); old.addressed() && s.addressed() && !slices.Equal(old.IPs[:n], s.IPs[:n]) {
 		c.report("keeping", "addresses change\n\t%v\n\t%v", old, s)
@@ -168,8 +171,8 @@ func (c *serviceChecker) answers() {
 	}
 }
 
-// changes checks that what happened was asked for, each change by one request that was not a dry run, and that deletions
-// that were answered happened.
+// changes checks that what happened was asked for, each change by one request that was not a dry
+// run, and that deletions that were answered happened.
 func (c *serviceChecker) changes() {
 	type change struct {
 		kind, key string
@@ -203,7 +206,8 @@ func (c *serviceChecker) changes() {
 	}
 }
 
-// ledger checks that what services have is written down, for them, and that they are those of the watch.
+// ledger checks that what services have is written down, for them, and that they are those of the
+// watch.
 func (c *serviceChecker) ledger(when string, l *Ledger) {
 	held, last := holders{}, c.last()
 	for _, s := range l.Services {
@@ -244,7 +248,8 @@ func (c *serviceChecker) last() map[string]*Service {
 	return present
 }
 
-// leaks are the addresses and ports that are taken for nobody, the former with those for whom they were.
+// leaks are the addresses and ports that are taken for nobody, the former with those for whom they
+// were.
 func (l *Ledger) leaks() (map[string]string, []int) {
 	addresses, ports := maps.Clone(l.Addresses), slices.Clone(l.Ports)
 	for _, s := range l.Services {
@@ -258,7 +263,8 @@ func (l *Ledger) leaks() (map[string]string, []int) {
 	return addresses, ports
 }
 
-// doubts checks that only requests leak that have no answer, or could not give back, each no more than it is about.
+// doubts checks that only requests leak that have no answer, or could not give back, each no more
+// than it is about.
 func (c *serviceChecker) doubts() {
 	doubted, most := map[string]int{}, 0
 	for _, op := range c.rec.Ops {
@@ -278,7 +284,8 @@ func (c *serviceChecker) doubts() {
 	}
 }
 
-// reasons are those of Events about what does not happen here: each service has what is written down for it, and nothing else.
+// reasons are those of Events about what does not happen here: each service has what is written
+// down for it, and nothing else.
 var reasons = []string{"ClusterIPNotValid", "ClusterIPNotAllocated", "ClusterIPAlreadyAllocated", "ClusterIPOutOfRange",
 	"PortNotAllocated", "PortAlreadyAllocated", "PortOutOfRange", "PortRangeFull"}
 

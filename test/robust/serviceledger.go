@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// repairPatience is the time that the repair has. Ports that leaked are kept for three rounds, three minutes apart.
+// repairPatience is the time that the repair has. Ports that leaked are kept for three rounds,
+// three minutes apart.
 const repairPatience = 20 * time.Minute
 
 // The marker is a service without an address that is changed to see how far the watch has come.
@@ -20,8 +21,8 @@ const (
 	marker     = "marker"
 )
 
-// settled returns the ledger when no request has any effect any more: one that was sent to a server that was killed may still be
-// on its way to the store.
+// settled returns the ledger when no request has any effect any more: one that was sent to a server
+// that was killed may still be on its way to the store.
 func (r *serviceRun) settled(c *caller) (l *Ledger, err error) {
 	err = within(patience, "services do not come to rest", func() (bool, error) {
 		before := l

@@ -23,7 +23,8 @@ type slot struct {
 
 const servicePath = "/api/v1/namespaces/" + namespace + "/services"
 
-// work does one thing after the other until ctx ends, and then finds out what became of requests that were not answered.
+// work does one thing after the other until ctx ends, and then finds out what became of requests
+// that were not answered.
 func (c *serviceClient) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(&c.slots[c.rng.IntN(len(c.slots))])

@@ -36,8 +36,8 @@ type serviceRun struct {
 	madeServices, madePorts int
 }
 
-// RunServices has clients of two servers make, change and delete services while one of the servers is killed each second, with
-// all files in dir, and returns what was seen.
+// RunServices has clients of two servers make, change and delete services while one of the servers
+// is killed each second, with all files in dir, and returns what was seen.
 func RunServices(c ServiceConfig, programs Programs, dir string, seed uint64) (*ServiceRecord, error) {
 	var ranges []string
 	for _, r := range c.Ranges {
@@ -160,7 +160,8 @@ func (r *serviceRun) watch(ctx context.Context, rv int64) {
 	}
 }
 
-// follow makes one watch request and reads it to its end. An error is one that resuming does not help against.
+// follow makes one watch request and reads it to its end. An error is one that resuming does not
+// help against.
 func (r *serviceRun) follow(ctx context.Context, c *caller) error {
 	last := r.reached.Load()
 	resp, err := c.http.Do(newRequest(ctx, r.cluster.urls[c.rng.IntN(len(r.cluster.urls))]+"/api/v1/services",

@@ -126,7 +126,8 @@ func (w *watcher) session(ctx context.Context, s *Session) {
 	}
 }
 
-// read reads events to their end. A session that begins with the present state can be resumed only from behind it.
+// read reads events to their end. A session that begins with the present state can be resumed only
+// from behind it.
 func (w *watcher) read(s *Session, body io.Reader) {
 	resumable := s.From > 0
 	for dec := json.NewDecoder(body); ; {

@@ -1,5 +1,6 @@
-// Package hub declares the Flunder that the server itself works with. Clients never see it: the versions that they
-// see convert to it and from it, so a new version needs conversions to one type only, and strategies are written once.
+// Package hub declares the Flunder that the server itself works with. Clients never see it: the
+// versions that they see convert to it and from it, so a new version needs conversions to one type
+// only, and strategies are written once.
 //
 // A kind with one version, such as Fischer, needs no hub type: its version is the hub.
 package hub

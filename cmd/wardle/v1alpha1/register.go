@@ -36,7 +36,8 @@ func setDefaults(spec *FlunderSpec) {
 	}
 }
 
-// toHub puts the reference where its type says. That the type is a known one is checked later, with all the rest.
+// toHub puts the reference where its type says. That the type is a known one is checked later, with
+// all the rest.
 func toHub(in *FlunderSpec, out *hub.FlunderSpec) error {
 	if in.ReferenceType != nil {
 		out.ReferenceType = hub.ReferenceType(*in.ReferenceType)

@@ -1,7 +1,8 @@
-// Package v1alpha1 declares the first version of wardle.example.com. Its Flunder has one field for references of both
-// kinds, which is why it needs conversion functions.
+// Package v1alpha1 declares the first version of wardle.example.com. Its Flunder has one field for
+// references of both kinds, which is why it needs conversion functions.
 //
-// Comments of types and fields are what kubectl explain prints; the tags are explained in scheme/typeinfo.
+// Comments of types and fields are what kubectl explain prints; the tags are explained in
+// scheme/typeinfo.
 //
 // Read: types.go, register.go.
 package v1alpha1

@@ -1,7 +1,8 @@
-// Package v1beta1 declares the preferred version of wardle.example.com. Its Flunder has the fields of the hub, so that
-// the conversions between the two are derived.
+// Package v1beta1 declares the preferred version of wardle.example.com. Its Flunder has the fields
+// of the hub, so that the conversions between the two are derived.
 //
-// Comments of types and fields are what kubectl explain prints; the tags are explained in scheme/typeinfo.
+// Comments of types and fields are what kubectl explain prints; the tags are explained in
+// scheme/typeinfo.
 //
 // Read: types.go, register.go.
 package v1beta1

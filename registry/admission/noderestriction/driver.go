@@ -47,8 +47,8 @@ const (
 	driverPortworx  = "pxd.portworx.com"
 )
 
-// inlineDriver is the driver that serves a volume of a pod. Kubernetes finds out by making a volume of the driver's of it: what cannot
-// become one is an error.
+// inlineDriver is the driver that serves a volume of a pod. Kubernetes finds out by making a volume
+// of the driver's of it: what cannot become one is an error.
 func inlineDriver(v *corev1.VolumeSource) (string, error) {
 	switch {
 	case v.GCEPersistentDisk != nil:

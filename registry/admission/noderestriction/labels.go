@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// kubeletLabels are the labels of Kubernetes that a kubelet sets on its own node, beside those of its prefixes.
+// kubeletLabels are the labels of Kubernetes that a kubelet sets on its own node, beside those of
+// its prefixes.
 var (
 	kubeletLabels = []string{
 		"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/instance-type",
@@ -19,8 +20,9 @@ var (
 // restrictedPrefix is that of labels which say where privileged pods may run.
 const restrictedPrefix = "node-restriction.kubernetes.io"
 
-// othersLabels returns, sorted, the labels that differ between two states of a node and are not for its kubelet to change: Kubernetes'
-// own, by which it could have pods come to it that are not meant for it.
+// othersLabels returns, sorted, the labels that differ between two states of a node and are not for
+// its kubelet to change: Kubernetes' own, by which it could have pods come to it that are not meant
+// for it.
 func othersLabels(now, was map[string]string) []string {
 	var others []string
 	for key, value := range now {

@@ -57,7 +57,8 @@ type nodeWrite struct {
 	node string
 }
 
-// Mutate changes nothing: it stands with the mutators because kube-apiserver's does, before what is costly.
+// Mutate changes nothing: it stands with the mutators because kube-apiserver's does, before what is
+// costly.
 func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 	node, ok := a.User.NodeName()
 	if !ok {
@@ -204,7 +205,8 @@ func (w *nodeWrite) lease() error {
 	return nil
 }
 
-// slice judges what the authorizer cannot see: what is about to be made, and each of many that are deleted.
+// slice judges what the authorizer cannot see: what is about to be made, and each of many that are
+// deleted.
 func (w *nodeWrite) slice() error {
 	obj, verb := w.Object, "create"
 	switch w.Operation {

@@ -43,7 +43,8 @@ func (w *nodeWrite) token() error {
 	return w.audience(asked.Spec.Audiences, pod)
 }
 
-// audience judges whom a token is to be meant for: somebody whom a volume of its pod names, or whom the node may have tokens for anyway.
+// audience judges whom a token is to be meant for: somebody whom a volume of its pod names, or whom
+// the node may have tokens for anyway.
 func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 	audience := ""
 	switch len(audiences) {
@@ -73,7 +74,8 @@ func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 	return w.Forbidden("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, w.User.Name)
 }
 
-// names reports whether a volume of a pod has tokens for an audience, by itself or through its driver.
+// names reports whether a volume of a pod has tokens for an audience, by itself or through its
+// driver.
 func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {

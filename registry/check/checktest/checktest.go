@@ -1,4 +1,5 @@
-// Package checktest makes objects for tests of checks, and compares what is wrong with them with what a test expects.
+// Package checktest makes objects for tests of checks, and compares what is wrong with them with
+// what a test expects.
 package checktest
 
 import (
@@ -8,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Want compares the messages of errs, in their order, with those of want, one a line. "" wants none.
+// Want compares the messages of errs, in their order, with those of want, one a line. "" wants
+// none.
 func Want(tb testing.TB, errs field.ErrorList, want string) {
 	tb.Helper()
 	got := make([]string, len(errs))

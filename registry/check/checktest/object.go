@@ -52,7 +52,8 @@ func Resource(tb testing.TB, list []registry.Resource, kind string) *registry.Re
 	return nil
 }
 
-// WantCells compares the cells of an object, of which there is one for each column, with those wanted, as one text.
+// WantCells compares the cells of an object, of which there is one for each column, with those
+// wanted, as one text.
 func WantCells(tb testing.TB, r *registry.Resource, obj meta.Object, now time.Time, want ...any) {
 	tb.Helper()
 	cells := r.Table.Cells(obj, now)

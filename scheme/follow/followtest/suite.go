@@ -24,8 +24,8 @@ type Rig[V any] struct {
 	Put func(t testing.TB, name string, n int)
 	// Delete deletes an object.
 	Delete func(t testing.TB, name string)
-	// Forget has the Source forget what has happened so far. It may write other objects, and deletes
-	// them again.
+	// Forget has the Source forget what has happened so far. It may write other objects, and
+	// deletes them again.
 	Forget func(t testing.TB)
 	// Number is the number of an object.
 	Number func(t testing.TB, obj V) int
@@ -111,7 +111,8 @@ type batch struct {
 func (b *bench[V]) read(old bool) *reader[V] {
 	ctx, stop := context.WithCancel(b.Context())
 	r := &reader[V]{
-		b: b, breaker: newBreaker(b.rig.Source), batches: make(chan batch), stop: stop, ended: make(chan struct{}), states: map[string]int{},
+		b: b, breaker: newBreaker(b.rig.Source), batches: make(chan batch), stop: stop,
+		ended: make(chan struct{}), states: map[string]int{},
 	}
 	options := follow.Options{Old: old, MaxPause: time.Millisecond, Failed: func(error) {}}
 	go func() {
@@ -167,7 +168,8 @@ func (b *bench[V]) shown(from follow.Batch[V], old bool) batch {
 			number = b.rig.Number(b, ch.New)
 			text += map[bool]string{true: ">", false: "="}[old] + strconv.Itoa(number)
 		}
-		to.changes, to.names, to.numbers = append(to.changes, text), append(to.names, ch.Name.Name), append(to.numbers, number)
+		to.changes, to.names = append(to.changes, text), append(to.names, ch.Name.Name)
+		to.numbers = append(to.numbers, number)
 	}
 	return to
 }

@@ -42,7 +42,8 @@ func (f *Frames) Must(err error) {
 	}
 }
 
-// Send begins a request, and ends it, too, if end is set. The names of further headers are sent as they are.
+// Send begins a request, and ends it, too, if end is set. The names of further headers are sent as
+// they are.
 func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	f.tb.Helper()
 	f.fields.Reset()

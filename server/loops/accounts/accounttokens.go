@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// AccountTokens fills in the secrets that ask for a token of a service account, and deletes them with it.
+// AccountTokens fills in the secrets that ask for a token of a service account, and deletes them
+// with it.
 type AccountTokens struct {
 	Informers *controller.Informers
 	// CA returns the certificates to trust, as PEM; none if the server shows none.

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ClusterRoleAggregation fills in the rules of cluster roles that have an aggregation rule: those of all that it selects.
+// ClusterRoleAggregation fills in the rules of cluster roles that have an aggregation rule: those
+// of all that it selects.
 type ClusterRoleAggregation struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -40,7 +41,8 @@ func (c *ClusterRoleAggregation) Run(ctx context.Context) {
 	roles := controller.InformerOf(c.Informers, clusterRoleResource, func(r *rbacv1.ClusterRole) *clusterRole {
 		return &clusterRole{Labels: r.Labels, Rules: r.Rules, Aggregates: r.AggregationRule}
 	})
-	// Roles are few, and who depends on whom is for labels to say: all are looked at whenever one changes.
+	// Roles are few, and who depends on whom is for labels to say: all are looked at whenever one
+	// changes.
 	source := roles.Source(func(controller.Name, *clusterRole, *clusterRole) []controller.Name { return []controller.Name{{}} })
 	controller.Loop{
 		Source:    source,
@@ -77,7 +79,8 @@ func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Inf
 	return errors.Join(errs...)
 }
 
-// selectRules returns the rules of the other roles that an aggregation rule selects, each rule once, by selector and name.
+// selectRules returns the rules of the other roles that an aggregation rule selects, each rule
+// once, by selector and name.
 func selectRules(of *rbacv1.AggregationRule, self controller.Name, names []controller.Name, all map[controller.Name]*clusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for i := range of.ClusterRoleSelectors {

@@ -13,12 +13,12 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// RootCA publishes whom clients in the cluster must trust to reach the server: the config map kube-root-ca.crt in every
-// namespace.
+// RootCA publishes whom clients in the cluster must trust to reach the server: the config map
+// kube-root-ca.crt in every namespace.
 type RootCA struct {
 	Informers *controller.Informers
-	// CA returns the certificates to trust, as PEM. It is called once: a serving certificate of somebody else's that is replaced
-	// while the server runs has an authority behind it.
+	// CA returns the certificates to trust, as PEM. It is called once: a serving certificate of
+	// somebody else's that is replaced while the server runs has an authority behind it.
 	CA  func() ([]byte, error)
 	Log *zap.Logger
 }
@@ -30,7 +30,8 @@ const (
 		"internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-// namespacedWorkers is how many namespaces are given an object at once: those that are there at the start are many.
+// namespacedWorkers is how many namespaces are given an object at once: those that are there at the
+// start are many.
 const namespacedWorkers = 4
 
 // Run works until ctx ends.

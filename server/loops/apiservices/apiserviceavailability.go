@@ -15,28 +15,33 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// APIServiceAvailability says in the status of each APIService that stands for another server whether that server can be reached.
-// It looks when the APIService, its service or its endpoints change, and every 30 s; soon again while the server does not answer.
+// APIServiceAvailability says in the status of each APIService that stands for another server
+// whether that server can be reached. It looks when the APIService, its service or its endpoints
+// change, and every 30 s; soon again while the server does not answer.
 //
-// Every server runs it, as in Kubernetes: requests are handed on by each of them, and its metrics are about what it finds itself.
-// That needs no agreement: a status is written only if it says something else than what was found, and against the state that was
-// read. Where servers find different things, each writes its own when it looks next; that another has written is no reason to look.
+// Every server runs it, as in Kubernetes: requests are handed on by each of them, and its metrics
+// are about what it finds itself. That needs no agreement: a status is written only if it says
+// something else than what was found, and against the state that was read. Where servers find
+// different things, each writes its own when it looks next; that another has written is no reason
+// to look.
 type APIServiceAvailability struct {
 	Client *client.Client
 	// Check asks the server behind an APIService once whether it has the version.
 	Check func(ctx context.Context, s *apiregistrationv1.APIService) error
-	// Lost is told of each that was available and is so no more, with the reason, when that is written down. nil: nobody is.
+	// Lost is told of each that was available and is so no more, with the reason, when that is
+	// written down. nil: nobody is.
 	Lost func(name, reason string)
 	Log  *zap.Logger
 
 	failures failures
 }
 
-// availabilityWorkers is how many APIServices are looked at at once, as many as in Kubernetes: one that does not answer keeps a
-// worker for some seconds.
+// availabilityWorkers is how many APIServices are looked at at once, as many as in Kubernetes: one
+// that does not answer keeps a worker for some seconds.
 const availabilityWorkers = 5
 
-// Pauses between looks at an APIService: at most this long, and as short as the first after a failed check, from where they double.
+// Pauses between looks at an APIService: at most this long, and as short as the first after a
+// failed check, from where they double.
 const (
 	checkInterval   = 30 * time.Second
 	firstCheckPause = 5 * time.Millisecond
@@ -58,8 +63,9 @@ type backed struct {
 	end  func() // of following
 }
 
-// source has the APIServices that stand for other servers when their specs change, or their services and endpoints. What their
-// statuses say is for others to read. Those that stand for this server itself are not its business.
+// source has the APIServices that stand for other servers when their specs change, or their
+// services and endpoints. What their statuses say is for others to read. Those that stand for this
+// server itself are not its business.
 func (c *APIServiceAvailability) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	known := map[string]*backed{}
 	forget := func(name string) {
@@ -131,7 +137,8 @@ func (c *APIServiceAvailability) report(ctx context.Context, s *apiregistrationv
 	return nil
 }
 
-// failures counts for each APIService how many checks in a row have failed. All methods may be called at once.
+// failures counts for each APIService how many checks in a row have failed. All methods may be
+// called at once.
 type failures struct {
 	mu     sync.Mutex
 	counts map[string]int

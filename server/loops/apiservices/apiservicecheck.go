@@ -16,8 +16,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// What is found of an APIService, in the order in which it is looked at: the service is there, listens on the port, has endpoints
-// for it, and who is behind it answers. The words are those of Kubernetes.
+// What is found of an APIService, in the order in which it is looked at: the service is there,
+// listens on the port, has endpoints for it, and who is behind it answers. The words are those of
+// Kubernetes.
 
 // availability is a condition that was found.
 func availability(status apiregistrationv1.ConditionStatus, reason, format string, args ...any) apiregistrationv1.APIServiceCondition {
@@ -26,8 +27,8 @@ func availability(status apiregistrationv1.ConditionStatus, reason, format strin
 	}
 }
 
-// look finds out whether the server behind an APIService can be reached. unanswered says that all else is as it should be, but
-// that it does not answer: nobody will tell when it does.
+// look finds out whether the server behind an APIService can be reached. unanswered says that all
+// else is as it should be, but that it does not answer: nobody will tell when it does.
 func (c *APIServiceAvailability) look(ctx context.Context, s *apiregistrationv1.APIService) (found apiregistrationv1.APIServiceCondition, unanswered bool) {
 	to := s.Spec.Service
 	service, err := c.service(ctx, to)
@@ -49,7 +50,8 @@ func (c *APIServiceAvailability) look(ctx context.Context, s *apiregistrationv1.
 	return availability(apiregistrationv1.ConditionTrue, "Passed", "all checks passed"), false
 }
 
-// lookBehind looks at the endpoints of a service with an address. If there is none, that is what is found.
+// lookBehind looks at the endpoints of a service with an address. If there is none, that is what is
+// found.
 func (c *APIServiceAvailability) lookBehind(ctx context.Context, to *apiregistrationv1.ServiceReference, service *corev1.Service) (found apiregistrationv1.APIServiceCondition, ok bool) {
 	port := scheme.OrZero(to.Port)
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
@@ -98,7 +100,8 @@ func behind(c *client.Client, to *apiregistrationv1.ServiceReference) controller
 	)
 }
 
-// nameable reports whether there can be a service as it is referred to: APIServices may name anything.
+// nameable reports whether there can be a service as it is referred to: APIServices may name
+// anything.
 func nameable(to *apiregistrationv1.ServiceReference) bool {
 	return len(names.IsDNS1123Label(to.Namespace))+len(names.IsDNS1123Label(to.Name)) == 0
 }
@@ -115,15 +118,17 @@ func behindSelector(to *apiregistrationv1.ServiceReference) string {
 	return discoveryv1.LabelServiceName + "=" + to.Name
 }
 
-// A service leads to any of the machines behind it, and one that is dead may not be known to be yet: one answer out of several
-// is enough. All but the first are asked for only if that does not come soon.
+// A service leads to any of the machines behind it, and one that is dead may not be known to be
+// yet: one answer out of several is enough. All but the first are asked for only if that does not
+// come soon.
 const (
 	checkAttempts = 5
 	checkPatience = time.Second
 	checkTimeout  = 6 * time.Second // of each; a Check has a shorter one of its own
 )
 
-// ask asks the server behind an APIService until it answers. The error is that of the last attempt that failed.
+// ask asks the server behind an APIService until it answers. The error is that of the last attempt
+// that failed.
 func (c *APIServiceAvailability) ask(ctx context.Context, s *apiregistrationv1.APIService) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answers := make(chan error, checkAttempts)

@@ -20,20 +20,22 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// APIServiceRegistration registers the group versions that a server has itself: there is an APIService of each, which names no
-// service. A label says who looks after it:
+// APIServiceRegistration registers the group versions that a server has itself: there is an
+// APIService of each, which names no service. A label says who looks after it:
 //
-//   - onstart: the version is there as long as the server is. Its APIService is made, or given its spec, when the server starts, and then
-//     left alone; one whose version is gone goes.
-//   - true: it comes and goes, as definitions of custom resources do. Its APIService is kept while it is there, whatever others do to it.
+//   - onstart: the version is there as long as the server is. Its APIService is made, or given its
+//     spec, when the server starts, and then left alone; one whose version is gone goes.
+//   - true: it comes and goes, as definitions of custom resources do. Its APIService is kept while
+//     it is there, whatever others do to it.
 //
-// What has neither is somebody else's. Any APIService without a service is available. Every server runs its own.
+// What has neither is somebody else's. Any APIService without a service is available. Every server
+// runs its own.
 type APIServiceRegistration struct {
 	Client *client.Client
 	Local  LocalVersions
-	// Yields reports whether a kube-apiserver lives on the store, which registers the same versions.
-	// One that knows nothing of a version yet deletes its APIService: what comes and goes is left to it
-	// for learnTime.
+	// Yields reports whether a kube-apiserver lives on the store, which registers the same
+	// versions. One that knows nothing of a version yet deletes its APIService: what comes and goes
+	// is left to it for learnTime.
 	Yields func() bool
 	Log    *zap.Logger
 
@@ -45,7 +47,8 @@ type APIServiceRegistration struct {
 	missing map[string]bool // of versions that stay, those that have not been seen available
 }
 
-// LocalVersions are the group versions that a server has itself, as they are at the moment of each call.
+// LocalVersions are the group versions that a server has itself, as they are at the moment of each
+// call.
 type LocalVersions interface {
 	All() map[meta.GroupVersion]LocalVersion
 	// Changed returns channels that are closed when versions come or go after the call.
@@ -69,14 +72,17 @@ const (
 )
 
 const (
-	// registrationWriters is how many APIServices are made at once when a server starts: those that come together share a write to the disk.
+	// registrationWriters is how many APIServices are made at once when a server starts: those that
+	// come together share a write to the disk.
 	registrationWriters = 8
-	// gatherVersions is how long versions are given to come together, as those of definitions do that are made one after the other.
+	// gatherVersions is how long versions are given to come together, as those of definitions do
+	// that are made one after the other.
 	gatherVersions = 20 * time.Millisecond
 	// lookHidden is after which time a version is looked for again whose definition may be one that
 	// cannot be read.
 	lookHidden = 5 * time.Second
-	// learnTime is how long a server may take to learn of a version that another server has registered.
+	// learnTime is how long a server may take to learn of a version that another server has
+	// registered.
 	learnTime = time.Second
 )
 
@@ -185,8 +191,9 @@ func (c *APIServiceRegistration) stopMissing(name string) {
 	delete(c.missing, name)
 }
 
-// Missing returns nil when the APIServices of all versions that stay have been seen available, and before an error that names the others:
-// that of somebody else may name a server that does not answer. It may be called at any time.
+// Missing returns nil when the APIServices of all versions that stay have been seen available, and
+// before an error that names the others: that of somebody else may name a server that does not
+// answer. It may be called at any time.
 func (c *APIServiceRegistration) Missing() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,7 +206,8 @@ func (c *APIServiceRegistration) Missing() error {
 	return nil
 }
 
-// Run works until ctx ends, after Begin. All definitions that were there at the start have to be known by then.
+// Run works until ctx ends, after Begin. All definitions that were there at the start have to be
+// known by then.
 func (c *APIServiceRegistration) Run(ctx context.Context) {
 	controller.Loop{
 		Source: controller.Join(c.changed, c.changes),
@@ -214,7 +222,8 @@ func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.A
 	return client.For[*apiregistrationv1.APIService](c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// changed is the Source of APIServices that are not as they should be, or gone. Of most there is nothing to do.
+// changed is the Source of APIServices that are not as they should be, or gone. Of most there is
+// nothing to do.
 func (c *APIServiceRegistration) changed(ctx context.Context, add func(controller.Name), failed func(error)) {
 	for b := range follow.Changes(ctx, c.services().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
@@ -346,8 +355,9 @@ func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
 	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
 }
 
-// register makes the APIService of a version, or gives its spec to s, the one that is there, unless that is somebody else's. It returns
-// what is there then, nil if the version can never be registered.
+// register makes the APIService of a version, or gives its spec to s, the one that is there, unless
+// that is somebody else's. It returns what is there then, nil if the version can never be
+// registered.
 func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) (*apiregistrationv1.APIService, error) {
 	spec := v.spec(gv)
 	if s == nil {
@@ -376,8 +386,8 @@ func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVers
 	return c.services().Update(ctx, s, meta.UpdateOptions{})
 }
 
-// drop deletes an APIService whose version this server does not have. Another server may have registered it, and this one not know of
-// it yet.
+// drop deletes an APIService whose version this server does not have. Another server may have
+// registered it, and this one not know of it yet.
 func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.APIService) (again time.Duration, err error) {
 	if left := left(c.unserved, s.Name); left > 0 {
 		return left, nil

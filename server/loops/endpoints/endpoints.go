@@ -27,7 +27,8 @@ type Endpoints struct {
 	log       *zap.Logger
 }
 
-// endpointsView is what controllers need to know of Endpoints: that they are there, and whether they have changed.
+// endpointsView is what controllers need to know of Endpoints: that they are there, and whether
+// they have changed.
 type endpointsView struct{ Version string }
 
 // annotationLeader marks Endpoints that are none: they hold an election.
@@ -190,8 +191,8 @@ func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.
 	return have, err
 }
 
-// absent reports whether a service has no Endpoints as far as is known here, and none that have been written here since: the
-// Informer may not know these yet.
+// absent reports whether a service has no Endpoints as far as is known here, and none that have
+// been written here since: the Informer may not know these yet.
 func (c *Endpoints) absent(name controller.Name) bool {
 	return c.endpoints.Get(name) == nil && !c.pods.triggers.knows(name)
 }
@@ -228,7 +229,8 @@ func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.E
 	return err
 }
 
-// drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as the Informer may not know it yet.
+// drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as
+// the Informer may not know it yet.
 func (c *Endpoints) drop(ctx context.Context, name controller.Name) error {
 	if c.absent(name) {
 		return nil
@@ -290,8 +292,8 @@ func (s *serviceView) endpointsLabels() map[string]string {
 	return s.labelsWith(map[string]string{labelEndpointsManager: endpointsManager})
 }
 
-// truncate leaves at most maxAddresses in subsets, those that are ready first, of each subset a share. It reports whether there
-// were more.
+// truncate leaves at most maxAddresses in subsets, those that are ready first, of each subset a
+// share. It reports whether there were more.
 func truncate(subsets []corev1.EndpointSubset) bool {
 	ready, unready := 0, 0
 	for i := range subsets {

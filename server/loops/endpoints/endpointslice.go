@@ -35,7 +35,8 @@ type EndpointSlices struct {
 // maxPerSlice is how many endpoints a slice holds, as many as with kube-controller-manager.
 const maxPerSlice = 100
 
-// endpointWorkers is how many services are worked on at once by each controller of endpoints, as in kube-controller-manager.
+// endpointWorkers is how many services are worked on at once by each controller of endpoints, as in
+// kube-controller-manager.
 const endpointWorkers = 5
 
 // NewEndpointSlices makes the controller for a run.

@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Mirroring keeps endpoint slices that say what the Endpoints of services without a selector do, which people and others write.
-// Endpoints with the label endpointslice.kubernetes.io/skip-mirror, and those that hold an election, are none of its business.
+// Mirroring keeps endpoint slices that say what the Endpoints of services without a selector do,
+// which people and others write. Endpoints with the label endpointslice.kubernetes.io/skip-mirror,
+// and those that hold an election, are none of its business.
 type Mirroring struct {
 	client    *client.Client
 	services  *controller.Informer[serviceView]
@@ -28,7 +29,8 @@ type Mirroring struct {
 	log       *zap.Logger
 }
 
-// maxMirrored is how many addresses of a subset are mirrored, as many as with kube-controller-manager.
+// maxMirrored is how many addresses of a subset are mirrored, as many as with
+// kube-controller-manager.
 const maxMirrored = 1000
 
 // annotationApplied holds what kubectl apply has sent, which concerns that object alone.

@@ -57,7 +57,8 @@ func newServiceView(s *corev1.Service) *serviceView {
 	return v
 }
 
-// topologyMode reports whether annotations ask for hints by how much of the cluster each zone has, which goes before the field.
+// topologyMode reports whether annotations ask for hints by how much of the cluster each zone has,
+// which goes before the field.
 func topologyMode(annotations map[string]string) bool {
 	mode, ok := annotations["service.kubernetes.io/topology-aware-hints"]
 	if !ok {
@@ -88,7 +89,8 @@ func (s *serviceView) headless() bool { return s.ClusterIP == "" || s.ClusterIP 
 // labelHeadless marks the endpoints of headless services.
 const labelHeadless = "service.kubernetes.io/headless"
 
-// labelsWith are the labels of what is made of the service's endpoints: its own and more, which go before them.
+// labelsWith are the labels of what is made of the service's endpoints: its own and more, which go
+// before them.
 func (s *serviceView) labelsWith(more map[string]string) map[string]string {
 	labels := maps.Clone(s.Labels)
 	if labels == nil {
@@ -107,7 +109,8 @@ func (s *serviceView) reference(name controller.Name) corev1.ObjectReference {
 	return corev1.ObjectReference{Kind: "Service", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: s.UID}
 }
 
-// targets are the ports of a pod that the service's lead to, in their order. A port that names none of the pod's is left out.
+// targets are the ports of a pod that the service's lead to, in their order. A port that names none
+// of the pod's is left out.
 func (s *serviceView) targets(pod *pods.View) []target {
 	var list []target
 	for i := range s.Ports {
@@ -176,8 +179,9 @@ func newServicePods(in *controller.Informers) *servicePods {
 	return &servicePods{services: servicesOf(in), pods: pods.Of(in)}
 }
 
-// source has the services that change, but for those whose endpoints are left to others, and of each pod that changes those that it
-// was or is one of. Endpoints of a pod that was hidden may be with any service of its namespace.
+// source has the services that change, but for those whose endpoints are left to others, and of
+// each pod that changes those that it was or is one of. Endpoints of a pod that was hidden may be
+// with any service of its namespace.
 func (sp *servicePods) source() controller.Source {
 	changed := sp.services.Source(func(name controller.Name, _, now *serviceView) []controller.Name {
 		if now != nil && !now.managed() {

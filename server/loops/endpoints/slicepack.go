@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
-// slicePlans are how the slices of a service have to be, by the type of the addresses that they hold.
+// slicePlans are how the slices of a service have to be, by the type of the addresses that they
+// hold.
 type slicePlans map[discoveryv1.AddressType]*slicePlan
 
 // slicePlan is how the slices have to be that hold one type of addresses.
@@ -29,7 +30,8 @@ type sliceRules struct {
 	max    int    // endpoints in a slice
 	// placeholder: a slice without endpoints says that there are none.
 	placeholder bool
-	// dress gives a slice its labels and what else does not depend on its endpoints. It reports whether that is new.
+	// dress gives a slice its labels and what else does not depend on its endpoints. It reports
+	// whether that is new.
 	dress func(s *discoveryv1.EndpointSlice) bool
 	// hint gives the endpoints their hints, which depend on each other. If it is nil, the endpoints
 	// have their hints before they are put into the slices.
@@ -41,8 +43,8 @@ func (ps slicePlans) add(typ discoveryv1.AddressType, rules sliceRules) {
 	ps[typ] = &slicePlan{sliceRules: rules, addressType: typ, groups: map[string]*sliceGroup{}}
 }
 
-// changes returns what brings the slices that there are to the plans, with as few writes as can be had cheaply. It changes them.
-// Those that there is no plan for are not wanted.
+// changes returns what brings the slices that there are to the plans, with as few writes as can be
+// had cheaply. It changes them. Those that there is no plan for are not wanted.
 func (ps slicePlans) changes(existing []*discoveryv1.EndpointSlice) (all sliceChanges) {
 	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, s := range existing {
@@ -133,8 +135,9 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 	return c
 }
 
-// pack puts the endpoints of a group into its slices: each stays where it is, others go where something is written anyway, the
-// rest of them into the one other slice that it fills best, or new ones.
+// pack puts the endpoints of a group into its slices: each stays where it is, others go where
+// something is written anyway, the rest of them into the one other slice that it fills best, or new
+// ones.
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {

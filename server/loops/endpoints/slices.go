@@ -28,8 +28,9 @@ func endpointSlicesOf(in *controller.Informers) *controller.Informer[sliceView] 
 	})
 }
 
-// managedSlices are the endpoint slices that one controller looks after. It knows their names, by what the Informer tells and by
-// what it has written itself, which the Informer may not know yet; what they hold it reads. All methods may be called at once.
+// managedSlices are the endpoint slices that one controller looks after. It knows their names, by
+// what the Informer tells and by what it has written itself, which the Informer may not know yet;
+// what they hold it reads. All methods may be called at once.
 type managedSlices struct {
 	informer *controller.Informer[sliceView]
 	client   *client.Client
@@ -39,15 +40,16 @@ type managedSlices struct {
 	known map[controller.Name]map[string]int64 // by service and name: the generation that is taken care of
 }
 
-// deletedHere is the generation of a slice that this controller has deleted: there is nothing to do about what is heard of it.
+// deletedHere is the generation of a slice that this controller has deleted: there is nothing to do
+// about what is heard of it.
 const deletedHere = math.MaxInt64
 
 func newManagedSlices(in *controller.Informers, manager string) *managedSlices {
 	return &managedSlices{informer: endpointSlicesOf(in), client: in.Client(), manager: manager, known: map[controller.Name]map[string]int64{}}
 }
 
-// Synced waits until the names of all slices are known that were there at first, whether or not the Source has been told of them. The
-// error is that of ctx.
+// Synced waits until the names of all slices are known that were there at first, whether or not the
+// Source has been told of them. The error is that of ctx.
 func (m *managedSlices) Synced(ctx context.Context) error {
 	if err := m.informer.Synced(ctx); err != nil {
 		return err
@@ -144,8 +146,8 @@ func (m *managedSlices) deleteAll(ctx context.Context, service controller.Name) 
 	return m.write(ctx, service, sliceChanges{drop: list})
 }
 
-// write makes changes: what is new first, so that no endpoint is missing meanwhile. What others have changed since it was read
-// is an error.
+// write makes changes: what is new first, so that no endpoint is missing meanwhile. What others
+// have changed since it was read is an error.
 func (m *managedSlices) write(ctx context.Context, service controller.Name, c sliceChanges) error {
 	for _, s := range c.create {
 		made, err := m.slices(service).Create(ctx, s, meta.CreateOptions{})

@@ -30,8 +30,9 @@ type subsetPort struct {
 	number   int32
 }
 
-// repack says the same as some subsets in as few of them as can be: each has the ports that the same addresses are ready for, and
-// not ready for, and all is sorted. An address that is said to be ready for a port and not to be is not.
+// repack says the same as some subsets in as few of them as can be: each has the ports that the
+// same addresses are ready for, and not ready for, and all is sorted. An address that is said to be
+// ready for a port and not to be is not.
 func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	addresses := map[addressKey]*corev1.EndpointAddress{}
 	ready := map[subsetPort]map[addressKey]bool{}

@@ -8,11 +8,12 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// annotationTrigger says in endpoints and slices when that happened which their last change follows from, for those who measure
-// how long that takes.
+// annotationTrigger says in endpoints and slices when that happened which their last change follows
+// from, for those who measure how long that takes.
 const annotationTrigger = "endpoints.kubernetes.io/last-change-trigger-time"
 
-// triggers remembers for each service which times have been seen. All methods may be called at once.
+// triggers remembers for each service which times have been seen. All methods may be called at
+// once.
 type triggers struct {
 	mu       sync.Mutex
 	services map[controller.Name]serviceTimes
@@ -24,7 +25,8 @@ type serviceTimes struct {
 	turned  map[string]time.Time // by pod: when it became ready, or ceased to be
 }
 
-// next returns the earliest time that has not been seen before, zero if there is none. Of a service that is new it is its own.
+// next returns the earliest time that has not been seen before, zero if there is none. Of a service
+// that is new it is its own.
 func (t *triggers) next(name controller.Name, s *serviceView, pods []selected) time.Time {
 	now := serviceTimes{s.Created, map[string]time.Time{}}
 	for _, p := range pods {

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Change is one step of a Stream: what is at a key of the store now, or that everything has been shown.
+// Change is one step of a Stream: what is at a key of the store now, or that everything has been
+// shown.
 type Change struct {
 	Key    string
 	Value  []byte // as it is stored; nil if the object is gone
@@ -22,18 +23,19 @@ type Change struct {
 	Synced bool   // nothing has changed: what comes from now on has happened since
 }
 
-// Stream yields every object of a store, then a Change that is Synced, and then every change, in order, until ctx ends. An
-// error is the last thing that it yields: who goes on has to begin anew.
+// Stream yields every object of a store, then a Change that is Synced, and then every change, in
+// order, until ctx ends. An error is the last thing that it yields: who goes on has to begin anew.
 type Stream func(ctx context.Context) iter.Seq2[Change, error]
 
-// GarbageCollector ends what has been deleted: it deletes objects whose owners are all gone, lets go those that wait for
-// their dependents to go first (the finalizer foregroundDeletion), and has dependents forget owners that go without them
-// (orphan).
+// GarbageCollector ends what has been deleted: it deletes objects whose owners are all gone, lets
+// go those that wait for their dependents to go first (the finalizer foregroundDeletion), and has
+// dependents forget owners that go without them (orphan).
 //
-// It keeps a graph of who depends on whom, which says what is worth a look. What to do is decided by what the server
-// says then, and every change names what was looked at: the revision of an object with its owners. The graph alone is
-// believed what that revision holds, and that an owner is gone, which never changes. All that has to be remembered is in
-// the store, so it goes on after a crash wherever it was.
+// It keeps a graph of who depends on whom, which says what is worth a look. What to do is decided
+// by what the server says then, and every change names what was looked at: the revision of an
+// object with its owners. The graph alone is believed what that revision holds, and that an owner
+// is gone, which never changes. All that has to be remembered is in the store, so it goes on after
+// a crash wherever it was.
 type GarbageCollector struct {
 	Client    *client.Client
 	Stream    Stream
@@ -61,8 +63,8 @@ func (c *GarbageCollector) Run(ctx context.Context) {
 	}
 }
 
-// follow builds a graph and works on it until the stream ends. Nobody works before everything has been seen: what
-// nobody seems to depend on could have dependents.
+// follow builds a graph and works on it until the stream ends. Nobody works before everything has
+// been seen: what nobody seems to depend on could have dependents.
 func (c *GarbageCollector) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	pass := &garbagePass{
@@ -135,8 +137,8 @@ const soon = 10 * time.Millisecond
 // resource can be watched.
 const lookElsewhere = time.Minute
 
-// reconcile looks at the object of a node and does for it what is to be done now. Whatever that changes comes back by the
-// stream, and whatever is to be done after it then.
+// reconcile looks at the object of a node and does for it what is to be done now. Whatever that
+// changes comes back by the stream, and whatever is to be done after it then.
 func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
 	if !p.graph.has(n) {
 		return 0, nil

@@ -83,8 +83,8 @@ func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 	return found, nil
 }
 
-// errLost says that an owner cannot be looked for as things are: no resource has such a kind, or no object such a name, or
-// it would be in a namespace and the object is not.
+// errLost says that an owner cannot be looked for as things are: no resource has such a kind, or no
+// object such a name, or it would be in a namespace and the object is not.
 var errLost = errors.New("a reference leads nowhere")
 
 // owner returns the owner that a reference means, nil if it does not exist.
@@ -132,8 +132,8 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	return i.delete(ctx, meta.DeletePropagationBackground)
 }
 
-// delete deletes the object as it was looked at. If it has changed, but not its owners, its revision does not count:
-// else one that changes all the time would never go.
+// delete deletes the object as it was looked at. If it has changed, but not its owners, its
+// revision does not count: else one that changes all the time would never go.
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
 	opts := meta.DeleteOptions{PropagationPolicy: &policy,
 		Preconditions: &meta.Preconditions{UID: &i.live.UID, ResourceVersion: &i.live.ResourceVersion}}
@@ -198,8 +198,8 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 	return err
 }
 
-// misplaced reports whether the owner that a reference means is in another namespace, where it is nobody's owner here, and
-// records an event then.
+// misplaced reports whether the owner that a reference means is in another namespace, where it is
+// nobody's owner here, and records an event then.
 func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerReference) bool {
 	elsewhere := i.garbagePass.objects(home.Resource, "").All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// known is what the graph knows of an object that has nothing special about it and no owner that keeps it: enough to do what
-// is to be done with one request, in the revision in which it was seen.
+// known is what the graph knows of an object that has nothing special about it and no owner that
+// keeps it: enough to do what is to be done with one request, in the revision in which it was seen.
 type known struct {
 	rev     uint64 // 0 if there is no such object: somebody has to look at it
 	owns    bool   // there are objects that depend on it
@@ -44,7 +44,8 @@ func (g *ownerGraph) known(n *node) (k known) {
 	return k
 }
 
-// settleKnown does for the object what is known to be to do. It reports whether that was all: if not, one has to look.
+// settleKnown does for the object what is known to be to do. It reports whether that was all: if
+// not, one has to look.
 func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
 	k := i.graph.known(i.node)
 	if k.rev == 0 {
@@ -84,8 +85,9 @@ const (
 	maxLooks = 256
 )
 
-// stillWaits reports whether an owner waits as the graph says. Other than that one is gone, that may change: it can be deleted
-// again in another way. So the server is asked too, but not once for each dependent.
+// stillWaits reports whether an owner waits as the graph says. Other than that one is gone, that
+// may change: it can be deleted again in another way. So the server is asked too, but not once for
+// each dependent.
 func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	now := time.Now()
 	p.looks.Lock()

@@ -17,15 +17,17 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Namespace empties namespaces that are being deleted, and lets them go when nothing is left: it deletes what is in them,
-// resource by resource, tells in the status what remains, and takes the finalizer "kubernetes" off at the end.
+// Namespace empties namespaces that are being deleted, and lets them go when nothing is left: it
+// deletes what is in them, resource by resource, tells in the status what remains, and takes the
+// finalizer "kubernetes" off at the end.
 //
-// What a namespace holds, the store says, each time: that is cheaper than to count along with every change there ever is, and
-// nothing has to be loaded of resources that have nothing there. What is left looks again when something of it has gone.
+// What a namespace holds, the store says, each time: that is cheaper than to count along with every
+// change there ever is, and nothing has to be loaded of resources that have nothing there. What is
+// left looks again when something of it has gone.
 type Namespace struct {
 	Client *client.Client
-	// Contents returns the resources whose objects live in namespaces and can be deleted, pods first. It is called for each
-	// namespace, as resources come and go, and for several at once.
+	// Contents returns the resources whose objects live in namespaces and can be deleted, pods
+	// first. It is called for each namespace, as resources come and go, and for several at once.
 	Contents func() []meta.GroupVersionResource
 	// Elsewhere returns what other servers keep in namespaces.
 	Elsewhere func() Elsewhere
@@ -48,11 +50,12 @@ type Hidden struct {
 	Why      error
 }
 
-// namespaceWorkers is how many namespaces are emptied at once, as many as in kube-controller-manager.
+// namespaceWorkers is how many namespaces are emptied at once, as many as in
+// kube-controller-manager.
 const namespaceWorkers = 10
 
-// retryRemaining is how soon a namespace is looked at again whose objects take their time to go, if none of them goes: their
-// finalizers may be others by then, which the status tells.
+// retryRemaining is how soon a namespace is looked at again whose objects take their time to go, if
+// none of them goes: their finalizers may be others by then, which the status tells.
 const retryRemaining = 8 * time.Second
 
 // Run works until ctx ends.
@@ -138,8 +141,9 @@ type remains struct {
 	errs       []error
 }
 
-// empty deletes everything in a namespace and counts what stays. Pods go first: as long as any is left, nothing else is
-// touched, so that they can still use it while they end. That nothing stays is true if the store had nothing to begin with.
+// empty deletes everything in a namespace and counts what stays. Pods go first: as long as any is
+// left, nothing else is touched, so that they can still use it while they end. That nothing stays
+// is true if the store had nothing to begin with.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	for {
 		left, found := c.pass(ctx, namespace)
@@ -199,7 +203,8 @@ func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, na
 // maxUnread is how many objects that cannot be read a condition names.
 const maxUnread = 10
 
-// withUnread adds to the error of a list which objects cannot be read: nothing of the resource goes before they do.
+// withUnread adds to the error of a list which objects cannot be read: nothing of the resource goes
+// before they do.
 func withUnread(err error) error {
 	status := meta.StatusOf(err)
 	if status.Reason != meta.StatusReasonStoreReadError || status.Details == nil {
@@ -240,8 +245,8 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 	}
 }
 
-// count adds what is left of one resource. free says that nothing is known to hold them: neither finalizers nor the time that
-// one of them has to end.
+// count adds what is left of one resource. free says that nothing is known to hold them: neither
+// finalizers nor the time that one of them has to end.
 func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
 	some, held := false, false
 	var unread []string
@@ -283,7 +288,8 @@ func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *rema
 	})
 }
 
-// conditions describes what is left, in the words of Kubernetes. The second cannot fail here: the server knows its versions.
+// conditions describes what is left, in the words of Kubernetes. The second cannot fail here: the
+// server knows its versions.
 func (r *remains) conditions() []corev1.NamespaceCondition {
 	parsing := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions",
@@ -370,8 +376,8 @@ func (c *Namespace) release(ctx context.Context, ns *corev1.Namespace) error {
 	return err
 }
 
-// update changes a namespace through one of its subresources, again if it has changed meanwhile, and returns the result.
-// One that has gone and come anew is left alone.
+// update changes a namespace through one of its subresources, again if it has changed meanwhile,
+// and returns the result. One that has gone and come anew is left alone.
 func (c *Namespace) update(ctx context.Context, ns *corev1.Namespace, door string, change func(*corev1.Namespace)) (*corev1.Namespace, error) {
 	uid := ns.UID
 	for {

@@ -16,7 +16,8 @@ import (
 type Elsewhere struct {
 	// Resources are those whose objects can be deleted, each in its preferred version.
 	Resources []meta.GroupVersionResource
-	// Unknown are the versions of which nobody knows what they have. No namespace goes before that is known.
+	// Unknown are the versions of which nobody knows what they have. No namespace goes before that
+	// is known.
 	Unknown []meta.GroupVersion
 	// Changed is closed when it may be something else.
 	Changed <-chan struct{}
@@ -52,8 +53,8 @@ func (c *Namespace) followElsewhere(ctx context.Context) {
 	}
 }
 
-// emptyElsewhere deletes what other servers keep in a namespace. found says that they had something: they are asked each time, as
-// their stores cannot be looked into.
+// emptyElsewhere deletes what other servers keep in a namespace. found says that they had
+// something: they are asked each time, as their stores cannot be looked into.
 func (c *Namespace) emptyElsewhere(ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains) (found bool) {
 	for _, gvr := range gvrs {
 		some, err := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace).List(ctx, meta.ListOptions{Limit: 1})
@@ -98,7 +99,8 @@ func (r *remains) discovery() corev1.NamespaceCondition {
 	return c
 }
 
-// unknownErr says which versions nobody knows of what they have, in the words of client-go; nil for none.
+// unknownErr says which versions nobody knows of what they have, in the words of client-go; nil for
+// none.
 func (r *remains) unknownErr() error {
 	if len(r.unknown) == 0 {
 		return nil

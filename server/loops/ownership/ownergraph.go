@@ -12,16 +12,18 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ownerGraph is who depends on whom among the objects of a store. It is built from what is stored and follows it, change by
-// change, and says who is worth a look; it decides nothing: whoever looks asks the server what is true.
+// ownerGraph is who depends on whom among the objects of a store. It is built from what is stored
+// and follows it, change by change, and says who is worth a look; it decides nothing: whoever looks
+// asks the server what is true.
 //
-// A node is a place, named by the key of the store where an object is or should be. There is one for each object that has
-// owners or is held by a finalizer of the collector, and for each place that a reference names; whoever neither owns nor is
-// owned costs nothing. An edge is one reference. It names the owner's uid as well, which the object at that place has, or
-// has not: then there is no such owner.
+// A node is a place, named by the key of the store where an object is or should be. There is one
+// for each object that has owners or is held by a finalizer of the collector, and for each place
+// that a reference names; whoever neither owns nor is owned costs nothing. An edge is one
+// reference. It names the owner's uid as well, which the object at that place has, or has not: then
+// there is no such owner.
 //
-// The nodes that are worth a look are in todo. The stream of changes calls apply, in order, and synced once; workers call the
-// rest.
+// The nodes that are worth a look are in todo. The stream of changes calls apply, in order, and
+// synced once; workers call the rest.
 type ownerGraph struct {
 	resources Resources
 	todo      *controller.Queue[*node]
@@ -30,14 +32,17 @@ type ownerGraph struct {
 
 	mu struct {
 		sync.Mutex
-		// nodes are found by the hash of their key, which takes less room. If two had the same, in a process in a million, what is
-		// looked at would be looked at for nothing: the graph decides nothing.
+		// nodes are found by the hash of their key, which takes less room. If two had the same, in
+		// a process in a million, what is looked at would be looked at for nothing: the graph
+		// decides nothing.
 		nodes map[uint64]*node
-		// loose are the objects with references that lead nowhere, because no resource has such a kind now.
+		// loose are the objects with references that lead nowhere, because no resource has such a
+		// kind now.
 		loose map[*node]looseRefs
 		// parked are nodes that wait for resources to come or go.
 		parked map[*node]bool
-		// seen are the objects that were there when the stream began, each by its key and uid; nil from synced on.
+		// seen are the objects that were there when the stream began, each by its key and uid; nil
+		// from synced on.
 		seen map[uint64]bool
 	}
 }
@@ -154,8 +159,8 @@ func (g *ownerGraph) place(key string) uint64 { return maphash.String(g.seed, ke
 // mark stands for an object at a place.
 func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.place(key) ^ uint64(uid) }
 
-// apply takes in the present value at a key, with its revision; nil if it is gone. Of what cannot be read nobody knows whose it
-// is: it is left as it was.
+// apply takes in the present value at a key, with its revision; nil if it is gone. Of what cannot
+// be read nobody knows whose it is: it is left as it was.
 func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
 		return
@@ -212,8 +217,8 @@ func (g *ownerGraph) synced() {
 	g.mu.seen = nil
 }
 
-// thereLocked notes which object is at n. Those who mean another are worth a look, and so are all who depend on one that
-// begins to wait for them.
+// thereLocked notes which object is at n. Those who mean another are worth a look, and so are all
+// who depend on one that begins to wait for them.
 func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 	if n.state != present || n.uid != uid {
 		n.state, n.uid, n.waits = present, uid, nothing
@@ -351,8 +356,8 @@ func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) 
 	return e
 }
 
-// unlinkLocked takes away the edges of a dependent, from the first one on. An owner that nothing holds any more is worth
-// a look.
+// unlinkLocked takes away the edges of a dependent, from the first one on. An owner that nothing
+// holds any more is worth a look.
 func (g *ownerGraph) unlinkLocked(first *edge) {
 	for e := first; e != nil; e = e.also {
 		if e.next != nil {
@@ -426,8 +431,8 @@ func (g *ownerGraph) has(n *node) bool {
 	return g.mu.nodes[g.place(n.key)] == n
 }
 
-// look returns what is known about an object that the server has just now at n; nothing if the stream has shown that another
-// one is there by now, or none.
+// look returns what is known about an object that the server has just now at n; nothing if the
+// stream has shown that another one is there by now, or none.
 func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 type Resources interface {
 	// Place returns where the object at a key of the store is served; false if it is not.
 	Place(key string) (Place, bool)
-	// Home returns where objects of a kind live, as an apiVersion of it names them; false if no resource is served so.
+	// Home returns where objects of a kind live, as an apiVersion of it names them; false if no
+	// resource is served so.
 	Home(apiVersion, kind string) (Home, bool)
 	// Ignored reports whether the object at a key is nobody's dependent, whatever it says.
 	Ignored(key string) bool
@@ -37,8 +38,8 @@ type Home struct {
 	Namespaced bool
 }
 
-// key returns the key of an object. A namespace counts if the resource has any; then, with the namespace "", the key is one
-// that no object has.
+// key returns the key of an object. A namespace counts if the resource has any; then, with the
+// namespace "", the key is one that no object has.
 func (h *Home) key(namespace, name string) string {
 	if h.Namespaced {
 		return h.Prefix + namespace + "/" + name

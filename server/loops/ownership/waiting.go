@@ -12,14 +12,14 @@ import (
 
 // Removals tell where objects go. They belong to one goroutine.
 type Removals interface {
-	// Next waits for removals and returns the namespaces of all so far. An error says that some have been missed, or that ctx
-	// has ended.
+	// Next waits for removals and returns the namespaces of all so far. An error says that some
+	// have been missed, or that ctx has ended.
 	Next(ctx context.Context) (namespaces []string, err error)
 	Close()
 }
 
-// waiting are the namespaces that wait for what is left in them to go. Somebody follows what goes in the store while there are
-// any, and otherwise nobody.
+// waiting are the namespaces that wait for what is left in them to go. Somebody follows what goes
+// in the store while there are any, and otherwise nobody.
 type waiting struct {
 	open func(ctx context.Context) (Removals, error)
 	wake func(namespace string)
@@ -52,7 +52,8 @@ func (w *waiting) add(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// join adds a namespace and reports whether somebody follows what goes; with follow, the caller will.
+// join adds a namespace and reports whether somebody follows what goes; with follow, the caller
+// will.
 func (w *waiting) join(namespace string, follow bool) (followed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +73,8 @@ func (w *waiting) remove(namespace string) {
 	delete(w.mu.names, namespace)
 }
 
-// follow wakes those who wait, until nobody does. If it misses removals it wakes all of them: they will be back.
+// follow wakes those who wait, until nobody does. If it misses removals it wakes all of them: they
+// will be back.
 func (w *waiting) follow(ctx context.Context, removals Removals) {
 	defer removals.Close()
 	for {
@@ -100,7 +102,8 @@ func (w *waiting) wakeAll() {
 	}
 }
 
-// awaited returns those of the namespaces that wait, or all that do. more is false if nobody follows from now on.
+// awaited returns those of the namespaces that wait, or all that do. more is false if nobody
+// follows from now on.
 func (w *waiting) awaited(gone []string, all bool) (list []string, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

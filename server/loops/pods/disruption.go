@@ -19,13 +19,15 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Disruption counts the pods of disruption budgets and says in their status how many may be evicted. Evictions charge a budget
-// between two counts: a pod that has been charged for counts as gone, whether it is yet or not, until it is seen to go, or has had
-// its time. It also takes back what the status of a pod says of a disruption that has not come.
+// Disruption counts the pods of disruption budgets and says in their status how many may be
+// evicted. Evictions charge a budget between two counts: a pod that has been charged for counts as
+// gone, whether it is yet or not, until it is seen to go, or has had its time. It also takes back
+// what the status of a pod says of a disruption that has not come.
 type Disruption struct {
 	Client    *client.Client
 	Informers *controller.Informers
-	// Resource returns the resource of a kind in a version, and whether its objects have a scale; false at the end if there is none.
+	// Resource returns the resource of a kind in a version, and whether its objects have a scale;
+	// false at the end if there is none.
 	Resource func(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool)
 	Log      *zap.Logger
 
@@ -250,7 +252,8 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return nil
 }
 
-// tell puts the count into the status of a budget. One that counts no pods allows nothing: the first ones may be there unseen.
+// tell puts the count into the status of a budget. One that counts no pods allows nothing: the
+// first ones may be there unseen.
 func (t *tally) tell(b *policyv1.PodDisruptionBudget) {
 	s := &b.Status
 	conditions := s.Conditions
@@ -281,7 +284,8 @@ func announced(name controller.Name, _, now *View) []controller.Name {
 	return []controller.Name{name}
 }
 
-// calm takes back from the status of a pod that it is about to be disrupted, when that has not come in its time.
+// calm takes back from the status of a pod that it is about to be disrupted, when that has not come
+// in its time.
 func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	if seen := d.pods.Get(name); seen == nil || seen.Disrupted.IsZero() {
 		return 0, nil
@@ -303,8 +307,8 @@ func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time
 	return 0, err
 }
 
-// disruptedSince is since when the status of a pod has told of a disruption that may never come; zero: it does not. What kubelets
-// announce comes, however long that takes.
+// disruptedSince is since when the status of a pod has told of a disruption that may never come;
+// zero: it does not. What kubelets announce comes, however long that takes.
 func disruptedSince(p *corev1.Pod) time.Time {
 	c := p.Status.Condition(corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" || p.DeletionTimestamp != nil ||

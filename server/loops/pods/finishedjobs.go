@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// FinishedJobs deletes jobs that have a time to live after they have finished, when that is over, and what they own before them.
+// FinishedJobs deletes jobs that have a time to live after they have finished, when that is over,
+// and what they own before them.
 type FinishedJobs struct {
 	Informers *controller.Informers
 	Log       *zap.Logger

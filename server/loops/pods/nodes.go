@@ -9,8 +9,8 @@ import (
 
 // Node is what controllers need to know of a node.
 type Node struct {
-	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what runs
-	// there does not any more.
+	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what
+	// runs there does not any more.
 	OutOfService bool
 	Zone         string
 	// Counted: the node is ready and not part of the control plane, so its CPU counts for its zone.

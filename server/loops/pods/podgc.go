@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// PodGC deletes pods that nobody else will: those of nodes that are gone, those being deleted that are on no node or on one that
-// is out of service, and the oldest of those that have ended, if there are too many.
+// PodGC deletes pods that nobody else will: those of nodes that are gone, those being deleted that
+// are on no node or on one that is out of service, and the oldest of those that have ended, if
+// there are too many.
 type PodGC struct {
 	Informers *controller.Informers
 	// Ended is how many pods that have ended are kept; 0 keeps all.
@@ -57,7 +58,8 @@ func (c *PodGC) Run(ctx context.Context) {
 	sweeping.Wait()
 }
 
-// podChanged counts the pods that have ended, and names each pod that something may have to be done about.
+// podChanged counts the pods that have ended, and names each pod that something may have to be done
+// about.
 func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller.Name {
 	change := int64(0)
 	if before.ended() {
@@ -165,7 +167,8 @@ func (c *PodGC) sweep(ctx context.Context) {
 	}
 }
 
-// tooMany returns the pods that have ended and are not kept: those that were evicted first, then the oldest.
+// tooMany returns the pods that have ended and are not kept: those that were evicted first, then
+// the oldest.
 func (c *PodGC) tooMany() map[controller.Name]*View {
 	ended := map[controller.Name]*View{}
 	c.pods.All(func(name controller.Name, pod *View) {
@@ -189,8 +192,8 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 	return ended
 }
 
-// delete deletes a pod at once, as one that has failed unless it has ended before, with a condition that says why if there is
-// one. A pod that is another than the one known by now is left alone.
+// delete deletes a pod at once, as one that has failed unless it has ended before, with a condition
+// that says why if there is one. A pod that is another than the one known by now is left alone.
 func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})

@@ -102,7 +102,8 @@ func (p *View) ended() bool {
 	return p != nil && p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown
 }
 
-// namedPorts are the ports that services can name: those of an init container only if it goes on running.
+// namedPorts are the ports that services can name: those of an init container only if it goes on
+// running.
 func namedPorts(p *corev1.Pod) (ports []corev1.ContainerPort) {
 	add := func(c *corev1.Container) {
 		for _, port := range c.Ports {

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// scale adds up how many pods the controllers of some pods should have, and reports whether there are pods without a controller,
-// for which nobody can tell. It is an error if the controller of a pod is not to be found, or has no scale.
+// scale adds up how many pods the controllers of some pods should have, and reports whether there
+// are pods without a controller, for which nobody can tell. It is an error if the controller of a
+// pod is not to be found, or has no scale.
 func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, unmanaged bool, err error) {
 	asked, counted := map[meta.UID]bool{}, map[meta.UID]bool{}
 	for _, pod := range pods {
@@ -40,7 +41,8 @@ func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, u
 	return sum, unmanaged, nil
 }
 
-// scaleOf returns the scale of what a reference means, that of the deployment for the replica set of one; nil if it is not there.
+// scaleOf returns the scale of what a reference means, that of the deployment for the replica set
+// of one; nil if it is not there.
 func (d *Disruption) scaleOf(ctx context.Context, namespace string, ref *meta.OwnerReference) (*autoscalingv1.Scale, error) {
 	gv, ok := meta.ParseGroupVersion(ref.APIVersion)
 	if !ok {
@@ -71,7 +73,8 @@ func (d *Disruption) scaleOf(ctx context.Context, namespace string, ref *meta.Ow
 	return d.read(ctx, resource, namespace, ref)
 }
 
-// isApps reports whether a kind is one of apps, by its name now or in the group that it was in before.
+// isApps reports whether a kind is one of apps, by its name now or in the group that it was in
+// before.
 func isApps(gvk meta.GroupVersionKind, kind string) bool {
 	return gvk.Kind == kind && (gvk.Group == "apps" || gvk.Group == "extensions")
 }

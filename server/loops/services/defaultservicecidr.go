@@ -15,9 +15,10 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// DefaultServiceCIDR keeps the ServiceCIDR with the ranges of a server's configuration: it makes it when it is missing, adds the
-// second range to a single one, and says that it is ready unless somebody else has judged it. Ranges that are others than the
-// configuration's stay, and are told of once. Every server runs its own.
+// DefaultServiceCIDR keeps the ServiceCIDR with the ranges of a server's configuration: it makes it
+// when it is missing, adds the second range to a single one, and says that it is ready unless
+// somebody else has judged it. Ranges that are others than the configuration's stay, and are told
+// of once. Every server runs its own.
 type DefaultServiceCIDR struct {
 	Client *client.Client
 	Name   string
@@ -127,7 +128,8 @@ func cidrReference(c *networkingv1.ServiceCIDR) corev1.ObjectReference {
 	}
 }
 
-// setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same already.
+// setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same
+// already.
 func setReady(ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR], cidr *networkingv1.ServiceCIDR, ready meta.Condition) error {
 	ready.Type = networkingv1.ServiceCIDRConditionReady
 	is := meta.FindCondition(cidr.Status.Conditions, ready.Type)

@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// KubernetesService keeps the service "kubernetes" in the namespace default, by which clients inside of a cluster find its API
-// servers: it makes the service if it is missing, and sees to it that endpoints and endpoint slice name the servers that live.
+// KubernetesService keeps the service "kubernetes" in the namespace default, by which clients
+// inside of a cluster find its API servers: it makes the service if it is missing, and sees to it
+// that endpoints and endpoint slice name the servers that live.
 type KubernetesService struct {
 	Client *client.Client
 	// ClusterIP is the address of the service.
@@ -38,8 +39,9 @@ type KubernetesService struct {
 	took time.Time // when this server last put its own port in the place of another
 }
 
-// portPause is how long a server leaves the port of the endpoints to others after it has put its own there. Two that serve on
-// different ports of one address would else write over each other all the time.
+// portPause is how long a server leaves the port of the endpoints to others after it has put its
+// own there. Two that serve on different ports of one address would else write over each other all
+// the time.
 const portPause = 10 * time.Second
 
 // kubernetesName is the name of service, endpoints and slice.
@@ -152,8 +154,8 @@ func (c *KubernetesService) publish(ctx context.Context, old *corev1.Endpoints, 
 	return c.endpoints().Update(ctx, next, meta.UpdateOptions{})
 }
 
-// endpointsOf returns the endpoints as they should be, from those that there are, which may be nil. Where several servers
-// live, which must serve on one port, the port stays as it is.
+// endpointsOf returns the endpoints as they should be, from those that there are, which may be nil.
+// Where several servers live, which must serve on one port, the port stays as it is.
 func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string) *corev1.Endpoints {
 	next := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: kubernetesName, Namespace: "default"}}
 	if old != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ServiceCIDR says of ServiceCIDRs that they are ready, and keeps those that are being deleted until no service has an address
-// that is in none of the others.
+// ServiceCIDR says of ServiceCIDRs that they are ready, and keeps those that are being deleted
+// until no service has an address that is in none of the others.
 type ServiceCIDR struct {
 	Client *client.Client
 	// AddressManager is what those IPAddresses say of who looks after them that are of services.
 	AddressManager string
-	// Grace is how long a ServiceCIDR that is being deleted stays at least, so that no server takes addresses from it any more when
-	// it is gone.
+	// Grace is how long a ServiceCIDR that is being deleted stays at least, so that no server takes
+	// addresses from it any more when it is gone.
 	Grace  time.Duration
 	Events *controller.Recorder
 	Log    *zap.Logger
@@ -31,8 +31,8 @@ type ServiceCIDR struct {
 
 const cidrFinalizer = "networking.k8s.io/service-cidr-finalizer"
 
-// retryBlocked is how soon a ServiceCIDR is looked at again whose addresses are in use. No watch tells of addresses: most come and go
-// without anybody waiting for it.
+// retryBlocked is how soon a ServiceCIDR is looked at again whose addresses are in use. No watch
+// tells of addresses: most come and go without anybody waiting for it.
 const retryBlocked = 2 * time.Second
 
 // Run works until ctx ends.

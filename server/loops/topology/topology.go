@@ -113,8 +113,8 @@ type Counts map[string]int
 type Slices struct {
 	// Create and Update are written in any case.
 	Create, Update []*discoveryv1.EndpointSlice
-	// Same are slices that need no write unless their hints change. A slice whose hints change moves
-	// to Update.
+	// Same are slices that need no write unless their hints change. A slice whose hints change
+	// moves to Update.
 	Same []*discoveryv1.EndpointSlice
 }
 

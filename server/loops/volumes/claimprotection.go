@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/loops/pods"
 )
 
-// ClaimProtection keeps persistent volume claims that are being deleted as long as pods on nodes use them.
+// ClaimProtection keeps persistent volume claims that are being deleted as long as pods on nodes
+// use them.
 type ClaimProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -30,8 +31,8 @@ type claimView struct {
 	Classes []string // of volume attributes, that it has, had, or is to have
 }
 
-// claimsOf returns the Informer of claims, which all controllers of a run share. It knows of those about which there is
-// something to do or to say.
+// claimsOf returns the Informer of claims, which all controllers of a run share. It knows of those
+// about which there is something to do or to say.
 func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 	return controller.InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
 		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
@@ -82,7 +83,8 @@ func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name 
 	return claims
 }
 
-// used asks the informer, which knows most of it, before all pods of the namespace are read to be sure.
+// used asks the informer, which knows most of it, before all pods of the namespace are read to be
+// sure.
 func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	used := false
 	pods.Of(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) { used = used || uses(pod, claim) })

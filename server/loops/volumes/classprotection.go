@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ClassProtection keeps classes of volume attributes that are being deleted as long as volumes or claims name them.
+// ClassProtection keeps classes of volume attributes that are being deleted as long as volumes or
+// claims name them.
 type ClassProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger

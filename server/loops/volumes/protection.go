@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// protection keeps a finalizer on the objects of a resource while they are not being deleted, and on those being deleted while
-// they are used.
+// protection keeps a finalizer on the objects of a resource while they are not being deleted, and
+// on those being deleted while they are used.
 type protection[T meta.Object] struct {
 	objects   client.Resource[T]
 	finalizer string

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// VolumeProtection keeps persistent volumes that are being deleted as long as they are bound to a claim.
+// VolumeProtection keeps persistent volumes that are being deleted as long as they are bound to a
+// claim.
 type VolumeProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -28,8 +29,8 @@ type volumeView struct {
 	Class string // of volume attributes
 }
 
-// volumesOf returns the Informer of volumes, which all controllers of a run share. It knows of those about which there is
-// something to do or to say.
+// volumesOf returns the Informer of volumes, which all controllers of a run share. It knows of
+// those about which there is something to do or to say.
 func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 	return controller.InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
 		v := &volumeView{

@@ -1,5 +1,6 @@
-// Package leaks reads the logs of servers for credentials: tokens, passwords and keys are found by their form, and those that it was
-// told of wherever they stand. Servers inside of a test and those of other processes are judged by the same means.
+// Package leaks reads the logs of servers for credentials: tokens, passwords and keys are found by
+// their form, and those that it was told of wherever they stand. Servers inside of a test and those
+// of other processes are judged by the same means.
 package leaks
 
 import (
@@ -19,7 +20,8 @@ const (
 	longestLine  = 1 << 20 // bytes; more is read in parts
 )
 
-// known are the credentials that any test has used, as they are and in base64: no server may tell of those of another.
+// known are the credentials that any test has used, as they are and in base64: no server may tell
+// of those of another.
 var known struct {
 	mu   sync.Mutex
 	last []string
@@ -38,15 +40,16 @@ func Learn(secrets ...string) {
 	known.last = slices.Delete(known.last, 0, max(0, len(known.last)-knownSecrets))
 }
 
-// forms are what credentials look like: tokens of JSON, headers, tokens of new nodes, private keys. marks are what stands in all of
-// them but the tokens of new nodes.
+// forms are what credentials look like: tokens of JSON, headers, tokens of new nodes, private keys.
+// marks are what stands in all of them but the tokens of new nodes.
 var (
 	forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
 		strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
 	marks = append(encodedAnywhere("PRIVATE KEY"), "PRIVATE KEY", "eyJ", "Bearer ", "Basic ")
 )
 
-// mayHold reports whether forms may match. They would take a tenth of the time of all tests with the race detector.
+// mayHold reports whether forms may match. They would take a tenth of the time of all tests with
+// the race detector.
 func mayHold(line []byte) bool {
 	if slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(line, []byte(mark)) }) {
 		return true
@@ -90,8 +93,8 @@ func credential(line []byte) string {
 	return ""
 }
 
-// Log reads what is written to it, and keeps the first lines that hold credentials. The zero Log is ready, and many may write to it,
-// each whole lines.
+// Log reads what is written to it, and keeps the first lines that hold credentials. The zero Log is
+// ready, and many may write to it, each whole lines.
 type Log struct {
 	mu    sync.Mutex
 	begun []byte // of a line that has not ended
@@ -118,7 +121,8 @@ func (l *Log) readLocked() {
 	l.begun = l.begun[:0]
 }
 
-// Found returns lines that hold credentials, each with the one that was found. A line that has not ended is read as it is.
+// Found returns lines that hold credentials, each with the one that was found. A line that has not
+// ended is read as it is.
 func (l *Log) Found() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Command etcd is an etcd server of one member: etcd DIR CLIENT-URL PEER-URL. It prints "ready" and serves until it
-// is killed or gets SIGTERM.
+// Command etcd is an etcd server of one member: etcd DIR CLIENT-URL PEER-URL. It prints "ready" and
+// serves until it is killed or gets SIGTERM.
 package main
 
 import (

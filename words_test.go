@@ -1,0 +1,82 @@
+package coracle
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Widths of lines in columns, where a tab counts 4. Longer may be struct tags, addresses, lines with a
+// long string, which people search for, preformatted comments, and the tables of tests.
+const (
+	commentWidth = 100
+	codeWidth    = 120
+)
+
+// codeIsWider are rooms whose code has lines of more than codeWidth columns.
+var codeIsWider = []string{"registry", "server", "cmd"}
+
+// longString is a string that stays on one line, so that it can be searched for.
+var longString = regexp.MustCompile(`"[^"]{60,}"|` + "`[^`]{60,}`")
+
+// riddles are constructions that a reader has to read twice: a condition by inversion, and pronouns in
+// the place of a noun.
+var riddles = regexp.MustCompile(`(^|[.;:] )(Is|Are|Has|Does) [^.?]*,|whosever|what it is not|of whom\b`)
+
+// TestWords holds comments to their width and to sentences that are read once, and code to its width.
+func TestWords(t *testing.T) {
+	for _, p := range packages(t) {
+		if strings.HasPrefix(p.ImportPath, module+"/scheme/api/") {
+			continue // comments there are descriptions in OpenAPI
+		}
+		for _, name := range p.GoFiles {
+			file := filepath.Join(p.Dir, name)
+			short := strings.TrimPrefix(p.ImportPath, module+"/") + "/" + name
+			wider := false
+			for _, room := range codeIsWider {
+				wider = wider || strings.HasPrefix(short, room+"/")
+			}
+			checkWords(t, file, short, wider)
+		}
+	}
+}
+
+func checkWords(t *testing.T, file, short string, wider bool) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, src, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := map[int]bool{} // lines with struct tags
+	ast.Inspect(f, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Tag != nil {
+			tags[fset.Position(field.Tag.Pos()).Line] = true
+		}
+		return true
+	})
+	for i, line := range strings.Split(string(src), "\n") {
+		columns := len([]rune(strings.ReplaceAll(line, "\t", "    ")))
+		switch comment := strings.HasPrefix(strings.TrimSpace(line), "//"); {
+		case strings.Contains(line, "://") || tags[i+1] || longString.MatchString(line):
+		case strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "//\t"):
+		case comment && columns > commentWidth:
+			t.Errorf("%s:%d: a comment of %d columns, want at most %d", short, i+1, columns, commentWidth)
+		case !comment && columns > codeWidth && !wider:
+			t.Errorf("%s:%d: code of %d columns, want at most %d", short, i+1, columns, codeWidth)
+		}
+	}
+	for _, group := range f.Comments {
+		if found := riddles.FindString(strings.ReplaceAll(group.Text(), "\n", " ")); found != "" {
+			t.Errorf("%s:%d: say %q in another way", short, fset.Position(group.Pos()).Line, strings.TrimSpace(found))
+		}
+	}
+}
