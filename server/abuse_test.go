@@ -38,7 +38,7 @@ func entries(format string, n int) string {
 // bad sends a request that is wrong in some way and wants a clear answer: an error that is the client's, as a Status
 // (or the plain 404 of paths that nobody knows), made with bounded memory.
 func (p *inProcess) bad(name, method, target string, body io.Reader, header ...string) (int, string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	r := p.request(method, target, body, header...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -46,16 +46,16 @@ func (p *inProcess) bad(name, method, target string, body io.Reader, header ...s
 	runtime.ReadMemStats(&after)
 	answer := w.Body.String()
 	if cost := after.TotalAlloc - before.TotalAlloc; cost > maxPerRequest {
-		p.tb.Errorf("%s: cost %d MiB", name, cost>>20)
+		p.TB.Errorf("%s: cost %d MiB", name, cost>>20)
 	}
 	if w.Code < 400 || w.Code >= 500 {
-		p.tb.Errorf("%s: got %d %.300s, want an error of the client's", name, w.Code, answer)
+		p.TB.Errorf("%s: got %d %.300s, want an error of the client's", name, w.Code, answer)
 		return w.Code, answer
 	}
 	s := status(answer)
 	plain := w.Code == http.StatusNotFound && (answer == "404 page not found\n" || strings.HasPrefix(target, "/openapi/v3/") && answer == "")
 	if !plain && (s.Kind != "Status" || s.Code != w.Code || s.Reason == "" || s.Message == "") {
-		p.tb.Errorf("%s: got %d %.300s, want a Status", name, w.Code, answer)
+		p.TB.Errorf("%s: got %d %.300s, want a Status", name, w.Code, answer)
 	}
 	return w.Code, answer
 }

@@ -92,7 +92,7 @@ func (s *speaker) was(question string) (n int) {
 
 // aggregates puts s behind a server, for a group version.
 func (s *speaker) aggregates(p *inProcess, version, group string, priority int) {
-	p.tb.Helper()
+	p.TB.Helper()
 	const services = "/api/v1/namespaces/ns/services"
 	if code, _ := p.do("GET", services+"/speaker", ""); code == http.StatusNotFound {
 		p.mustDo("POST", services, `{"metadata":{"name":"speaker"},"spec":{"type":"ExternalName","externalName":"localhost"}}`)
@@ -104,7 +104,7 @@ func (s *speaker) aggregates(p *inProcess, version, group string, priority int) 
 
 // available says whether the server of a version can be reached.
 func available(p *inProcess, version, group string, status string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	p.mustDo("PATCH", "/apis/apiregistration.k8s.io/v1/apiservices/"+version+"."+group+"/status",
 		`{"status":{"conditions":[{"type":"Available","status":"`+status+`"}]}}`)
 }
@@ -116,7 +116,7 @@ const (
 
 // discovered is what aggregated discovery shows of a group: versions, whether they are stale, and resources.
 func discovered(p *inProcess, group string) string {
-	p.tb.Helper()
+	p.TB.Helper()
 	_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
 	var list struct {
 		Items []struct {
@@ -131,7 +131,7 @@ func discovered(p *inProcess, group string) string {
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	var all []string
 	for _, g := range list.Items {

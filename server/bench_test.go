@@ -69,9 +69,9 @@ func configMap(name, value string) string {
 
 // mustDo fails the test unless a request succeeds.
 func (p *inProcess) mustDo(method, target, body string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	if code, answer := p.do(method, target, body); code >= 300 {
-		p.tb.Fatalf("%s %s: %d %s", method, target, code, answer)
+		p.TB.Fatalf("%s %s: %d %s", method, target, code, answer)
 	}
 }
 

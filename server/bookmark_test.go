@@ -12,7 +12,7 @@ import (
 
 // watched returns the paths of all resources that can be watched, as discovery tells.
 func (p *inProcess) watched() (paths []string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	for _, base := range []string{"/api", "/apis"} {
 		_, body := p.do("GET", base, "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		var groups struct {
@@ -28,7 +28,7 @@ func (p *inProcess) watched() (paths []string) {
 			}
 		}
 		if err := json.Unmarshal([]byte(body), &groups); err != nil {
-			p.tb.Fatalf("%s: %v in %s", base, err, body)
+			p.TB.Fatalf("%s: %v in %s", base, err, body)
 		}
 		for _, g := range groups.Items {
 			for _, v := range g.Versions {
@@ -80,7 +80,7 @@ func (p *inProcess) wantLastBookmark(path, accept string) {
 	for dec := json.NewDecoder(strings.NewReader(body)); dec.More(); {
 		last.Object.Rows = nil
 		if err := dec.Decode(&last); err != nil {
-			p.tb.Errorf("%s as %s: %v in %s", path, accept, err, body)
+			p.TB.Errorf("%s as %s: %v in %s", path, accept, err, body)
 			return
 		}
 	}
@@ -93,19 +93,19 @@ func (p *inProcess) wantLastBookmark(path, accept string) {
 		want += " " + p.revision()
 	}
 	if got != want {
-		p.tb.Errorf("%s as %s: got %s, want %s", path, accept, got, want)
+		p.TB.Errorf("%s as %s: got %s, want %s", path, accept, got, want)
 	}
 }
 
 // revision is that of the store.
 func (p *inProcess) revision() string {
-	p.tb.Helper()
+	p.TB.Helper()
 	_, body := p.do("GET", "/api/v1/configmaps?limit=1", "")
 	var list struct {
 		Metadata struct{ ResourceVersion string }
 	}
 	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	return list.Metadata.ResourceVersion
 }

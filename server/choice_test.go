@@ -130,7 +130,7 @@ func newBare(t *testing.T, api server.APIConfig) *inProcess {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &inProcess{s, t}
+	return &inProcess{&handled{Server: s, TB: t}}
 }
 
 // runtimeConfig reads what stands behind --runtime-config.

@@ -35,7 +35,7 @@ func TestRemoteOwners(t *testing.T) {
 		Authorization: access.Config{Modes: []string{access.AlwaysAllow}}, Controllers: []string{"garbagecollector"},
 	})
 	server.NoAvailability(front.Server)
-	p := &inProcess{front.Server, t}
+	p := &inProcess{&handled{Server: front.Server, TB: t}}
 	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
 	owned := func(name, owner, uid string) {
 		t.Helper()
@@ -84,7 +84,7 @@ func TestRemoteDependents(t *testing.T) {
 		Authorization: access.Config{Modes: []string{access.AlwaysAllow}}, Controllers: []string{"garbagecollector"},
 	})
 	server.NoAvailability(front.Server)
-	p := &inProcess{front.Server, t}
+	p := &inProcess{&handled{Server: front.Server, TB: t}}
 	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
 	(&speaker{Server: ext}).aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")

@@ -77,13 +77,13 @@ func TestResourcesUnderLoad(t *testing.T) {
 
 // watchBriefly watches until the first event, and fails the test if the watch ends with an ERROR event.
 func (p *inProcess) watchBriefly(path string) {
-	ctx, cancel := context.WithCancel(p.tb.Context())
+	ctx, cancel := context.WithCancel(p.TB.Context())
 	defer cancel()
 	r := p.request("GET", path+"?watch=1", nil).WithContext(ctx)
 	w := &eventText{httptest.NewRecorder(), cancel}
 	p.Handler().ServeHTTP(w, r)
 	if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "ERROR") {
-		p.tb.Errorf("a watch: got %d %s", w.Code, body)
+		p.TB.Errorf("a watch: got %d %s", w.Code, body)
 	}
 }
 
@@ -116,7 +116,7 @@ func (p *inProcess) discovered() []string {
 	}
 	_, body := p.do("GET", "/apis", "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 	if err := json.Unmarshal([]byte(body), &doc); err != nil {
-		p.tb.Error(err)
+		p.TB.Error(err)
 	}
 	var paths []string
 	for _, g := range doc.Items {

@@ -53,7 +53,7 @@ func FuzzServer(f *testing.F) {
 	}
 	p := newTarget(f)
 	f.Fuzz(func(t *testing.T, method, target, accept, typ, body string) {
-		p := &inProcess{p.Server, t}
+		p := &inProcess{&handled{Server: p.Server, TB: t}}
 		if method == "" || strings.ContainsAny(method, " \x00\r\n") || method == "CONNECT" {
 			return
 		}
@@ -84,7 +84,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	p := newTarget(f)
 	f.Fuzz(func(t *testing.T, query string) {
-		p := &inProcess{p.Server, t}
+		p := &inProcess{&handled{Server: p.Server, TB: t}}
 		for _, r := range []*http.Request{
 			p.request("GET", maps+"?"+query, nil),
 			p.request("GET", maps+"/c?"+query, nil),
@@ -120,7 +120,7 @@ func FuzzApply(f *testing.F) {
 	}
 	p := newTarget(f)
 	f.Fuzz(func(t *testing.T, query, body string) {
-		p := &inProcess{p.Server, t}
+		p := &inProcess{&handled{Server: p.Server, TB: t}}
 		p.putBack()
 		for _, name := range []string{"p", "q", "p/status"} {
 			r := p.request("PATCH", pods+"/"+name+"?"+query, strings.NewReader(body), "Content-Type", "application/apply-patch+yaml")
@@ -147,7 +147,7 @@ func FuzzOwners(f *testing.F) {
 	}
 	p := newTarget(f)
 	f.Fuzz(func(t *testing.T, owners string) {
-		p := &inProcess{p.Server, t}
+		p := &inProcess{&handled{Server: p.Server, TB: t}}
 		p.putBack()
 		whole := strings.Replace(podBody, `{"name":%q,`, `{"name":"p","managedFields":`+owners+`,`, 1)
 		for _, s := range []struct{ method, path, typ, body string }{
@@ -177,13 +177,13 @@ func (p *inProcess) putBack() {
 	p.mustDo("POST", pods, strings.Replace(podBody, "%q", `"p"`, 1))
 	config := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"},"annotations":{"c":"d"}}}`
 	if code, body := p.do("PATCH", pods+"/p?fieldManager=a", config, "Content-Type", "application/apply-patch+yaml"); code != http.StatusOK {
-		p.tb.Fatalf("apply: %d %s", code, body)
+		p.TB.Fatalf("apply: %d %s", code, body)
 	}
 }
 
 // wantOwners wants an object, if it is there, to be readable, with managedFields that the server can read.
 func (p *inProcess) wantOwners(name string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	code, body := p.do("GET", pods+"/"+name, "")
 	if code == http.StatusNotFound && name == "q" {
 		return
@@ -197,16 +197,16 @@ func (p *inProcess) wantOwners(name string) {
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &read); code != http.StatusOK || err != nil {
-		p.tb.Fatalf("%s cannot be read: %d %s, %v", name, code, body, err)
+		p.TB.Fatalf("%s cannot be read: %d %s, %v", name, code, body, err)
 	}
 	for _, e := range read.Metadata.ManagedFields {
 		set, err := apply.ParseFields(nil, e.FieldsV1)
 		if err != nil || e.FieldsType != "FieldsV1" || e.Operation != "Apply" && e.Operation != "Update" {
-			p.tb.Errorf("%s: an owner of %s, by %s: %s, %v", name, e.FieldsType, e.Operation, e.FieldsV1, err)
+			p.TB.Errorf("%s: an owner of %s, by %s: %s, %v", name, e.FieldsType, e.Operation, e.FieldsV1, err)
 			continue
 		}
 		if again := set.AppendFields(nil, nil); string(again) != string(e.FieldsV1) {
-			p.tb.Errorf("%s: fields %s are written %s", name, e.FieldsV1, again)
+			p.TB.Errorf("%s: fields %s are written %s", name, e.FieldsV1, again)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(&inProcess{s, t})
+	ask(&inProcess{&handled{Server: s, TB: t}})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -150,15 +150,15 @@ func (staying) Close() error { return nil }
 
 // yacht makes a request for yachts that is answered with a code, and returns the answer.
 func (p *inProcess) yacht(want int, method, version, target, body string, header ...string) map[string]any {
-	p.tb.Helper()
+	p.TB.Helper()
 	path := "/apis/" + yachtGroup + "/" + version + "/namespaces/ns/yachts" + target
 	code, answer := p.do(method, path, body, header...)
 	if code != want {
-		p.tb.Fatalf("%s %s: got %d %s, want %d", method, path, code, answer, want)
+		p.TB.Fatalf("%s %s: got %d %s, want %d", method, path, code, answer, want)
 	}
 	var obj map[string]any
 	if err := json.Unmarshal([]byte(answer), &obj); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	return obj
 }

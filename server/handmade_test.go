@@ -48,7 +48,7 @@ func (f *folder) start(change ...func(*server.Config)) {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { s.Close() })
-	f.inProcess, f.logs = &inProcess{s, f.t}, logs
+	f.inProcess, f.logs = &inProcess{&handled{Server: s, TB: f.t}}, logs
 }
 
 func (f *folder) path(key string) string {

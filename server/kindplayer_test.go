@@ -28,16 +28,16 @@ type player struct {
 func (r *playedResource) play(p *inProcess, text []byte) {
 	data, _, err := codec.YAMLToJSON(text, true, nil)
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
-	example := treeOf(p.tb, data)
+	example := treeOf(p.TB, data)
 	name := at(example, "metadata.name")
 	if name == nil || at(example, "metadata.labels") == nil {
-		p.tb.Fatal("the example has no name, or no labels")
+		p.TB.Fatal("the example has no name, or no labels")
 	}
 	k := &player{inProcess: p, r: r, item: fmt.Sprint(r.paths[0], "/", name)}
 	_, empty := p.do("GET", r.paths[0], "")
-	before := at(treeOf(p.tb, []byte(empty)), "metadata.resourceVersion")
+	before := at(treeOf(p.TB, []byte(empty)), "metadata.resourceVersion")
 
 	made := k.write("ADDED", "POST", r.paths[0]+"?fieldValidation=Strict", string(text), "Content-Type", "application/yaml")
 	if k.isDefinition() {
@@ -45,7 +45,7 @@ func (r *playedResource) play(p *inProcess, text []byte) {
 	}
 	status := example["status"]
 	if delete(example, "status"); slices.Contains(r.doors, "status") && status == nil {
-		p.tb.Error("there is a door to the status, but the example has none")
+		p.TB.Error("there is a door to the status, but the example has none")
 	}
 	k.holds(made, example)
 	k.changeStatus(made, status)
@@ -60,21 +60,21 @@ func (r *playedResource) play(p *inProcess, text []byte) {
 
 // request sends a request that must succeed, and returns the tree of the answer if it is JSON.
 func (k *player) request(method, path, body string, header ...string) map[string]any {
-	k.tb.Helper()
+	k.TB.Helper()
 	code, answer := k.do(method, path, body, header...)
 	if code >= 300 {
-		k.tb.Fatalf("%s %s: got %d %s\nof %s", method, path, code, answer, body)
+		k.TB.Fatalf("%s %s: got %d %s\nof %s", method, path, code, answer, body)
 	}
-	return treeOf(k.tb, []byte(answer))
+	return treeOf(k.TB, []byte(answer))
 }
 
 // write is request for what changes the object. A watch has to see it.
 func (k *player) write(event, method, path, body string, header ...string) map[string]any {
-	k.tb.Helper()
+	k.TB.Helper()
 	obj := k.request(method, path, body, header...)
 	now := fmt.Sprint(at(obj, "metadata.resourceVersion"))
 	if now == k.seen {
-		k.tb.Errorf("%s %s changes nothing", method, path)
+		k.TB.Errorf("%s %s changes nothing", method, path)
 	}
 	k.seen = now
 	k.events = append(k.events, event+" "+now)
@@ -88,7 +88,7 @@ func (k *player) changeStatus(obj map[string]any, status any) {
 	}
 	obj["status"] = status
 	at(obj, "metadata").(map[string]any)["annotations"] = map[string]any{"changed-by": "status"}
-	changed := k.write("MODIFIED", "PUT", k.item+"/status", text(k.tb, obj))
+	changed := k.write("MODIFIED", "PUT", k.item+"/status", text(k.TB, obj))
 	k.holds(changed, map[string]any{"status": status})
 }
 
@@ -106,19 +106,19 @@ func (k *player) readAndWriteBack() {
 			code, body := k.do("GET", path+name, "", "Accept", form.mediaType)
 			decoded, err := k.Codecs.Decode(codec.DecodeRequest{Data: []byte(body), Type: form.typ})
 			if code != 200 || err != nil {
-				k.tb.Errorf("%s: got %d, %v", what, code, err)
+				k.TB.Errorf("%s: got %d, %v", what, code, err)
 				continue
 			}
 			k.Scheme.Default(decoded.Object) // protobuf has no kind of objects inside of others, such as claims
 			again, err := codec.AppendJSON(nil, decoded.Object)
-			if err != nil || !reflect.DeepEqual(treeOf(k.tb, again), treeOf(k.tb, []byte(plain))) {
-				k.tb.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)
+			if err != nil || !reflect.DeepEqual(treeOf(k.TB, again), treeOf(k.TB, []byte(plain))) {
+				k.TB.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)
 			}
 			if code, answer := k.do("PUT", path+name, body, "Content-Type", form.mediaType); code != 200 {
-				k.tb.Errorf("PUT %s: got %d %s", what, code, answer)
+				k.TB.Errorf("PUT %s: got %d %s", what, code, answer)
 			}
 			if _, last := k.do("GET", k.item, ""); last != first {
-				k.tb.Fatalf("%s, written back as it was read, changes the object: got %s\nwant %s", what, last, first)
+				k.TB.Fatalf("%s, written back as it was read, changes the object: got %s\nwant %s", what, last, first)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (k *player) patch() {
 	} {
 		obj := k.write("MODIFIED", "PATCH", k.item, fmt.Sprintf(body, media), "Content-Type", media)
 		if got := at(obj, "metadata.annotations.changed-by"); got != media {
-			k.tb.Errorf("%s: got the annotation %v", media, got)
+			k.TB.Errorf("%s: got the annotation %v", media, got)
 		}
 	}
 }
@@ -142,9 +142,9 @@ func (k *player) patch() {
 func (k *player) update() {
 	obj := k.request("GET", k.item, "")
 	at(obj, "metadata.labels").(map[string]any)["changed-by"] = "update"
-	updated := k.write("MODIFIED", "PUT", k.item, text(k.tb, obj))
+	updated := k.write("MODIFIED", "PUT", k.item, text(k.TB, obj))
 	if got := at(updated, "metadata.labels.changed-by"); got != "update" {
-		k.tb.Errorf("PUT: got the label %v", got)
+		k.TB.Errorf("PUT: got the label %v", got)
 	}
 }
 
@@ -154,11 +154,11 @@ func (k *player) table() {
 	columns, _ := table["columnDefinitions"].([]any)
 	rows, _ := table["rows"].([]any)
 	if len(rows) != 1 || len(columns) == 0 {
-		k.tb.Fatalf("got %d rows of %d columns", len(rows), len(columns))
+		k.TB.Fatalf("got %d rows of %d columns", len(rows), len(columns))
 	}
 	cells := at(rows[0], "cells").([]any)
 	if len(cells) != len(columns) {
-		k.tb.Fatalf("got %d cells in %d columns: %v", len(cells), len(columns), cells)
+		k.TB.Fatalf("got %d cells in %d columns: %v", len(cells), len(columns), cells)
 	}
 	for i, cell := range cells {
 		typ, fits := at(columns[i], "type"), false
@@ -169,7 +169,7 @@ func (k *player) table() {
 			fits = typ != "date" // columns of strings have numbers in Kubernetes, too
 		}
 		if !fits {
-			k.tb.Errorf("column %v, of type %v, has the cell %#v", at(columns[i], "name"), typ, cell)
+			k.TB.Errorf("column %v, of type %v, has the cell %#v", at(columns[i], "name"), typ, cell)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (k *player) selects(by, key, value string) {
 		if got := slices.ContainsFunc(items, func(obj any) bool {
 			return strings.HasSuffix(k.item, "/"+fmt.Sprint(at(obj, "metadata.name")))
 		}); got != want {
-			k.tb.Errorf("list by %s %s%s%s: got the object: %v", by, key, op, value, got)
+			k.TB.Errorf("list by %s %s%s%s: got the object: %v", by, key, op, value, got)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (k *player) selects(by, key, value string) {
 // remove deletes the object, and lets it go if something holds it.
 func (k *player) remove() {
 	if code, answer := k.do("DELETE", k.item+"?gracePeriodSeconds=0", ""); code >= 300 {
-		k.tb.Fatalf("DELETE: got %d %s", code, answer)
+		k.TB.Fatalf("DELETE: got %d %s", code, answer)
 	}
 	if k.isDefinition() {
 		k.emptied()
@@ -224,7 +224,7 @@ func (k *player) remove() {
 		k.events = append(k.events, "MODIFIED")
 	}
 	if code, held := k.do("GET", k.item, ""); code == http.StatusOK {
-		obj := treeOf(k.tb, []byte(held))
+		obj := treeOf(k.TB, []byte(held))
 		k.events = append(k.events, fmt.Sprint("MODIFIED ", at(obj, "metadata.resourceVersion")))
 		delete(at(obj, "metadata").(map[string]any), "finalizers")
 		door := ""
@@ -232,11 +232,11 @@ func (k *player) remove() {
 			delete(at(obj, "spec").(map[string]any), "finalizers")
 			door = "/finalize"
 		}
-		k.request("PUT", k.item+door, text(k.tb, obj))
+		k.request("PUT", k.item+door, text(k.TB, obj))
 	}
 	k.events = append(k.events, "DELETED")
 	if code, _ := k.do("GET", k.item, ""); code != http.StatusNotFound {
-		k.tb.Errorf("after DELETE: got %d", code)
+		k.TB.Errorf("after DELETE: got %d", code)
 	}
 }
 
@@ -264,10 +264,10 @@ func (k *player) emptied() {
 
 // until waits for a condition.
 func (k *player) until(holds func() bool) {
-	k.tb.Helper()
+	k.TB.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			k.tb.Fatal("the server does not get to it")
+			k.TB.Fatal("the server does not get to it")
 		}
 	}
 }
@@ -277,21 +277,21 @@ func (k *player) watch(from string) {
 	_, body := k.do("GET", k.r.paths[0]+"?watch=1&timeoutSeconds=1&resourceVersion="+from, "")
 	var got []string
 	for lines := bufio.NewScanner(strings.NewReader(body)); lines.Scan(); {
-		event := treeOf(k.tb, lines.Bytes())
+		event := treeOf(k.TB, lines.Bytes())
 		if strings.HasSuffix(k.item, "/"+fmt.Sprint(at(event, "object.metadata.name"))) {
 			got = append(got, fmt.Sprint(event["type"], " ", at(event, "object.metadata.resourceVersion")))
 		}
 	}
 	if !slices.EqualFunc(got, k.events, func(got, want string) bool { return strings.HasPrefix(got+" ", want+" ") }) {
-		k.tb.Errorf("a watch sees %q, want %q", got, k.events)
+		k.TB.Errorf("a watch sees %q, want %q", got, k.events)
 	}
 }
 
 // holds wants obj to have everything that some fields have.
 func (k *player) holds(obj, fields any) {
-	k.tb.Helper()
+	k.TB.Helper()
 	for _, d := range missing(obj, fields, "") {
-		k.tb.Error(d)
+		k.TB.Error(d)
 	}
 }
 

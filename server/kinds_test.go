@@ -44,7 +44,7 @@ func TestKinds(t *testing.T) {
 			if err != nil {
 				t.Fatalf(noExample, file, err)
 			}
-			r.play(&inProcess{p.Server, t}, text)
+			r.play(&inProcess{&handled{Server: p.Server, TB: t}}, text)
 		})
 	}
 	files, err := os.ReadDir(examples)

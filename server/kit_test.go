@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,86 +17,40 @@ import (
 	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
-	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/server/servertest/handlertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inProcess is a server that does not listen: its handler is called directly.
-type inProcess struct {
-	*server.Server
-	tb testing.TB
-}
+// inProcess is a server that does not listen, with what the tests of this package do with it.
+type inProcess struct{ *handled }
 
-// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace "ns".
+// handled is embedded under a name of its own, so that p.Server is the server.Server.
+type handled = handlertest.Server
+
 func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	tb.Helper()
-	cfg := server.Config{
-		DataDir:       tb.TempDir(),
-		Storage:       server.StorageConfig{Engine: server.StorageMemory},
-		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	s, err := servertest.New(tb, cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	p := &inProcess{s, tb}
-	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`); code != http.StatusCreated {
-		tb.Fatalf("create the namespace: %d %s", code, body)
-	}
-	return p
+	return &inProcess{handlertest.New(tb, change...)}
 }
-
-// measured is a test that counts what the server does, and so has it log nothing.
-type measured struct{ testing.TB }
 
 // do sends one request and returns the answer.
 func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
-	p.tb.Helper()
-	w := p.serve(p.request(method, target, strings.NewReader(body), header...))
-	return w.Code, w.Body.String()
+	p.TB.Helper()
+	return p.Do(method, target, body, header...)
 }
 
-// request makes a request of any target, also of those that httptest.NewRequest refuses.
 func (p *inProcess) request(method, target string, body io.Reader, header ...string) *http.Request {
-	p.tb.Helper()
-	r := httptest.NewRequest("GET", "/", body)
-	r.Method = method
-	path, query, _ := strings.Cut(target, "?")
-	r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = path, "", query, target
-	if strings.Contains(path, "%") {
-		if u, err := r.URL.Parse(path); err == nil {
-			r.URL.Path, r.URL.RawPath = u.Path, u.RawPath
-		}
-	}
-	if method == http.MethodPatch {
-		r.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	return r
+	p.TB.Helper()
+	return p.Request(method, target, body, header...)
 }
 
-func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder {
-	servertest.Sent(r)
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, r)
-	return w
-}
+func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder { return p.Serve(r) }
+
+// measured is a test that counts what the server does, and so has it log nothing.
+type measured struct{ testing.TB }
 
 // status decodes an answer as a Status; the zero one if it is none.
 func status(body string) (s struct {

@@ -184,7 +184,7 @@ func (f *follower) Write(b []byte) (int, error) {
 
 // follow watches pods, waits for the initial events, and returns what waits for the end and returns all events as an array.
 func (p *inProcess) follow(accept string) (events func() string) {
-	ctx, leave := context.WithCancel(p.tb.Context())
+	ctx, leave := context.WithCancel(p.TB.Context())
 	came, left := make(chan struct{}), make(chan struct{})
 	f := &follower{httptest.NewRecorder(), sync.OnceFunc(func() { close(came) }), leave}
 	const all = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"

@@ -48,7 +48,7 @@ func newRefusing(tb testing.TB) *inProcess {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { s.Close() })
-	p := &inProcess{s, tb}
+	p := &inProcess{&handled{Server: s, TB: tb}}
 	if code, body := p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`, "Authorization", "Bearer admin"); code != 201 {
 		tb.Fatal(code, body)
 	}

@@ -27,7 +27,7 @@ func newStrict(tb testing.TB) *inProcess {
 			tb.Error(err)
 		}
 	})
-	return &inProcess{s, tb}
+	return &inProcess{&handled{Server: s, TB: tb}}
 }
 
 // refusal is what it took to refuse a request.
@@ -177,7 +177,7 @@ func FuzzRefusal(f *testing.F) {
 	}
 	strict := newStrict(f)
 	f.Fuzz(func(t *testing.T, method, target, name, value, piece string, times uint16) {
-		p := &inProcess{strict.Server, t}
+		p := &inProcess{&handled{Server: strict.Server, TB: t}}
 		part := strings.Repeat(piece, min(int(times), maxHeader/max(1, len(piece))))
 		header := name
 		if value != "" {

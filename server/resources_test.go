@@ -52,27 +52,27 @@ func widgets(group, plural string, change ...func(*registry.ResourceOf[*corev1.C
 
 // install serves resources of one group.
 func (p *inProcess) install(resources ...registry.Resource) {
-	p.tb.Helper()
+	p.TB.Helper()
 	if err := p.Install(p.Core, server.Group{Name: resources[0].GroupResource.Group, Resources: resources}); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 }
 
 // remove removes a resource and waits until all is gone.
 func (p *inProcess) remove(gr meta.GroupResource) {
-	p.tb.Helper()
+	p.TB.Helper()
 	gone, err := p.Remove(gr)
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	<-gone
 }
 
 // check fails the test unless GET answers with code and a body that holds want.
 func (p *inProcess) check(path string, code int, want string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	if got, body := p.do("GET", path, ""); got != code || !strings.Contains(body, want) {
-		p.tb.Errorf("GET %s: got %d %s, want %d %s", path, got, body, code, want)
+		p.TB.Errorf("GET %s: got %d %s, want %d %s", path, got, body, code, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 	}
 	s := start()
 	const ns, maps = "/api/v1/namespaces", "/api/v1/namespaces/ns/configmaps"
-	p := &inProcess{s, t}
+	p := &inProcess{&handled{Server: s, TB: t}}
 	for _, create := range [][2]string{{ns, `{"metadata":{"name":"ns"}}`}, {maps,
 		`{"metadata":{"name":"x","labels":{"z":"1","a":"2"}},"data":{"run":"a && b\nc < d\n","b":"1e3","a":"é\u2028"}}`}} {
 		if code, answer := p.do("POST", create[0], create[1]); code != http.StatusCreated {
@@ -65,7 +65,7 @@ func restartChangesNothing(t *testing.T, engine string, change func(*server.Conf
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p = &inProcess{start(), t}
+	p = &inProcess{&handled{Server: start(), TB: t}}
 	if _, got := p.do("GET", maps, ""); got != list || strings.Contains(got, `"kind":"ConfigMap"`) {
 		t.Errorf("after a restart a list is\n%s, want\n%s", got, list)
 	}

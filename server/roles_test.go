@@ -48,7 +48,7 @@ func newByRoles(tb testing.TB, change ...func(*server.Config)) *inProcess {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { s.Close() })
-	p := &inProcess{s, tb}
+	p := &inProcess{&handled{Server: s, TB: tb}}
 	p.do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`, as("root")...)
 	return p
 }
@@ -57,10 +57,10 @@ func as(user string) []string { return []string{"Authorization", "Bearer " + use
 
 // want sends a request and wants an answer of a code, which says something.
 func (p *inProcess) want(code int, says, user, method, target, body string, header ...string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	got, text := p.do(method, target, body, append(as(user), header...)...)
 	if got != code || !strings.Contains(status(text).Message+text, says) {
-		p.tb.Errorf("%s: %s %s %s: got %d %s, want %d %s", user, method, target, body, got, text, code, says)
+		p.TB.Errorf("%s: %s %s %s: got %d %s, want %d %s", user, method, target, body, got, text, code, says)
 	}
 }
 

@@ -195,7 +195,7 @@ func TestLivezGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		p := &inProcess{s, t}
+		p := &inProcess{&handled{Server: s, TB: t}}
 		for _, tt := range []struct {
 			after time.Duration
 			want  map[string]int

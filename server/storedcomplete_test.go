@@ -77,7 +77,7 @@ func TestStoredIsComplete(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer second.Close()
-			next := &inProcess{second, t}
+			next := &inProcess{&handled{Server: second, TB: t}}
 			for path, want := range shown {
 				if _, got := next.do("GET", path, ""); got != want {
 					t.Errorf("%s:\n the next server shows %s\nthe first one showed %s", path, got, want)

@@ -69,15 +69,15 @@ func TestStoredVersions(t *testing.T) {
 
 // storedVersionOf returns the version in which the object "a" of a resource is stored.
 func storedVersionOf(p *inProcess, store storage.Store, resource string) string {
-	p.tb.Helper()
+	p.TB.Helper()
 	group, _, _ := strings.Cut(resource, "/")
 	key := p.Store(meta.GroupResource{Group: group, Resource: path.Base(resource)}).Objects().Prefix()
 	if strings.Contains(resource, "/namespaces/ns/") {
 		key += "ns/"
 	}
-	e, err := store.Get(p.tb.Context(), key+"a")
+	e, err := store.Get(p.TB.Context(), key+"a")
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	_, version, _ := strings.Cut(string(e.Value), group+"/")
 	return version[:strings.IndexAny(version, "\"\x12")] // what follows in JSON and in protobuf

@@ -26,7 +26,7 @@ import (
 
 // askFor has a token made for an account and returns it, or the answer.
 func (p *inProcess) askFor(account, spec string) (token string, expires time.Time, answer string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	code, body := p.do("POST", "/api/v1/namespaces/ns/serviceaccounts/"+account+"/token", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":`+spec+`}`)
 	var made struct {
 		Status struct {
@@ -38,27 +38,27 @@ func (p *inProcess) askFor(account, spec string) (token string, expires time.Tim
 		return "", time.Time{}, status(body).Message
 	}
 	if err := json.Unmarshal([]byte(body), &made); err != nil || made.Status.Token == "" {
-		p.tb.Fatalf("token: got %s, %v", body, err)
+		p.TB.Fatalf("token: got %s, %v", body, err)
 	}
 	return made.Status.Token, made.Status.ExpirationTimestamp, body
 }
 
 // known asks as who shows a token, and reports whether they are known.
 func (p *inProcess) known(token string) bool {
-	p.tb.Helper()
+	p.TB.Helper()
 	code, body := p.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+token)
 	if code != http.StatusOK && code != http.StatusUnauthorized || strings.Contains(body, token) {
-		p.tb.Fatalf("got %d %s", code, body)
+		p.TB.Fatalf("got %d %s", code, body)
 	}
 	return code == http.StatusOK
 }
 
 // must sends a request that has to succeed.
 func (p *inProcess) must(method, target, body string) string {
-	p.tb.Helper()
+	p.TB.Helper()
 	code, answer := p.do(method, target, body)
 	if code >= 300 {
-		p.tb.Fatalf("%s %s: %d %s", method, target, code, answer)
+		p.TB.Fatalf("%s %s: %d %s", method, target, code, answer)
 	}
 	return answer
 }

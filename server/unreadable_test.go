@@ -136,7 +136,7 @@ func TestLostKey(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { s.Close() })
-				return &inProcess{s, t}
+				return &inProcess{&handled{Server: s, TB: t}}
 			}
 			const secrets = "/api/v1/namespaces/ns/secrets"
 			p := start("a")

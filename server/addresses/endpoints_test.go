@@ -22,11 +22,11 @@ type admin struct {
 func startAs(tb testing.TB) *admin {
 	tb.Helper()
 	s := servertest.Start(tb, server.Config{Controllers: []string{}})
-	return &admin{&inProcess{s.Server, tb}, s.Token}
+	return &admin{&inProcess{&handled{Server: s.Server, TB: tb}}, s.Token}
 }
 
 func (a *admin) do(method, target, body string) (int, string) {
-	a.tb.Helper()
+	a.TB.Helper()
 	return a.inProcess.do(method, target, body, "Authorization", "Bearer "+a.token)
 }
 
@@ -34,7 +34,7 @@ func (a *admin) do(method, target, body string) (int, string) {
 func (a *admin) byEndpoints() func(namespace, name string, port int) (string, error) {
 	resolve := addresses.NewResolver(a.Stores, true)
 	return func(namespace, name string, port int) (string, error) {
-		return resolve(a.tb.Context(), callout.Service{Namespace: namespace, Name: name, Port: port})
+		return resolve(a.TB.Context(), callout.Service{Namespace: namespace, Name: name, Port: port})
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,72 +15,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/servertest"
+	"github.com/coracle-project/coracle/server/servertest/handlertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inProcess is a server that does not listen: its handler is called directly.
-type inProcess struct {
-	*server.Server
-	tb testing.TB
-}
+// inProcess is a server that does not listen, with what the tests of this package do with it.
+type inProcess struct{ *handled }
 
-// newInProcess makes one with a memory store, whom everybody may ask for everything, and a namespace
-// "ns".
+// handled is embedded under a name of its own, so that p.Server is the server.Server.
+type handled = handlertest.Server
+
 func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	tb.Helper()
-	cfg := server.Config{
-		DataDir:       tb.TempDir(),
-		Storage:       server.StorageConfig{Engine: server.StorageMemory},
-		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
-		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
-	}
-	for _, f := range change {
-		f(&cfg)
-	}
-	s, err := servertest.New(tb, cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	p := &inProcess{s, tb}
-	p.must("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
-	return p
+	return &inProcess{handlertest.New(tb, change...)}
 }
 
 // do sends one request and returns the answer.
 func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
-	p.tb.Helper()
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if method == http.MethodPatch {
-		r.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	servertest.Sent(r)
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, r)
-	return w.Code, w.Body.String()
-}
-
-// must is do for what has to succeed.
-func (p *inProcess) must(method, target, body string) string {
-	p.tb.Helper()
-	code, answer := p.do(method, target, body)
-	if code >= 300 {
-		p.tb.Fatalf("%s %s: %d %s", method, target, code, answer)
-	}
-	return answer
+	p.TB.Helper()
+	return p.Do(method, target, body, header...)
 }
 
 const (
@@ -100,14 +56,14 @@ func cluster(t testing.TB, ranges ...string) *inProcess {
 // service sends a write of a service and returns it, or the message of the error with its code in
 // front.
 func (p *inProcess) service(method, target, body string) (*corev1.Service, string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	code, answer := p.do(method, target, body)
 	if code >= 300 {
 		return nil, fmt.Sprint(code, " ", message(answer))
 	}
 	svc := &corev1.Service{}
 	if err := json.Unmarshal([]byte(answer), svc); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	return svc, ""
 }
@@ -115,10 +71,10 @@ func (p *inProcess) service(method, target, body string) (*corev1.Service, strin
 // createService makes a service with a spec, which gets a port if it has none. It returns the
 // service's addresses.
 func (p *inProcess) createService(name, spec string) []string {
-	p.tb.Helper()
+	p.TB.Helper()
 	svc, failed := p.service("POST", servicesPath, serviceJSON(name, spec))
 	if failed != "" {
-		p.tb.Fatalf("create %s: %s", name, failed)
+		p.TB.Fatalf("create %s: %s", name, failed)
 	}
 	return svc.Spec.ClusterIPs
 }
@@ -134,7 +90,7 @@ func serviceJSON(name, spec string) string {
 
 // held returns the addresses that there are IPAddresses of, each with whose it is.
 func (p *inProcess) held() map[string]string {
-	p.tb.Helper()
+	p.TB.Helper()
 	_, answer := p.do("GET", addressesPath, "")
 	var list struct {
 		Items []struct {
@@ -148,7 +104,7 @@ func (p *inProcess) held() map[string]string {
 		}
 	}
 	if err := json.Unmarshal([]byte(answer), &list); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	held := map[string]string{}
 	for _, a := range list.Items {
@@ -157,7 +113,7 @@ func (p *inProcess) held() map[string]string {
 			family = "IPv6"
 		}
 		if l := a.Metadata.Labels; l["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" || l["ipaddress.kubernetes.io/ip-family"] != family {
-			p.tb.Errorf("%s has labels %v", a.Metadata.Name, l)
+			p.TB.Errorf("%s has labels %v", a.Metadata.Name, l)
 		}
 		ref := a.Spec.ParentRef
 		held[a.Metadata.Name] = ref.Resource + "/" + ref.Namespace + "/" + ref.Name
@@ -167,19 +123,19 @@ func (p *inProcess) held() map[string]string {
 
 // wantHeld compares who holds addresses: "a" is the service of that name in ns.
 func (p *inProcess) wantHeld(when string, want map[string][]string) {
-	p.tb.Helper()
+	p.TB.Helper()
 	got := p.held()
 	n := 0
 	for name, ips := range want {
 		for _, ip := range ips {
 			n++
 			if got[ip] != "services/ns/"+name {
-				p.tb.Errorf("%s: %s is held by %q, want %s", when, ip, got[ip], name)
+				p.TB.Errorf("%s: %s is held by %q, want %s", when, ip, got[ip], name)
 			}
 		}
 	}
 	if len(got) != n {
-		p.tb.Errorf("%s: got %v, want no more than %v", when, got, want)
+		p.TB.Errorf("%s: got %v, want no more than %v", when, got, want)
 	}
 }
 

@@ -20,13 +20,13 @@ import (
 // repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look
 // again.
 func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young bool) {
-	p.tb.Helper()
+	p.TB.Helper()
 	r := core.NewAddressRepair(core.Config{Stores: p.Server}, grace, func(_ context.Context, e core.RepairEvent) {
 		told = append(told, fmt.Sprintf("%s/%s %s %s: %s", e.About.Kind, e.About.Name, e.Reason, e.Action, e.Message))
 	})
-	young, err := r.Pass(p.tb.Context())
+	young, err := r.Pass(p.TB.Context())
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	slices.Sort(told)
 	return told, young
@@ -117,7 +117,7 @@ func TestRepairWhileItRuns(t *testing.T) {
 	first.do("DELETE", addressesPath+"/10.0.0.7", "")
 
 	running := servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})
-	p := &inProcess{running.Server, t}
+	p := &inProcess{&handled{Server: running.Server, TB: t}}
 	authorized := "Authorization"
 	get := func(path string) string {
 		_, answer := p.do("GET", path, "", authorized, "Bearer "+running.Token)
@@ -156,7 +156,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		servers = append(servers, &inProcess{s, t})
+		servers = append(servers, &inProcess{&handled{Server: s, TB: t}})
 	}
 	servers[0].do("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
 	servers[0].do("POST", rangesPath, `{"metadata":{"name":"kubernetes"},"spec":{"cidrs":["10.0.0.0/27","fd00::/123"]}}`)
@@ -202,7 +202,7 @@ func churn(p *inProcess, worker, times int) {
 			code, answer = p.do("DELETE", servicesPath+"/"+name, "")
 		}
 		if code >= 500 || code == 422 && !strings.Contains(answer, "may not be set for ExternalName services") {
-			p.tb.Errorf("%d %s", code, answer)
+			p.TB.Errorf("%d %s", code, answer)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // TestAddressesAreOwned looks who owns the fields of the IPAddress that a service has.
 func TestAddressesAreOwned(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
-	got := p.must("GET", addressesPath+"/"+p.createService("a", `{}`)[0], "")
+	got := p.Must("GET", addressesPath+"/"+p.createService("a", `{}`)[0], "")
 	for _, want := range []string{
 		`"managedFields":[{"manager":"coracle","operation":"Update","apiVersion":"networking.k8s.io/v1",`,
 		`"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +

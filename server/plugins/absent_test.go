@@ -137,7 +137,7 @@ func TestWarningsOfAbsentPlugins(t *testing.T) {
 			walked++
 			warned := func(p *inProcess, method, path, body string, header ...string) bool {
 				t.Helper()
-				w := p.serve(p.request(method, path, strings.NewReader(body), header...))
+				w := p.Serve(p.Request(method, path, strings.NewReader(body), header...))
 				if w.Code != http.StatusOK && w.Code != http.StatusCreated {
 					t.Fatalf("%s %s %s: got %d %s", method, path, body, w.Code, w.Body)
 				}
@@ -191,13 +191,13 @@ func TestNoWarningsOfAbsentPlugins(t *testing.T) {
 		{"another label of such a namespace", "PATCH", "/api/v1/namespaces/free", `{"metadata":{"labels":{"a":"b"}}}`},
 		{"status of a namespace", "PATCH", "/api/v1/namespaces/free/status", `{"status":{"conditions":[{"type":"A","status":"True"}]}}`},
 	} {
-		w := p.serve(p.request(step.method, step.path, strings.NewReader(step.body)))
+		w := p.Serve(p.Request(step.method, step.path, strings.NewReader(step.body)))
 		if got := w.Header().Values("Warning"); w.Code/100 != 2 || len(got) > 0 {
 			t.Errorf("%s: got %d %s, warnings %q", step.name, w.Code, w.Body, got)
 		}
 	}
 	p.must("POST", "/api/v1/namespaces/ns/resourcequotas", `{"metadata":{"name":"a"},"spec":{"hard":{"pods":"1"}}}`)
-	w := p.serve(p.request("PATCH", "/api/v1/namespaces/ns/resourcequotas/a/status", strings.NewReader(`{"status":{"used":{"pods":"1"}}}`)))
+	w := p.Serve(p.Request("PATCH", "/api/v1/namespaces/ns/resourcequotas/a/status", strings.NewReader(`{"status":{"used":{"pods":"1"}}}`)))
 	if got := w.Header().Values("Warning"); w.Code != http.StatusOK || len(got) > 0 {
 		t.Errorf("the status of a quota: got %d %s, warnings %q", w.Code, w.Body, got)
 	}

@@ -1,0 +1,98 @@
+// Package handlertest calls the handler of a whole server in process, without a listener. Tests of
+// packages below server use it where a connection would only cost time.
+//
+// A Server keeps its objects in memory, lets everybody do everything, and has a namespace "ns". It
+// ends with its test. Its methods fail the test for what they do not expect, and may be called at
+// once.
+package handlertest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/servertest"
+)
+
+// Server is a server that does not listen.
+type Server struct {
+	*server.Server
+	TB testing.TB
+}
+
+// New makes a Server. The functions of change may alter its configuration.
+func New(tb testing.TB, change ...func(*server.Config)) *Server {
+	tb.Helper()
+	cfg := server.Config{
+		DataDir:       tb.TempDir(),
+		Storage:       server.StorageConfig{Engine: server.StorageMemory},
+		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	made, err := servertest.New(tb, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := made.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	s := &Server{made, tb}
+	s.Must("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
+	return s
+}
+
+// Request makes a request of any target, also of those that httptest.NewRequest refuses. header is
+// names and values in turn. A patch is a merge patch unless header says something else.
+func (s *Server) Request(method, target string, body io.Reader, header ...string) *http.Request {
+	s.TB.Helper()
+	r := httptest.NewRequest("GET", "/", body)
+	r.Method = method
+	path, query, _ := strings.Cut(target, "?")
+	r.URL.Path, r.URL.RawPath, r.URL.RawQuery, r.RequestURI = path, "", query, target
+	if strings.Contains(path, "%") {
+		if u, err := r.URL.Parse(path); err == nil {
+			r.URL.Path, r.URL.RawPath = u.Path, u.RawPath
+		}
+	}
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+// Serve has a request answered.
+func (s *Server) Serve(r *http.Request) *httptest.ResponseRecorder {
+	servertest.Sent(r)
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// Do sends one request and returns the code and the body of the answer.
+func (s *Server) Do(method, target, body string, header ...string) (int, string) {
+	s.TB.Helper()
+	w := s.Serve(s.Request(method, target, strings.NewReader(body), header...))
+	return w.Code, w.Body.String()
+}
+
+// Must is Do for a request that has to succeed. It returns the body of the answer.
+func (s *Server) Must(method, target, body string) string {
+	s.TB.Helper()
+	code, answer := s.Do(method, target, body)
+	if code >= 300 {
+		s.TB.Fatalf("%s %s: %d %s", method, target, code, answer)
+	}
+	return answer
+}
