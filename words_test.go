@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Widths of lines in columns, where a tab counts 4. Longer may be struct tags, addresses, lines with a
-// long string, which people search for, preformatted comments, and the tables of tests.
+// Widths of lines in columns, where a tab counts 4. Longer may be struct tags, addresses, lines
+// with a long string, which people search for, preformatted comments, and the tables of tests.
 const (
 	commentWidth = 100
 	codeWidth    = 120
@@ -24,11 +24,12 @@ var codeIsWider = []string{"registry", "server", "cmd"}
 // longString is a string that stays on one line, so that it can be searched for.
 var longString = regexp.MustCompile(`"[^"]{60,}"|` + "`[^`]{60,}`")
 
-// riddles are constructions that a reader has to read twice: a condition by inversion, and pronouns in
-// the place of a noun.
+// riddles are constructions that a reader has to read twice: a condition by inversion, and pronouns
+// in the place of a noun.
 var riddles = regexp.MustCompile(`(^|[.;:] )(Is|Are|Has|Does) [^.?]*,|whosever|what it is not|of whom\b`)
 
-// TestWords holds comments to their width and to sentences that are read once, and code to its width.
+// TestWords holds comments to their width and to sentences that are read once, and code to its
+// width.
 func TestWords(t *testing.T) {
 	for _, p := range packages(t) {
 		if strings.HasPrefix(p.ImportPath, module+"/scheme/api/") {

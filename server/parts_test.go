@@ -26,7 +26,8 @@ func (c *closeCounter) Close() error {
 	return c.Store.Close()
 }
 
-// descriptors are the open files of the process, as links name them; none where that cannot be seen.
+// descriptors are the open files of the process, as links name them; none where that cannot be
+// seen.
 func descriptors() (open []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -38,8 +39,8 @@ func descriptors() (open []string) {
 	return open
 }
 
-// TestFailingPart fails each part in turn, in the place of the part: what the parts before it have made
-// has to end, which leaves no goroutine, no open file and no lock on the data folder.
+// TestFailingPart fails each part in turn, in the place of the part: what the parts before it have
+// made has to end, which leaves no goroutine, no open file and no lock on the data folder.
 func TestFailingPart(t *testing.T) {
 	ours := errors.New("this part fails")
 	for _, tt := range []struct {

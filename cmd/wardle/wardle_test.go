@@ -56,7 +56,8 @@ func (s *wardleServer) send(method, path, body string, header ...string) *http.R
 	return resp
 }
 
-// do makes a request and returns the code and what the JSON answer has at each path, such as "spec.reference".
+// do makes a request and returns the code and what the JSON answer has at each path, such as
+// "spec.reference".
 func (s *wardleServer) do(method, path, body string, header ...string) (code int, at func(path string) any) {
 	s.t.Helper()
 	resp := s.send(method, path, body, header...)
@@ -185,7 +186,8 @@ func TestBan(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
-// TestBanSwitchedOff: the plugin is a row in the table of admission plugins, and is switched by its name.
+// TestBanSwitchedOff: the plugin is a row in the table of admission plugins, and is switched by its
+// name.
 func TestBanSwitchedOff(t *testing.T) {
 	cfg := config()
 	cfg.Admission.Disable = []string{"BanFlunder"}
@@ -316,7 +318,8 @@ func TestBesideCore(t *testing.T) {
 	s.must("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", ""))
 }
 
-// A conversion that cannot be derived is reported before the server exists, with both types and the field.
+// A conversion that cannot be derived is reported before the server exists, with both types and the
+// field.
 func TestMissingConversion(t *testing.T) {
 	cfg := config()
 	cfg.Storage.Engine, cfg.DataDir = server.StorageMemory, t.TempDir()

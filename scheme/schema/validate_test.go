@@ -231,8 +231,8 @@ func TestValidateEmbedded(t *testing.T) {
 		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
 }
 
-// Metadata that cannot be read is told of in the words of kube-apiserver, which name its own types. What can be read is
-// written as every object has it.
+// Metadata that cannot be read is told of in the words of kube-apiserver, which name its own types.
+// What can be read is written as every object has it.
 func TestCoerce(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","additionalProperties":{"type":"object","x-kubernetes-embedded-resource":true}}`)
 	for _, tt := range []struct{ metadata, becomes, wrong string }{
@@ -306,8 +306,9 @@ func TestValidateIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzParse makes a schema and a tree of anything, and checks what always holds: nothing panics, what has been pruned
-// and defaulted once stays as it is, and an object that does not change is not wrong but for what is embedded in it.
+// FuzzParse makes a schema and a tree of anything, and checks what always holds: nothing panics,
+// what has been pruned and defaulted once stays as it is, and an object that does not change is not
+// wrong but for what is embedded in it.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"integer","default":3,"maximum":5}},"required":["b"]}`), []byte(`{"a":9,"c":{}}`))
 	f.Add([]byte(`{"type":"array","items":{"type":"string","format":"uuid4","default":"x"},"x-kubernetes-list-type":"set"}`), []byte(`["a","a",null,1]`))

@@ -121,7 +121,8 @@ func sorted(set map[string]bool) (keys []string) {
 	return keys
 }
 
-// BenchmarkServiceByEndpoints finds an endpoint of a service among a hundred, while nothing changes.
+// BenchmarkServiceByEndpoints finds an endpoint of a service among a hundred, while nothing
+// changes.
 func BenchmarkServiceByEndpoints(b *testing.B) {
 	s := startAs(b)
 	for i := range 100 {

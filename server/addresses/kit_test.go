@@ -251,8 +251,8 @@ func (r *runningServer) published() string {
 	return b.String()
 }
 
-// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the server's
-// own.
+// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the
+// server's own.
 func (r *runningServer) wantPublished(port int, addresses ...string) {
 	r.t.Helper()
 	if port == 0 {

@@ -108,8 +108,8 @@ func TestAddressOutOfRange(t *testing.T) {
 	}
 }
 
-// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an IPAddress
-// that somebody deletes comes back, and people are told.
+// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an
+// IPAddress that somebody deletes comes back, and people are told.
 func TestRepairWhileItRuns(t *testing.T) {
 	store := newSharedStore(t)
 	first := newInProcess(t, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} })

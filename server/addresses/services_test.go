@@ -30,7 +30,8 @@ func TestAddressesAreOwned(t *testing.T) {
 	}
 }
 
-// TestClusterIPs takes services through their lives: an address is taken once, kept, and given back.
+// TestClusterIPs takes services through their lives: an address is taken once, kept, and given
+// back.
 func TestClusterIPs(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	all := iprange.New(netip.MustParsePrefix("10.0.0.0/24"))

@@ -50,7 +50,8 @@ func ship(namespace, name string, sails int) string {
 	return fmt.Sprintf("apiVersion: quay.example.com/v1\nkind: Ship\nmetadata: {namespace: %q, name: %s}\nspec: {sails: %d}\n", namespace, name, sails)
 }
 
-// TestManifests starts servers, one after the other and two at once, with a folder whose objects come before what they need.
+// TestManifests starts servers, one after the other and two at once, with a folder whose objects
+// come before what they need.
 func TestManifests(t *testing.T) {
 	dir := manifestFiles(t, map[string]string{
 		"a.yaml": ship("", "one", 1) + "---\n" + ship("harbor", "two", 2),

@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestBootstrapRoles: they are there, come again, are mended, and left alone where somebody says so; and what aggregates does.
+// TestBootstrapRoles: they are there, come again, are mended, and left alone where somebody says
+// so; and what aggregates does.
 func TestBootstrapRoles(t *testing.T) {
 	store := newShared(t)
 	start := func(t *testing.T) *servertest.Server {

@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// BenchmarkInformer measures what an informer of 100 objects costs for each event of its watch, from
-// the bytes of a stream to the view that it keeps. The events come in writes of several.
+// BenchmarkInformer measures what an informer of 100 objects costs for each event of its watch,
+// from the bytes of a stream to the view that it keeps. The events come in writes of several.
 func BenchmarkInformer(b *testing.B) {
 	codecs := servertest.Start(b, server.Config{
 		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Controllers: []string{},

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// harbor is a server behind this one, with boats in namespaces and docks that are in none. It says nothing of quays.
+// harbor is a server behind this one, with boats in namespaces and docks that are in none. It says
+// nothing of quays.
 type harbor struct{ changed chan struct{} }
 
 var harborVersion = meta.GroupVersion{Group: "harbor.example.com", Version: "v1"}

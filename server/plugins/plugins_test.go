@@ -64,7 +64,8 @@ func TestAdmissionPlugins(t *testing.T) {
 	}
 }
 
-// TestNodeRestrictionPlugin: it is there with the mode Node or by name, and not if it is turned off.
+// TestNodeRestrictionPlugin: it is there with the mode Node or by name, and not if it is turned
+// off.
 func TestNodeRestrictionPlugin(t *testing.T) {
 	const name = "NodeRestriction"
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -93,7 +94,8 @@ func TestNodeRestrictionPlugin(t *testing.T) {
 	}
 }
 
-// TestDeviceAdminAccess: a label of a namespace lets claims in it have access to devices as an administrator.
+// TestDeviceAdminAccess: a label of a namespace lets claims in it have access to devices as an
+// administrator.
 func TestDeviceAdminAccess(t *testing.T) {
 	p := newInProcess(t)
 	const claims = "/apis/resource.k8s.io/v1/namespaces/team/resourceclaims"
@@ -124,7 +126,8 @@ func (f withoutRight) Authorize(_ context.Context, a *request.Attributes) (reque
 	return request.NoOpinion, "", nil
 }
 
-// TestClaimStatusRights: a reservation takes the verb of the request on resourceclaims/binding, besides that on the status.
+// TestClaimStatusRights: a reservation takes the verb of the request on resourceclaims/binding,
+// besides that on the status.
 func TestClaimStatusRights(t *testing.T) {
 	const status = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status"
 	reserved := func(uid string) string {
@@ -149,7 +152,8 @@ func TestClaimStatusRights(t *testing.T) {
 
 var contentTypes = map[string]string{"PUT": "application/json", "PATCH": "application/merge-patch+json"}
 
-// TestAdmissionMetrics times plugins, and all of them together, by what is done and by what they say of it.
+// TestAdmissionMetrics times plugins, and all of them together, by what is done and by what they
+// say of it.
 func TestAdmissionMetrics(t *testing.T) {
 	p := newInProcess(t)
 	const pods = "/api/v1/namespaces/ns/pods"

@@ -87,7 +87,8 @@ func (s *ships) change(versions []any) {
 	}
 }
 
-// define creates the definition, in the versions v1, which is stored, and v2, and waits until it is established.
+// define creates the definition, in the versions v1, which is stored, and v2, and waits until it is
+// established.
 func (s *ships) define() {
 	s.Helper()
 	body, err := json.Marshal(map[string]any{
@@ -150,8 +151,9 @@ func (s *ships) hash() string {
 	return found.StorageVersionHash
 }
 
-// TestMigrationSecondServer migrates while another server of the store has not heard of the new storage version, and goes
-// on writing in the old one: when that is taken away, all objects can be read.
+// TestMigrationSecondServer migrates while another server of the store has not heard of the new
+// storage version, and goes on writing in the old one: when that is taken away, all objects can be
+// read.
 func TestMigrationSecondServer(t *testing.T) {
 	t.Parallel() // it waits
 	store := memory.New(memory.Config{})
