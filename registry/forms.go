@@ -15,8 +15,8 @@ import (
 )
 
 // forms hands out the numbers of the forms in which the objects of one resource are shown. Reading
-// takes no lock: the map is copied when a form is new, which ends soon, as there are few
-// combinations of version and media.
+// takes no lock: the map is copied when a new form gets its number. That happens only a few times,
+// because there are few combinations of version and media type.
 //
 // A number belongs to a Kind, not to its name: what one Kind has made of an object is not shown for
 // one that replaces it.

@@ -33,9 +33,8 @@ func (r *Request) Warn(text string) {
 	}
 }
 
-// Resource, Subresource, Strategy, Status and the like are the declarations that a Store works
-// with, of any kind of object. Declarations in the terms of one kind are made with the generic
-// types; Typed turns them into these.
+// These types are the declarations that a Store works with, for objects of any kind. A declaration
+// for one kind is made with a generic type, such as ResourceOf. Typed turns it into a Resource.
 type (
 	Resource    = ResourceOf[meta.Object]
 	Subresource = SubresourceOf[meta.Object]

@@ -55,9 +55,9 @@ func (e *endpoint) encoded(ctx context.Context, enc request.Encoded, media codec
 	return enc.Form(id, build)
 }
 
-// encode makes a form of an object. A form without managedFields is cut out of the form with them,
-// which the cache keeps as well; while nobody asks for it, that one is evicted first. An object
-// that has no managedFields shares the bytes of both forms.
+// encode makes a form of an object. A form without managedFields is cut out of the form with
+// managedFields. The cache keeps both. It evicts the form with managedFields first if nobody asks
+// for that form. If an object has no managedFields, both forms share their bytes.
 func (e *endpoint) encode(ctx context.Context, enc request.Encoded, media codec.Media) ([]byte, error) {
 	if !media.DropManagedFields {
 		return e.res.Encoder.Encode(ctx, enc, e.gv.Version, media)

@@ -128,8 +128,8 @@ type Cursor interface {
 	Close()
 }
 
-// Store is the interface between Coracle and its engines. Retrying updates, periodic compaction,
-// encryption and the like are functions or wrappers over it, written once for all engines.
+// Store is the interface between Coracle and its engines. Functions and wrappers over a Store retry
+// updates, compact and encrypt. They are written once for all engines.
 type Store interface {
 	// Get returns the current entry of key. Errors: NotFound (Error.Rev is the store's revision).
 	Get(ctx context.Context, key string) (Entry, error)

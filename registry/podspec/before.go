@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// before is what a pod or template was before a change. Rules have become stricter over the years,
-// and what an old spec has against one of them may stay, and be joined by the like: who changes a
-// label need not mend the rest. A nil before has nothing.
+// before is a pod or template before a change. Rules have become stricter over the years. If the
+// old spec breaks such a rule, the new spec may break it, too, in other places as well: a client
+// that changes a label need not mend the rest. A nil before breaks no rule.
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string

@@ -9,8 +9,8 @@ import (
 // their parents, so they may be kept and extended freely. A nil *Path is the root.
 //
 // Checks make many paths and print few. No function here keeps the Path that it is called on, and
-// an Error has its text: a Path that is handed to functions by their names lives on the stack. One
-// that goes to a function value is allocated.
+// an Error keeps the text of a Path instead of the Path. Therefore a Path lives on the stack if it
+// is passed to named functions only. A Path that is passed to a function value is allocated.
 type Path struct {
 	parent *Path
 	name   string   // a field name, or the text between the brackets

@@ -139,8 +139,8 @@ func (s *stream) end(whole bool) {
 	_ = s.conn.Close()
 }
 
-// take sends the header and takes the connection. It runs on the goroutine of net/http, which has
-// the stack for that.
+// take sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
+// stack has grown enough for that already.
 func (s *stream) take() error {
 	rc := http.NewResponseController(s.ResponseWriter)
 	if err := rc.Flush(); err != nil {

@@ -335,8 +335,8 @@ func TestLoadJoins(t *testing.T) {
 	u.Store.Close()
 }
 
-// TestLoadOvertaken: a load during which more has changed than it may put aside begins anew,
-// whether it is keys or values that are large.
+// TestLoadOvertaken: a load begins again if more changes during the load than it may put aside. The
+// bound counts keys and values.
 func TestLoadOvertaken(t *testing.T) {
 	const changes, large = 70, 1 << 20
 	for _, tt := range []struct{ key, value, loads int }{{10, 10, 1}, {large, 10, 2}, {10, large, 2}} {

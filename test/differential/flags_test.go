@@ -468,8 +468,8 @@ func ourMistakes(args []string) string {
 	return ""
 }
 
-// theirMistakes are what kube-apiserver has against it, as its command (app.NewAPIServerCommand)
-// finds it.
+// theirMistakes returns what the command of kube-apiserver (app.NewAPIServerCommand) finds wrong with
+// a command line.
 func theirMistakes(args []string) string {
 	registry, known := basecompatibility.NewComponentGlobalsRegistry(), utilfeature.DefaultMutableFeatureGate
 	gate := known.DeepCopy()

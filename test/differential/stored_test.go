@@ -57,9 +57,9 @@ var movedKinds = map[schema.GroupKind]schema.GroupKind{
 // storedDifferences are the places at which objects may differ, as kind of the stored version and
 // path.
 const storedDifferences = `` +
-	// Kubernetes' internal structs have plain values where versions have pointers, so that 0 comes
-	// of what is unset. Only objects that cannot be created leave this unset: Deployments that are
-	// replaced at once and yet a few at a time.
+	// Where a version has a pointer, Kubernetes' internal struct has a plain value, so an unset field
+	// becomes 0. Only Deployments that cannot be created leave the field unset: they have the strategy
+	// Recreate and a rollingUpdate.
 	`Deployment\.v1(beta[12])?\.apps spec\.strategy\.rollingUpdate\..*|` +
 	// Kubernetes has no defaults in this version. The field is younger than the last server that
 	// stored it.

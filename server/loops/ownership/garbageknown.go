@@ -85,9 +85,9 @@ const (
 	maxLooks = 256
 )
 
-// stillWaits reports whether an owner waits as the graph says. Other than that one is gone, that
-// may change: it can be deleted again in another way. So the server is asked too, but not once for
-// each dependent.
+// stillWaits reports whether an owner waits as the graph says. That an owner is gone never changes,
+// but whether an owner waits may change: a client can delete the owner again in another way. So
+// stillWaits also asks the server, but not once for each dependent.
 func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	now := time.Now()
 	p.looks.Lock()
