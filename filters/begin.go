@@ -115,9 +115,8 @@ func grow(method string) {
 // The runtime grows the stack when a function with a large frame is called, even if the function
 // does not use the frame.
 
-// growToRead has a frame of readStack bytes.
-
-//go:noinline
+// growForRead has a frame of readStack bytes.
+//
 //go:noinline
 func growForRead(touch bool) {
 	if touch {
@@ -126,8 +125,8 @@ func growForRead(touch bool) {
 	}
 }
 
-// growToWrite has a frame of writeStack bytes.
-
+// growForWrite has a frame of writeStack bytes.
+//
 //go:noinline
 func growForWrite(touch bool) {
 	if touch {
@@ -136,8 +135,8 @@ func growForWrite(touch bool) {
 	}
 }
 
-// use keeps the compiler from removing the frame's array.
-
+// keepFrame keeps the compiler from removing the frame's array.
+//
 //go:noinline
 func keepFrame([]byte) {}
 
