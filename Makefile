@@ -36,7 +36,7 @@ vet: ## formatting and go vet
 
 .PHONY: unit
 unit: ## tests of the main module
-	$(GO) test ./...
+	$(GO) test -p 4 -parallel 6 ./...
 
 # Without GORACE each test program sleeps for a second before it exits, in case that goroutines which outlive the tests find a race
 # meanwhile.

@@ -212,7 +212,6 @@ func TestAvailabilityOnTwoServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, first, "v1.skiffs.example.com", "True Passed")
-	second := inFront(t, with)
 	before, err := apiServices(first).Get(t.Context(), "v1.skiffs.example.com", meta.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +219,7 @@ func TestAvailabilityOnTwoServers(t *testing.T) {
 	for len(b.done) > 0 {
 		<-b.done
 	}
+	second := inFront(t, with)
 	<-b.done // the second asks as well
 	eventually(t, "the second hands requests on", func() bool {
 		code, _ := do(t, second, "GET", skiffs+"/boats", "")

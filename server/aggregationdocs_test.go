@@ -348,6 +348,7 @@ func TestRemoteOpenAPIv2Only(t *testing.T) {
 
 // TestRemoteHangs: a server that does not answer holds nobody else up, but for one request for version 2.
 func TestRemoteHangs(t *testing.T) {
+	t.Parallel()
 	p := newInProcess(t)
 	end := make(chan struct{})
 	s := newSpeaker(t, map[string]said{"/apis": {hang: end}, "/openapi/v2": {hang: end}, "/openapi/v3": {hang: end}})

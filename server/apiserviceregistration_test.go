@@ -63,6 +63,7 @@ func managed(label string) string {
 // TestRegistration looks at the versions that a server registers when it starts, and at what it makes of those of the start before:
 // those that are there for good, those that are gone, and those of others.
 func TestRegistration(t *testing.T) {
+	t.Parallel()
 	config := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageFile}}
 	q := newQuay(t, config)
 	first := q.registered()
@@ -142,6 +143,7 @@ func TestRegistration(t *testing.T) {
 
 // TestCustomRegistration: the versions of custom resources are registered while they are there, whatever others do to that.
 func TestCustomRegistration(t *testing.T) {
+	t.Parallel()
 	q := newQuay(t)
 	const v1, beta = "v1.quay.example.com", "v1beta1.quay.example.com"
 	kept := managed("true") + " 1000/100" + local
@@ -241,6 +243,7 @@ func TestNotReadyBeforeRegistration(t *testing.T) {
 // TestRegisteredWithoutNames: the versions of a definition that has not got its names are
 // registered, and go with the definition.
 func TestRegisteredWithoutNames(t *testing.T) {
+	t.Parallel()
 	q := newQuay(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	define := func(plural, version string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"%[1]s.names.example.com"},"spec":{"group":"names.example.com","scope":"Cluster",

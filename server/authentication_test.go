@@ -92,6 +92,7 @@ func do(t testing.TB, s *servertest.Server, method, path, body string) (int, str
 
 // TestFrontProxy comes through a front proxy, and past it.
 func TestFrontProxy(t *testing.T) {
+	t.Parallel()
 	proxies, clients, more := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients"), pkitest.NewAuthority(t, "more")
 	passwords := filepath.Join(t.TempDir(), "passwords.csv")
 	if err := os.WriteFile(passwords, []byte("sesame,carol,3,system:masters\n"), 0o600); err != nil {
@@ -226,6 +227,7 @@ func TestFrontProxyConfig(t *testing.T) {
 
 // TestTokenWebhook asks a webhook over TLS whose tokens are which, and may learn that it is away.
 func TestTokenWebhook(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 1 {

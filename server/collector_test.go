@@ -73,6 +73,7 @@ func TestRemoteOwners(t *testing.T) {
 
 // TestRemoteDependents: what a server behind owns and is owned by goes as if it were kept here.
 func TestRemoteDependents(t *testing.T) {
+	t.Parallel()
 	const boats = "/apis/boats.example.com/v1/namespaces/ns/boats"
 	back := newInProcess(t, func(cfg *server.Config) { cfg.Controllers = []string{} })
 	back.mustDo("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"boats.boats.example.com"},"spec":{
@@ -112,6 +113,17 @@ func TestRemoteDependents(t *testing.T) {
 		t.Helper()
 		eventually(t, path+"/"+name+" is gone", func() bool { code, _ := p.do("GET", path+"/"+name, ""); return code == http.StatusNotFound })
 	}
+	// seen returns when the collector has seen all objects made at path so far: it sees them in order,
+	// and deletes an object whose owner never existed as soon as it sees it. As in Kubernetes, the
+	// collector's conclusions hold for the dependents that it has seen.
+	objects := 0
+	seen := func(path string) {
+		t.Helper()
+		objects++
+		name := fmt.Sprint("last-", objects)
+		make(path, name, `,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"never","uid":"0"}]`)
+		gone(path, name)
+	}
 	both := []string{maps, boats}
 	for i, owners := range both {
 		for j, dependents := range both {
@@ -121,6 +133,7 @@ func TestRemoteDependents(t *testing.T) {
 			gone(dependents, "background-"+of)
 
 			make(dependents, "foreground-"+of, make(owners, "f-"+of, "")+held)
+			seen(dependents)
 			remove(owners, "f-"+of, "Foreground")
 			eventually(t, "the dependent goes", func() bool { return is(dependents, "foreground-"+of, "deletionTimestamp") })
 			if !is(owners, "f-"+of, "foregroundDeletion") {
@@ -130,6 +143,7 @@ func TestRemoteDependents(t *testing.T) {
 			gone(owners, "f-"+of)
 
 			make(dependents, "orphan-"+of, make(owners, "o-"+of, ""))
+			seen(dependents)
 			remove(owners, "o-"+of, "Orphan")
 			gone(owners, "o-"+of)
 			if is(dependents, "orphan-"+of, "ownerReferences") || !is(dependents, "orphan-"+of, "") {
@@ -140,6 +154,8 @@ func TestRemoteDependents(t *testing.T) {
 
 	make(boats, "unreachable", make(maps, "owner", ""))
 	make(maps, "kept", make(boats, "kept", ""))
+	seen(boats)
+	seen(maps)
 	available(p, "v1", "boats.example.com", "False")
 	eventually(t, "the server behind this one is not asked any more", func() bool {
 		code, _ := p.do("GET", boats+"/kept", "")

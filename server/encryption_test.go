@@ -98,6 +98,7 @@ func (e *encrypted) rewrite(name string) {
 
 // TestEncryptionReload takes up configurations: with another key, with mistakes, without the first key, and with it again.
 func TestEncryptionReload(t *testing.T) {
+	t.Parallel()
 	core, logged := observer.New(zapcore.ErrorLevel)
 	e := startEncrypted(t, func(c *server.Config) { c.Log = zap.New(core) }, gcmKey("a"))
 	e.create("x")
@@ -161,6 +162,7 @@ func TestEncryptionReload(t *testing.T) {
 
 // TestKMS has secrets encrypted by a plugin, whose key changes, which goes and comes again, and by another in its place.
 func TestKMS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "1"), filepath.Join(dir, "2")
 	plugin := &kmsPlugin{key: "one", healthz: "ok"}
@@ -254,6 +256,7 @@ func TestKMS(t *testing.T) {
 }
 
 func TestEncryptionRefused(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	writeEncryption(t, file, "kms: {name: old, endpoint: 'unix:///x'}")
 	away := filepath.Join(t.TempDir(), "away.yaml")

@@ -129,6 +129,7 @@ func tokenOf(t testing.TB, s *servertest.Server, seconds int) (token string, ans
 
 // TestExternalSigner has a plugin sign tokens, with keys that come and go.
 func TestExternalSigner(t *testing.T) {
+	t.Parallel()
 	plugin := newSignerPlugin(t)
 	s := servertest.Start(t, server.Config{Authentication: identity.Config{ServiceAccounts: identity.ServiceAccounts{
 		SigningEndpoint: plugin.serve(t), Issuers: []string{"https://issuer.example.com"},
@@ -208,6 +209,7 @@ func TestExternalSigner(t *testing.T) {
 
 // TestExternalSignerRefresh fetches keys when the plugin says, and goes on with the last ones while it cannot.
 func TestExternalSignerRefresh(t *testing.T) {
+	t.Parallel()
 	plugin := newSignerPlugin(t)
 	plugin.refresh = 1
 	s := servertest.Start(t, server.Config{Authentication: identity.Config{ServiceAccounts: identity.ServiceAccounts{

@@ -64,6 +64,7 @@ func TestHealthChecks(t *testing.T) {
 
 // TestReadHooks: a check that stands for something read fails until it has been read.
 func TestReadHooks(t *testing.T) {
+	t.Parallel()
 	store := &ailing{Store: memory.New(memory.Config{})}
 	cfg := config(t)
 	cfg.Storage.Store = store

@@ -86,6 +86,7 @@ func (p *tokenIssuer) token(name string, groups ...string) string {
 
 // TestIssuers has the server believe tokens of an issuer that its configuration names, and of another when that changes.
 func TestIssuers(t *testing.T) {
+	t.Parallel()
 	first, second := newTokenIssuer(t), newTokenIssuer(t)
 	file := filepath.Join(t.TempDir(), "authentication.yaml")
 	write := func(text string) {

@@ -36,6 +36,7 @@ func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
 
 // TestStorageOverrides keeps config maps and events in one store, and secrets, encrypted, in another.
 func TestStorageOverrides(t *testing.T) {
+	t.Parallel()
 	main, maps, secret := memory.New(memory.Config{}), &moody{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
 	const mapKey = "/registry/configmaps/default/"
 	// What was there before config maps moved counts no more, for nobody.

@@ -40,6 +40,8 @@ type player struct {
 	agent   string // of its requests; "" sends none
 	vars    map[string]any
 	streams map[string]*stream
+	// patience bounds how long each step waits; 0: as long as the step says.
+	patience time.Duration
 }
 
 // reply is a whole response.
@@ -274,7 +276,7 @@ func lines(text string, patterns []string) (string, error) {
 
 // wait repeats a request until its answer is as wanted.
 func (p *player) wait(ctx context.Context, s *step) (*answer, error) {
-	deadline := time.Now().Add(s.timeout(waitTime))
+	deadline := time.Now().Add(p.timeout(s, waitTime))
 	for pause := firstPause; ; pause = min(pause*5/4, lastPause) {
 		r, err := p.send(ctx, s)
 		if err != nil {
@@ -315,11 +317,15 @@ func (p *player) holds(c *condition, v any) (bool, error) {
 	return ok && (want == nil || compact(got) == compact(want)), nil
 }
 
-func (s *step) timeout(otherwise time.Duration) time.Duration {
-	if s.TimeoutMs == 0 {
-		return otherwise
+// timeout returns how long a step waits. otherwise is for a step that does not say.
+func (p *player) timeout(s *step, otherwise time.Duration) time.Duration {
+	if s.TimeoutMs != 0 {
+		otherwise = time.Duration(s.TimeoutMs) * time.Millisecond
 	}
-	return time.Duration(s.TimeoutMs) * time.Millisecond
+	if p.patience != 0 {
+		otherwise = min(otherwise, p.patience)
+	}
+	return otherwise
 }
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)

@@ -74,7 +74,7 @@ func (p *player) collect(s *step) (*answer, error) {
 	}
 	a := &answer{}
 	var last any
-	late := time.After(s.timeout(collectTime))
+	late := time.After(p.timeout(s, collectTime))
 	for a.End == "" {
 		select {
 		case event, open := <-w.events:

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,6 +87,7 @@ func TestDefragmentWhileUsed(t *testing.T) {
 	defer stop()
 	var writing sync.WaitGroup
 	var last [4]storage.Entry
+	var read atomic.Uint64 // the revision up to which the watch has been read
 	for w := range last {
 		writing.Go(func() {
 			key := fmt.Sprintf("/used/%d", w)
@@ -101,14 +101,34 @@ func TestDefragmentWhileUsed(t *testing.T) {
 					t.Errorf("%s: got %.10q at %d, %v, want %.10q at %d", key, got.Value, got.Rev, err, e.Value, e.Rev)
 				}
 				last[w] = e
-				if i%20 == 0 {
-					if err := s.Compact(t.Context(), e.Rev-min(e.Rev, 50)); err != nil {
+				if rev := min(e.Rev-min(e.Rev, 50), storage.Revision(read.Load())); i%20 == 0 && rev > 0 {
+					if err := s.Compact(t.Context(), rev); err != nil {
 						t.Error(err)
 					}
 				}
 			}
 		})
 	}
+	watched := make(chan map[string]storage.Revision, 1)
+	go func() { // reads the watch up to the last write
+		defer close(watched)
+		seen := map[string]storage.Revision{}
+		for seen["/used/end"] == 0 {
+			b, err := watch.Next(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, ev := range b.Events {
+				if ev.Rev <= seen[ev.Key] {
+					t.Errorf("%s at %d was seen after %d", ev.Key, ev.Rev, seen[ev.Key])
+				}
+				seen[ev.Key] = ev.Rev
+				read.Store(uint64(ev.Rev))
+			}
+		}
+		watched <- seen
+	}()
 	for range 5 {
 		d, err := s.Defragment(t.Context())
 		if err != nil {
@@ -120,20 +140,18 @@ func TestDefragmentWhileUsed(t *testing.T) {
 	}
 	stop()
 	writing.Wait()
-	seen := map[string]storage.Revision{}
-	done := func() bool {
-		return !slices.ContainsFunc(last[:], func(e storage.Entry) bool { return seen[e.Key] < e.Rev })
+	end, err := s.Put(t.Context(), "/used/end", nil, storage.Pre{Absent: true}, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for !done() {
-		b, err := watch.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, ev := range b.Events {
-			if ev.Rev <= seen[ev.Key] {
-				t.Errorf("%s at %d was seen after %d", ev.Key, ev.Rev, seen[ev.Key])
+	for seen := range watched {
+		for _, want := range last {
+			if seen[want.Key] != want.Rev {
+				t.Errorf("%s: the watch ends at %d, want %d", want.Key, seen[want.Key], want.Rev)
 			}
-			seen[ev.Key] = ev.Rev
+		}
+		if seen[end.Key] != end.Rev {
+			t.Errorf("the watch has not seen the last write, at %d", end.Rev)
 		}
 	}
 	check := func(s *embedded.Store) {
