@@ -13,8 +13,10 @@ import (
 // autoscalers makes the resource horizontalpodautoscalers.
 func autoscalers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*autoscalingv2.HorizontalPodAutoscaler]{
-		GroupResource: meta.GroupResource{Group: autoscalingv2.GroupVersion.Group, Resource: "horizontalpodautoscalers"},
-		Kind:          "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
+		GroupResource: meta.GroupResource{
+			Group: autoscalingv2.GroupVersion.Group, Resource: "horizontalpodautoscalers",
+		},
+		Kind: "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*autoscalingv2.HorizontalPodAutoscaler]{
 			Metadata:                 registry.MetaChange,
@@ -53,7 +55,8 @@ func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []
 	}
 	ref := &a.Spec.ScaleTargetRef
 	return []any{
-		a.Name, ref.Kind + "/" + ref.Name, targetsCell(a.Spec.Metrics, a.Status.CurrentMetrics), least, int64(a.Spec.MaxReplicas),
+		a.Name, ref.Kind + "/" + ref.Name, targetsCell(a.Spec.Metrics, a.Status.CurrentMetrics),
+		least, int64(a.Spec.MaxReplicas),
 		int64(a.Status.CurrentReplicas), registry.Age(&a.ObjectMeta, now),
 	}
 }

@@ -40,7 +40,8 @@ func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	var errs field.ErrorList
 	low, high := spec.MinReplicas, spec.MaxReplicas
 	if low != nil && *low < least {
-		errs = append(errs, field.Invalid(p.Child("minReplicas"), *low, fmt.Sprintf("must be greater than or equal to %d", least)))
+		errs = append(errs, field.Invalid(p.Child("minReplicas"), *low,
+			fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
 	switch at := p.Child("maxReplicas"); {
 	case high == 0:
@@ -49,14 +50,17 @@ func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 		errs = append(errs, field.Invalid(at, high, "must be greater than or equal to 1"))
 	}
 	if low != nil && high < *low {
-		errs = append(errs, field.Invalid(p.Child("maxReplicas"), high, "must be greater than or equal to `minReplicas`"))
+		errs = append(errs, field.Invalid(p.Child("maxReplicas"), high,
+			"must be greater than or equal to `minReplicas`"))
 	}
 	return errs
 }
 
 // checkTarget checks what is scaled. A group and version that were wrong before may stay so, as
 // long as the kind does.
-func checkTarget(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+func checkTarget(
+	p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler,
+) field.ErrorList {
 	ref := &spec.ScaleTargetRef
 	errs := checkReference(p, ref)
 	if old != nil && old.Spec.ScaleTargetRef.APIVersion == ref.APIVersion && old.Spec.ScaleTargetRef.Kind == ref.Kind {
@@ -86,16 +90,20 @@ func checkAPIVersion(p *field.Path, ref *autoscalingv2.CrossVersionObjectReferen
 	return field.ErrorList{field.Invalid(p.Child("apiVersion"), ref.APIVersion, msg)}
 }
 
-func checkMetrics(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
+func checkMetrics(
+	p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler,
+) field.ErrorList {
 	var errs field.ErrorList
 	c := metricCheck{anyVersion: hasWrongVersion(old)}
 	outside := false // of the pods, so that it can be measured when there are none
 	for i, m := range field.Each(&errs, spec.Metrics) {
 		errs = append(errs, c.spec(p.Index(i), m)...)
-		outside = outside || m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
+		outside = outside || m.Type == autoscalingv2.ObjectMetricSourceType ||
+			m.Type == autoscalingv2.ExternalMetricSourceType
 	}
 	if n := spec.MinReplicas; n != nil && *n == 0 && !outside {
-		errs = append(errs, field.Forbidden(p, "must specify at least one Object or External metric to support scaling to zero replicas"))
+		errs = append(errs, field.Forbidden(p,
+			"must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
 	return errs
 }
@@ -108,7 +116,8 @@ func hasWrongVersion(a *autoscalingv2.HorizontalPodAutoscaler) bool {
 	}
 	for i := range a.Spec.Metrics {
 		m := &a.Spec.Metrics[i]
-		if m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil && len(checkAPIVersion(nil, &m.Object.DescribedObject, true)) > 0 {
+		if m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil &&
+			len(checkAPIVersion(nil, &m.Object.DescribedObject, true)) > 0 {
 			return true
 		}
 	}
@@ -126,7 +135,8 @@ func checkRules(p *field.Path, r *autoscalingv2.HPAScalingRules) field.ErrorList
 		errs = append(errs, field.Invalid(at, *w, fmt.Sprintf("must be less than or equal to %d", maxWindow)))
 	}
 	errs = append(errs, check.OptionalOneOf(p.Child("selectPolicy"), r.SelectPolicy,
-		autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
+		autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect,
+		autoscalingv2.MinChangePolicySelect)...)
 	policies := p.Child("policies")
 	if len(r.Policies) == 0 {
 		errs = append(errs, field.Required(policies, "must specify at least one Policy"))
@@ -141,11 +151,13 @@ func checkRules(p *field.Path, r *autoscalingv2.HPAScalingRules) field.ErrorList
 }
 
 func checkPolicy(p *field.Path, policy *autoscalingv2.HPAScalingPolicy) field.ErrorList {
-	errs := check.Supported(p.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)
+	errs := check.Supported(p.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy,
+		autoscalingv2.PodsScalingPolicy)
 	errs = append(errs, check.Positive(p.Child("value"), policy.Value)...)
 	errs = append(errs, check.Positive(p.Child("periodSeconds"), policy.PeriodSeconds)...)
 	if policy.PeriodSeconds > maxPeriod {
-		errs = append(errs, field.Invalid(p.Child("periodSeconds"), policy.PeriodSeconds, fmt.Sprintf("must be less than or equal to %d", maxPeriod)))
+		errs = append(errs, field.Invalid(p.Child("periodSeconds"), policy.PeriodSeconds,
+			fmt.Sprintf("must be less than or equal to %d", maxPeriod)))
 	}
 	return errs
 }

@@ -25,16 +25,23 @@ type metricCheck struct {
 // into.
 func (c metricCheck) spec(p *field.Path, m *autoscalingv2.MetricSpec) field.ErrorList {
 	sources := []metricSource{
-		{"object", autoscalingv2.ObjectMetricSourceType, m.Object != nil, func(p *field.Path) field.ErrorList { return c.object(p, m.Object) }},
-		{"external", autoscalingv2.ExternalMetricSourceType, m.External != nil, func(p *field.Path) field.ErrorList { return checkExternal(p, m.External) }},
-		{"pods", autoscalingv2.PodsMetricSourceType, m.Pods != nil, func(p *field.Path) field.ErrorList { return checkPods(p, m.Pods) }},
-		{"resource", autoscalingv2.ResourceMetricSourceType, m.Resource != nil, func(p *field.Path) field.ErrorList { return checkResource(p, m.Resource) }},
-		{"containerResource", autoscalingv2.ContainerResourceMetricSourceType, m.ContainerResource != nil, func(p *field.Path) field.ErrorList {
-			return checkContainerResource(p, m.ContainerResource)
-		}},
+		{"object", autoscalingv2.ObjectMetricSourceType, m.Object != nil,
+			func(p *field.Path) field.ErrorList { return c.object(p, m.Object) }},
+		{"external", autoscalingv2.ExternalMetricSourceType, m.External != nil,
+			func(p *field.Path) field.ErrorList { return checkExternal(p, m.External) }},
+		{"pods", autoscalingv2.PodsMetricSourceType, m.Pods != nil,
+			func(p *field.Path) field.ErrorList { return checkPods(p, m.Pods) }},
+		{"resource", autoscalingv2.ResourceMetricSourceType, m.Resource != nil,
+			func(p *field.Path) field.ErrorList { return checkResource(p, m.Resource) }},
+		{"containerResource", autoscalingv2.ContainerResourceMetricSourceType, m.ContainerResource != nil,
+			func(p *field.Path) field.ErrorList {
+				return checkContainerResource(p, m.ContainerResource)
+			}},
 	}
-	wrongType := check.Supported(p.Child("type"), m.Type, autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
-		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
+	wrongType := check.Supported(p.Child("type"), m.Type,
+		autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
+		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType,
+		autoscalingv2.ResourceMetricSourceType)
 	var errs field.ErrorList
 	if m.Type == "" {
 		errs = append(errs, field.Required(p.Child("type"), "must specify a metric source type"))
@@ -50,7 +57,8 @@ func (c metricCheck) spec(p *field.Path, m *autoscalingv2.MetricSpec) field.Erro
 	}
 	for _, s := range sources {
 		if s.of == m.Type && !s.set {
-			errs = append(errs, field.Required(p.Child(s.name), "must populate information for the given metric source"))
+			errs = append(errs, field.Required(p.Child(s.name),
+				"must populate information for the given metric source"))
 		}
 	}
 	errs = append(errs, wrongType...) // clients are told twice
@@ -70,7 +78,8 @@ func (c metricCheck) object(p *field.Path, s *autoscalingv2.ObjectMetricSource) 
 	}
 	errs = append(errs, checkMeasure(p, &s.Metric, &s.Target)...)
 	if s.Target.Value == nil && s.Target.AverageValue == nil {
-		errs = append(errs, field.Required(p.Child("target", "averageValue"), "must set either a target value or averageValue"))
+		errs = append(errs, field.Required(p.Child("target", "averageValue"),
+			"must set either a target value or averageValue"))
 	}
 	return errs
 }
@@ -79,9 +88,11 @@ func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.E
 	errs := checkMeasure(p, &s.Metric, &s.Target)
 	switch value, average := s.Target.Value != nil, s.Target.AverageValue != nil; {
 	case !value && !average:
-		errs = append(errs, field.Required(p.Child("target", "averageValue"), "must set either a target value for metric or a per-pod target"))
+		errs = append(errs, field.Required(p.Child("target", "averageValue"),
+			"must set either a target value for metric or a per-pod target"))
 	case value && average:
-		errs = append(errs, field.Forbidden(p.Child("target", "value"), "may not set both a target value for metric and a per-pod target"))
+		errs = append(errs, field.Forbidden(p.Child("target", "value"),
+			"may not set both a target value for metric and a per-pod target"))
 	}
 	return errs
 }
@@ -89,7 +100,8 @@ func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.E
 func checkPods(p *field.Path, s *autoscalingv2.PodsMetricSource) field.ErrorList {
 	errs := checkMeasure(p, &s.Metric, &s.Target)
 	if s.Target.AverageValue == nil {
-		errs = append(errs, field.Required(p.Child("target", "averageValue"), "must specify a positive target averageValue"))
+		errs = append(errs, field.Required(p.Child("target", "averageValue"),
+			"must specify a positive target averageValue"))
 	}
 	return errs
 }
@@ -132,9 +144,11 @@ func checkUse(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
 	errs := checkMetricTarget(p, t)
 	switch amount, percentage := t.AverageValue != nil, t.AverageUtilization != nil; {
 	case !amount && !percentage:
-		errs = append(errs, field.Required(p.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
+		errs = append(errs, field.Required(p.Child("averageUtilization"),
+			"must set either a target raw value or a target utilization"))
 	case amount && percentage:
-		errs = append(errs, field.Forbidden(p.Child("averageValue"), "may not set both a target raw value and a target utilization"))
+		errs = append(errs, field.Forbidden(p.Child("averageValue"),
+			"may not set both a target raw value and a target utilization"))
 	}
 	return errs
 }
@@ -158,7 +172,8 @@ func checkMetricTarget(p *field.Path, t *autoscalingv2.MetricTarget) field.Error
 		errs = append(errs, field.Required(p.Child("type"), "must specify a metric target type"))
 		fallthrough
 	default:
-		errs = append(errs, field.Invalid(p.Child("type"), t.Type, "must be either Utilization, Value, or AverageValue"))
+		errs = append(errs, field.Invalid(p.Child("type"), t.Type,
+			"must be either Utilization, Value, or AverageValue"))
 	}
 	if t.Value != nil && t.Value.Sign() <= 0 {
 		errs = append(errs, field.Invalid(p.Child("value"), *t.Value, "must be positive"))

@@ -46,7 +46,9 @@ var (
 
 func newAddressPool(c *Config) *addressPool {
 	p := &addressPool{
-		stores: c.Stores, cidrs: registry.NewListMemo[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")), headStart: c.HeadStart,
+		stores:    c.Stores,
+		cidrs:     registry.NewListMemo[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")),
+		headStart: c.HeadStart,
 	}
 	for _, prefix := range c.ServiceRanges {
 		p.first = append(p.first, iprange.New(prefix))
@@ -58,7 +60,9 @@ func newAddressPool(c *Config) *addressPool {
 const guesses = 8
 
 // take takes an address for a service.
-func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool) error {
+func (p *addressPool) take(
+	ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
+) error {
 	ranges, err := p.ranges(ctx, family)
 	if err != nil {
 		return err
@@ -78,12 +82,15 @@ func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPF
 	case len(ranges) == 0:
 		return errRangeNotReady
 	}
-	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v", ip, ranges[0].Prefix)
+	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v",
+		ip, ranges[0].Prefix)
 }
 
 // takeAny takes an address for a service that asks for none. What a dry run answers is none that a
 // service can have.
-func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool) (netip.Addr, error) {
+func (p *addressPool) takeAny(
+	ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
+) (netip.Addr, error) {
 	ranges, err := p.ranges(ctx, family)
 	switch {
 	case err != nil:
@@ -197,7 +204,8 @@ func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Servi
 		return nil, err
 	}
 	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
-	if err != nil || a.Spec.ParentRef == nil || *a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
+	if err != nil || a.Spec.ParentRef == nil ||
+		*a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
 		return nil, ignoreNotFound(err)
 	}
 	return a, nil
@@ -207,13 +215,16 @@ func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Servi
 // repair.
 func (p *addressPool) giveBack(ctx context.Context, a *networkingv1.IPAddress) {
 	if addresses, err := p.addresses(); err == nil {
-		_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
+		_ = addresses.Delete(ctx, "", a.Name, false,
+			&meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
 	}
 }
 
 // ranges returns the ranges of a family from which addresses are taken.
 func (p *addressPool) ranges(ctx context.Context, family corev1.IPFamily) ([]iprange.Range, error) {
-	all, err := p.rangesOf(ctx, func(c *networkingv1.ServiceCIDR) bool { return c.DeletionTimestamp == nil && rangesReady(c) })
+	all, err := p.rangesOf(ctx, func(c *networkingv1.ServiceCIDR) bool {
+		return c.DeletionTimestamp == nil && rangesReady(c)
+	})
 	return slices.DeleteFunc(all, func(r iprange.Range) bool {
 		return familyOf(r.Is4()) != family || !r.Is4() && r.Prefix.Bits() < 64
 	}), err

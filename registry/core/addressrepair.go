@@ -84,7 +84,9 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 		return false, err
 	}
 	for owner, ips := range held {
-		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return owners[ip] != owner || !iprange.Within(ranges, ip) }) {
+		if slices.ContainsFunc(ips, func(ip netip.Addr) bool {
+			return owners[ip] != owner || !iprange.Within(ranges, ip)
+		}) {
 			if err := r.repairService(ctx, owner); err != nil {
 				return false, err
 			}
@@ -161,7 +163,8 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 				"Cluster IP %s is not a valid IP; please recreate Service", text))
 		case !iprange.Within(ranges, ip):
 			r.event(ctx, aboutService(svc, "ClusterIPOutOfRange", "ClusterIPAllocation",
-				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", familyOf(ip.Is4()), ip))
+				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service",
+				familyOf(ip.Is4()), ip))
 		default:
 			if err := r.claim(ctx, svc, ip); err != nil {
 				return err
@@ -211,7 +214,8 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 		}
 	}
 	r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
-		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, svc.Namespace, svc.Name))
+		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing",
+		family, ip, svc.Namespace, svc.Name))
 	return r.recreate(ctx, a, ip, svc)
 }
 
@@ -225,7 +229,9 @@ func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr
 }
 
 // recreate puts the IPAddress of a service in the place of another, if there is one.
-func (r *AddressRepair) recreate(ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service) error {
+func (r *AddressRepair) recreate(
+	ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service,
+) error {
 	if wrong != nil {
 		if err := r.remove(ctx, wrong); err != nil {
 			return err
@@ -264,7 +270,8 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 	owner, ok := serviceOf(a)
 	if !ok {
 		r.event(ctx, aboutAddress(a, "IPAddressNotAllocated",
-			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up", a.Name, refText(a.Spec.ParentRef)))
+			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up",
+			a.Name, refText(a.Spec.ParentRef)))
 		return false, r.remove(ctx, a)
 	}
 	svc, err := r.service(ctx, owner)
@@ -305,13 +312,15 @@ func labelled(a *networkingv1.IPAddress, ip netip.Addr) bool {
 
 func aboutService(svc *corev1.Service, reason, action, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
+		APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name,
+		UID: svc.UID, ResourceVersion: svc.ResourceVersion,
 	}, reason, action, fmt.Sprintf(format, args...)}
 }
 
 func aboutAddress(a *networkingv1.IPAddress, reason, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
-		APIVersion: networkingv1.GroupVersion.String(), Kind: "IPAddress", Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion,
+		APIVersion: networkingv1.GroupVersion.String(), Kind: "IPAddress", Name: a.Name,
+		UID: a.UID, ResourceVersion: a.ResourceVersion,
 	}, reason, "IPAddressAllocation", fmt.Sprintf(format, args...)}
 }
 
@@ -320,7 +329,8 @@ func refText(ref *networkingv1.ParentReference) string {
 	if ref == nil {
 		return "nil"
 	}
-	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}", ref.Group, ref.Resource, ref.Namespace, ref.Name)
+	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}",
+		ref.Group, ref.Resource, ref.Namespace, ref.Name)
 }
 
 // ignoreNoName ignores that a service cannot have the name that an IPAddress says: clients write

@@ -84,7 +84,9 @@ func completeDataSources(spec *corev1.PersistentVolumeClaimSpec) {
 	source, ref := spec.DataSource, spec.DataSourceRef
 	switch {
 	case source != nil && ref == nil:
-		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
+		spec.DataSourceRef = &corev1.TypedObjectReference{
+			APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name,
+		}
 	case ref != nil && source == nil && !isElsewhere(ref):
 		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}
 	}
@@ -106,13 +108,14 @@ func checkClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	}
 	annotation, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
 	now, kept := c.Annotations[corev1.BetaStorageClassAnnotation]
-	named := was.StorageClassName == nil && spec.StorageClassName != nil && (!annotated || *spec.StorageClassName == annotation)
+	named := was.StorageClassName == nil && spec.StorageClassName != nil &&
+		(!annotated || *spec.StorageClassName == annotation)
 	if named { // it gets the class that it had, or that is the default
 		spec.StorageClassName = nil
 	}
 	if now != annotation && !(named && annotated && !kept) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), now,
-			"field is immutable"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation),
+			now, "field is immutable"))
 	}
 	if c.Status.Phase == corev1.ClaimBound {
 		if spec.Resources.Requests != nil {
@@ -122,8 +125,9 @@ func checkClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 		spec.VolumeAttributesClassName = was.VolumeAttributesClassName
 	}
 	if !scheme.Equal(&spec, &was) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "spec is immutable after creation except resources.requests and "+
-			"volumeAttributesClassName for bound claims\n"+govalue.Diff(was, spec)))
+		errs = append(errs, field.Forbidden(field.NewPath("spec"),
+			"spec is immutable after creation except resources.requests and "+
+				"volumeAttributesClassName for bound claims\n"+govalue.Diff(was, spec)))
 	}
 	return append(errs, checkClaimChange(c, old)...)
 }
@@ -135,7 +139,8 @@ func checkClaimChange(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	p := field.NewPath("spec")
 	size, has := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(old.Spec.Resources.Requests[corev1.ResourceStorage]) < 0 && size.Cmp(has) <= 0 {
-		errs = append(errs, field.Forbidden(p.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+		errs = append(errs, field.Forbidden(p.Child("resources", "requests", "storage"),
+			"field can not be less than status.capacity"))
 	}
 	errs = append(errs, check.Immutable(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
 	class := c.Spec.VolumeAttributesClassName

@@ -7,7 +7,9 @@ import (
 )
 
 // claimStatuses checks what is said about the claims that were made for a pod: one status for each.
-func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim) field.ErrorList {
+func claimStatuses(
+	p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim,
+) field.ErrorList {
 	if len(statuses) == 0 {
 		return nil
 	}
@@ -19,7 +21,8 @@ func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, clai
 	for i, status := range field.Each(&errs, statuses) {
 		p := p.Index(i)
 		if !known[status.Name] {
-			errs = append(errs, field.Invalid(p.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`"))
+			errs = append(errs, field.Invalid(p.Child("name"), status.Name,
+				"must match the name of an entry in `spec.resourceClaims`"))
 		}
 		if !seen.Add(status.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), status.Name))
@@ -61,8 +64,10 @@ func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus,
 		}
 		errs = append(errs, check.DNSLabel(p.Child("requestName"), m.RequestName)...)
 		if seen[*m] {
-			errs = append(errs, field.Duplicate(at.Child("containerName"), m.ContainerName),
-				field.Duplicate(at.Child("resourceName"), m.ResourceName), field.Duplicate(at.Child("requestName"), m.RequestName))
+			errs = append(errs,
+				field.Duplicate(at.Child("containerName"), m.ContainerName),
+				field.Duplicate(at.Child("resourceName"), m.ResourceName),
+				field.Duplicate(at.Child("requestName"), m.RequestName))
 		}
 		seen[*m] = true
 	}

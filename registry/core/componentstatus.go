@@ -18,7 +18,9 @@ func componentStatuses() registry.Observed {
 		GroupResource: meta.GroupResource{Resource: "componentstatuses"},
 		Kind:          "ComponentStatus", ShortNames: []string{"cs"},
 		Observe: func(ctx context.Context, store storage.Store) []meta.Object {
-			return []meta.Object{unknownComponent("controller-manager"), storeComponent(ctx, store), unknownComponent("scheduler")}
+			return []meta.Object{
+				unknownComponent("controller-manager"), storeComponent(ctx, store), unknownComponent("scheduler"),
+			}
 		},
 		Table: &registry.Table{
 			Columns: []meta.TableColumnDefinition{
@@ -39,7 +41,9 @@ func component(name string, c corev1.ComponentCondition) meta.Object {
 }
 
 func unknownComponent(name string) meta.Object {
-	return component(name, corev1.ComponentCondition{Status: corev1.ConditionUnknown, Error: "this server does not look for one"})
+	return component(name, corev1.ComponentCondition{
+		Status: corev1.ConditionUnknown, Error: "this server does not look for one",
+	})
 }
 
 // maxStoreWait is how long the store may take to answer.

@@ -28,19 +28,23 @@ func configMaps() registry.Resource {
 			Validate:                 checkConfigMap,
 			AllowUnconditionalUpdate: true,
 		},
-		Table: &registry.TableOf[*corev1.ConfigMap]{Columns: configMapColumns, Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
-			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
-		}},
+		Table: &registry.TableOf[*corev1.ConfigMap]{
+			Columns: configMapColumns,
+			Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
+				return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
+			},
+		},
 	})
 }
 
 // configMapColumns carry descriptions that clients have always been sent.
 var configMapColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
-	registry.Column("Data", "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_'"+
-		" or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in "+
-		"Data must not overlap with the keys in the BinaryData field, this is enforced during validation "+
-		"process.", 0),
+	registry.Column("Data",
+		"Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_'"+
+			" or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in "+
+			"Data must not overlap with the keys in the BinaryData field, this is enforced during validation "+
+			"process.", 0),
 	registry.AgeColumn,
 }
 
@@ -160,7 +164,8 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	switch s.Type {
 	case corev1.SecretTypeServiceAccountToken:
 		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
-			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
+			errs = append(errs, field.Required(
+				field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
 		}
 	case corev1.SecretTypeDockercfg:
 		needJSON(dockercfgKey)

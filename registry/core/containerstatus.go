@@ -22,10 +22,12 @@ func containerStatuses(p *field.Path, pod *corev1.Pod) field.ErrorList {
 	errs = append(errs, statusUsers(p.Child("initContainerStatuses"), s.InitContainerStatuses, windows)...)
 	errs = append(errs, statusUsers(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses, windows)...)
 	errs = append(errs, allocatedStatuses(p.Child("containerStatuses"), s.ContainerStatuses, pod.Spec.Containers)...)
-	errs = append(errs, allocatedStatuses(p.Child("initContainerStatuses"), s.InitContainerStatuses, pod.Spec.InitContainers)...)
+	errs = append(errs, allocatedStatuses(p.Child("initContainerStatuses"), s.InitContainerStatuses,
+		pod.Spec.InitContainers)...)
 	for i, c := range field.Each(&errs, s.EphemeralContainerStatuses) {
 		if len(c.AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(p.Child("ephemeralContainerStatuses").Index(i).Child("allocatedResourcesStatus"),
+			errs = append(errs, field.Forbidden(
+				p.Child("ephemeralContainerStatuses").Index(i).Child("allocatedResourcesStatus"),
 				"must not be specified in container status"))
 		}
 	}
@@ -55,7 +57,8 @@ func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool)
 // allocatedStatuses checks the health of what containers have been given: each has asked for it, or
 // is not known.
 func allocatedStatuses(p *field.Path, statuses []corev1.ContainerStatus, list []corev1.Container) field.ErrorList {
-	if !slices.ContainsFunc(statuses, func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
+	if !slices.ContainsFunc(statuses,
+		func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
 		return nil // mostly
 	}
 	var errs field.ErrorList
@@ -86,7 +89,8 @@ func askedFor(p *field.Path, ctr *corev1.Container, name corev1.ResourceName) fi
 		return field.ErrorList{field.Invalid(p, name, "must match one of the container's resource requests")}
 	}
 	for _, claim := range ctr.Resources.Claims {
-		if claimed == claim.Name && claim.Request == "" || claim.Request != "" && claimed == claim.Name+"/"+claim.Request {
+		if claimed == claim.Name && claim.Request == "" ||
+			claim.Request != "" && claimed == claim.Name+"/"+claim.Request {
 			return nil
 		}
 	}
@@ -100,7 +104,8 @@ func checkHealth(p *field.Path, list []corev1.ResourceHealth) field.ErrorList {
 	for i, r := range field.Each(&errs, list) {
 		p := p.Index(i)
 		errs = append(errs, check.Supported(p.Child("health"), r.Health,
-			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)...)
+			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy,
+			corev1.ResourceHealthStatusUnknown)...)
 		switch {
 		case r.Message == nil:
 		case *r.Message == "":

@@ -63,7 +63,8 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	case s.DisruptionsAllowed < 0:
 		return meta.NewForbidden(budgetKind, b.Name, errors.New("pdb disruptions allowed is negative"))
 	case len(s.DisruptedPods) > maxDisrupted:
-		return meta.NewForbidden(budgetKind, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+		return meta.NewForbidden(budgetKind, b.Name,
+			errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
 	case s.DisruptionsAllowed == 0:
 		return wouldViolate(whyNone(b), 0)
 	}
@@ -97,11 +98,14 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 	says := c.Status == meta.ConditionFalse && c.Message != ""
 	switch {
 	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are of no worth then
-		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s", b.Name, c.Message)
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s",
+			b.Name, c.Message)
 	case s.CurrentHealthy <= s.DesiredHealthy:
-		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, s.DesiredHealthy, s.CurrentHealthy)
+		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently",
+			b.Name, s.DesiredHealthy, s.CurrentHealthy)
 	case says:
-		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s", b.Name, c.Reason, c.Message)
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s",
+			b.Name, c.Reason, c.Message)
 	}
 	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
 }

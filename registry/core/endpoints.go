@@ -39,7 +39,8 @@ func endpoints() registry.Resource {
 			},
 		},
 		Deprecated: []registry.Deprecation{{
-			Since: "1.33", Instead: meta.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
+			Since:   "1.33",
+			Instead: meta.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
 		}},
 	})
 }

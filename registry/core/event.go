@@ -48,7 +48,10 @@ func events(ttl time.Duration) registry.Resource {
 				registry.Column("Message", "What happened.", 0),
 				registry.Column("First Seen", "Time since the event was first recorded.", 1),
 				registry.Column("Count", "How often the event has occurred.", 1),
-				{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: registry.NameColumn.Description},
+				{
+					Name: "Name", Type: "string", Format: "name", Priority: 1,
+					Description: registry.NameColumn.Description,
+				},
 			},
 			Cells: eventCells,
 		},

@@ -41,7 +41,8 @@ func checkAnyEvent(e *corev1.Event, component string) field.ErrorList {
 		fits = about != "" || e.Namespace == "default" || e.Namespace == "kube-system"
 	}
 	if !fits {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about,
+			"does not match event.namespace"))
 	}
 	if newer {
 		errs = append(errs, checkNewerEvent(e, field.NewPath(component))...)

@@ -56,7 +56,8 @@ func checkLimitRange(l, _ *corev1.LimitRange) field.ErrorList {
 }
 
 func limitType(p *field.Path, t corev1.LimitType) field.ErrorList {
-	if errs := check.Invalid(p, t, names.IsQualifiedName(string(t))); len(errs) > 0 || strings.Contains(string(t), "/") {
+	if errs := check.Invalid(p, t, names.IsQualifiedName(string(t))); len(errs) > 0 ||
+		strings.Contains(string(t), "/") {
 		return errs
 	}
 	switch t {
@@ -103,7 +104,9 @@ func checkLimitNames(p *field.Path, item *corev1.LimitRangeItem) field.ErrorList
 // limited are the resources that an item names.
 func limited(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
 	all := map[corev1.ResourceName]bool{}
-	for _, list := range []corev1.ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+	for _, list := range []corev1.ResourceList{
+		item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+	} {
 		for name := range list {
 			all[name] = true
 		}
@@ -127,7 +130,8 @@ func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.Resourc
 		return amount{q, ok, p.Child(key).Key(string(name)), text}
 	}
 	least, most := of(item.Min, "min", "min"), of(item.Max, "max", "max")
-	limit, request := of(item.Default, "default", "default"), of(item.DefaultRequest, "defaultRequest", "default request")
+	limit, request := of(item.Default, "default", "default"),
+		of(item.DefaultRequest, "defaultRequest", "default request")
 	if item.Type == corev1.LimitTypePod {
 		limit.set, request.set = false, false
 	}
@@ -142,7 +146,8 @@ func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.Resourc
 	errs = append(errs, checkRatio(of(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
 	if limit.set && request.set && !podspec.CanOvercommit(name) && limit.Cmp(request.Quantity) != 0 {
 		errs = append(errs, field.Invalid(request.path, request.Quantity,
-			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", limit, request, meta.Excerpt(string(name)))))
+			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s",
+				limit, request, meta.Excerpt(string(name)))))
 	}
 	return errs
 }
@@ -170,7 +175,8 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 		return errs
 	}
 	if value, limit := ratios(ratio.Quantity, most.Quantity, least.Quantity); value > limit {
-		errs = append(errs, field.Invalid(ratio.path, ratio.Quantity, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio, limit)))
+		errs = append(errs, field.Invalid(ratio.path, ratio.Quantity,
+			fmt.Sprintf("ratio %s is greater than max/min = %f", ratio, limit)))
 	}
 	return errs
 }

@@ -32,12 +32,17 @@ func namespaces() registry.Resource {
 		},
 		Status: &registry.StatusOf[*corev1.Namespace]{Validate: checkNamespacePhase},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
-			{Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"}, Verbs: []string{"update"}, Validate: checkFinalized},
+			{
+				Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"},
+				Verbs: []string{"update"}, Validate: checkFinalized,
+			},
 		},
 		Fields: []registry.FieldValue{{Label: "status.phase", Path: "status.phase"}},
 		Table: &registry.TableOf[*corev1.Namespace]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("Status", "Active, or Terminating while it is being deleted.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("Status", "Active, or Terminating while it is being deleted.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(ns *corev1.Namespace, now time.Time) []any {
 				return []any{ns.Name, string(ns.Status.Phase), registry.Age(&ns.ObjectMeta, now)}
@@ -93,8 +98,10 @@ func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 // own.
 func finalizerName(p *field.Path, name string) field.ErrorList {
 	errs := check.QualifiedName(p, name)
-	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {
-		errs = append(errs, field.Invalid(p, name, "name is neither a standard finalizer name nor is it fully qualified"))
+	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" &&
+		name != "foregroundDeletion" {
+		errs = append(errs, field.Invalid(p, name,
+			"name is neither a standard finalizer name nor is it fully qualified"))
 	}
 	return errs
 }

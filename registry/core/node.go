@@ -64,7 +64,8 @@ func checkNode(n, old *corev1.Node) field.ErrorList {
 	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
 		errs = append(errs, check.Positive(field.NewPath("metadata", "nodeSwapStatus", "capacity"), *swap.Capacity)...)
 	}
-	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"),
+		n.Status.DeclaredFeatures)...)
 	errs = append(errs, checkPodCIDRs(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs)...)
 	if old != nil {
 		errs = append(errs, checkNodeUpdate(n, old)...)
@@ -106,7 +107,8 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 // checkNodeUpdate returns what is wrong with a change of a node or of its status.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
-	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"),
+		n.Status.DeclaredFeatures)...)
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
@@ -139,7 +141,8 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.CIDRWarnings)...)
+	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs,
+		check.CIDRWarnings)...)
 }
 
 func nodeCells(n *corev1.Node, now time.Time) []any {
@@ -149,7 +152,8 @@ func nodeCells(n *corev1.Node, now time.Time) []any {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
+		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None),
+		registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
 		cmp.Or(info.OSImage, registry.Unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, registry.Unknown),
 	}

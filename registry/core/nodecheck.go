@@ -54,11 +54,13 @@ func checkDeclaredFeatures(p *field.Path, features []string) field.ErrorList {
 		}
 		switch {
 		case len(name) > names.DNS1123SubdomainMaxLength:
-			errs = append(errs, field.Invalid(p, name, fmt.Sprintf("invalid feature name %q: must be no more than %d characters",
-				name, names.DNS1123SubdomainMaxLength)))
+			errs = append(errs, field.Invalid(p, name,
+				fmt.Sprintf("invalid feature name %q: must be no more than %d characters",
+					name, names.DNS1123SubdomainMaxLength)))
 		case !declaredFeature.MatchString(name):
-			errs = append(errs, field.Invalid(p, name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
-				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
+			errs = append(errs, field.Invalid(p, name,
+				fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
+					"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
 		}
 	}
 	return errs
@@ -93,7 +95,9 @@ func checkConfigSource(p *field.Path, source *corev1.NodeConfigSource, used bool
 	}
 	var errs field.ErrorList
 	p = p.Child("configMap")
-	for _, f := range []struct{ name, value string }{{"uid", string(ref.UID)}, {"resourceVersion", ref.ResourceVersion}} {
+	for _, f := range []struct{ name, value string }{
+		{"uid", string(ref.UID)}, {"resourceVersion", ref.ResourceVersion},
+	} {
 		switch {
 		case used:
 			errs = append(errs, check.Required(p.Child(f.name), f.value)...)

@@ -23,12 +23,16 @@ func persistentVolumes() registry.Resource {
 		GroupResource: meta.GroupResource{Resource: "persistentvolumes"},
 		Kind:          "PersistentVolume", ShortNames: []string{"pv"},
 		Strategy: registry.StrategyOf[*corev1.PersistentVolume]{
-			Prepare:                  prepareVolume,
-			Validate:                 checkVolume,
-			Warnings:                 func(v, _ *corev1.PersistentVolume) []string { return podspec.PersistentVolumeWarnings(v) },
+			Prepare:  prepareVolume,
+			Validate: checkVolume,
+			Warnings: func(v, _ *corev1.PersistentVolume) []string {
+				return podspec.PersistentVolumeWarnings(v)
+			},
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus, Metadata: registry.MetaChange},
+		Status: &registry.StatusOf[*corev1.PersistentVolume]{
+			Prepare: prepareVolumeStatus, Metadata: registry.MetaChange,
+		},
 		Table: &registry.TableOf[*corev1.PersistentVolume]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
@@ -82,9 +86,9 @@ func checkVolume(v, old *corev1.PersistentVolume) field.ErrorList {
 // checkMountOptions refuses the old annotation for options where nobody has ever looked at it.
 func checkMountOptions(v *corev1.PersistentVolume) field.ErrorList {
 	s := &v.Spec.PersistentVolumeSource
-	mounted := s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil || s.RBD != nil ||
-		s.Quobyte != nil || s.ISCSI != nil || s.Cinder != nil || s.CephFS != nil || s.AzureFile != nil || s.VsphereVolume != nil ||
-		s.AzureDisk != nil || s.PhotonPersistentDisk != nil
+	mounted := s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil ||
+		s.RBD != nil || s.Quobyte != nil || s.ISCSI != nil || s.Cinder != nil || s.CephFS != nil ||
+		s.AzureFile != nil || s.VsphereVolume != nil || s.AzureDisk != nil || s.PhotonPersistentDisk != nil
 	if _, ok := v.Annotations[corev1.MountOptionsAnnotation]; !ok || mounted {
 		return nil
 	}
@@ -103,7 +107,8 @@ func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	}
 	if !scheme.Equal(&source, &was.PersistentVolumeSource) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "persistentvolumesource"),
-			"spec.persistentvolumesource is immutable after creation\n"+govalue.Diff(was.PersistentVolumeSource, source)))
+			"spec.persistentvolumesource is immutable after creation\n"+
+				govalue.Diff(was.PersistentVolumeSource, source)))
 	}
 	errs = append(errs, check.Immutable(field.NewPath("volumeMode"), spec.VolumeMode, was.VolumeMode)...)
 	if was.NodeAffinity != nil && !sameNodes(spec.NodeAffinity, was.NodeAffinity) {
@@ -156,7 +161,8 @@ func volumeCells(v *corev1.PersistentVolume, now time.Time) []any {
 	return []any{
 		v.Name, amountText(spec.Capacity), accessModes(spec.AccessModes), string(spec.PersistentVolumeReclaimPolicy),
 		phaseOf(&v.ObjectMeta, string(v.Status.Phase)), claim, classOf(&v.ObjectMeta, &spec.StorageClassName),
-		orUnset(spec.VolumeAttributesClassName), v.Status.Reason, registry.Age(&v.ObjectMeta, now), orUnset(spec.VolumeMode),
+		orUnset(spec.VolumeAttributesClassName), v.Status.Reason, registry.Age(&v.ObjectMeta, now),
+		orUnset(spec.VolumeMode),
 	}
 }
 
@@ -175,7 +181,8 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 		mode corev1.PersistentVolumeAccessMode
 		text string
 	}{
-		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
+		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"},
+		{corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
 	} {
 		if slices.Contains(modes, m.mode) {
 			list = append(list, m.text)

@@ -78,8 +78,9 @@ func podWarnings(pod, old *corev1.Pod) []string {
 	}
 	var warnings []string
 	if msgs := names.IsDNS1123Label(pod.Name); len(msgs) > 0 {
-		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "+
-			"a DNS label is recommended: %v", msgs))
+		warnings = append(warnings,
+			fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "+
+				"a DNS label is recommended: %v", msgs))
 	}
 	return append(warnings, podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)...)
 }
@@ -116,7 +117,8 @@ func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
 	}
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+		errs = append(errs, field.Forbidden(p.Child("nodeName"),
+			"cannot be set until all schedulingGates have been cleared"))
 	}
 	return append(errs, podspec.Profiles(p, pod.Annotations, &pod.Spec)...)
 }

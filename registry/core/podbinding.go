@@ -30,7 +30,9 @@ func podBinding(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 // knows of no UID.
 func bindings(stores registry.Stores) registry.Actions {
 	return registry.Actions{
-		GroupResource: meta.GroupResource{Resource: "bindings"}, Kind: "Binding", Singular: "binding", Namespaced: true, Check: checkBinding,
+		GroupResource: meta.GroupResource{Resource: "bindings"},
+		Kind:          "Binding", Singular: "binding",
+		Namespaced: true, Check: checkBinding,
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
 	}
 }

@@ -53,10 +53,12 @@ func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 	}
 	for _, was := range field.Each(&errs, old.Spec.EphemeralContainers) {
 		if now := byName[was.Name]; now == nil {
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
 		} else if !scheme.Equal(now, was) {
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%s", was.Name,
-				govalue.Diff(*was, *now))))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("existing ephemeral containers %q may not be changed\n%s",
+					was.Name, govalue.Diff(*was, *now))))
 		}
 	}
 	return errs

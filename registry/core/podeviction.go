@@ -19,7 +19,8 @@ import (
 // podEviction makes the subresource that deletes a pod if the budgets allow it.
 func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
-		Name: "eviction", Kind: policyv1.GroupVersion.WithKind("Eviction"), Also: []string{policyv1.Beta1.Version}, Check: checkEviction,
+		Name: "eviction", Kind: policyv1.GroupVersion.WithKind("Eviction"),
+		Also: []string{policyv1.Beta1.Version}, Check: checkEviction,
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			e, err := newEviction(stores, a)
 			if err != nil {
@@ -39,8 +40,9 @@ func checkEviction(a *registry.Action) error {
 		return meta.NewBadRequest("name in URL does not match name in Eviction object")
 	}
 	if e.DeleteOptions != nil && e.DeleteOptions.IgnoresReadErrors() {
-		return meta.NewInvalid(policyv1.GroupVersion.WithKind("Eviction").GroupKind(), a.Name, field.ErrorList{field.Invalid(
-			field.NewPath("deleteOptions", meta.IgnoreReadErrors), true, "can not be set for pod eviction, try after removing the option")})
+		return meta.NewInvalid(policyv1.GroupVersion.WithKind("Eviction").GroupKind(), a.Name, field.ErrorList{
+			field.Invalid(field.NewPath("deleteOptions", meta.IgnoreReadErrors), true,
+				"can not be set for pod eviction, try after removing the option")})
 	}
 	_, err := deleteOptions(e, a.Options)
 	return err
@@ -84,7 +86,8 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 	}
 	opts, err := deleteOptions(a.Object.(*policyv1.Eviction), a.Options)
 	return &eviction{
-		pods: pods, budgets: budgets, namespace: a.Namespace, name: a.Name, opts: opts, dryRun: opts != nil && len(opts.DryRun) > 0,
+		pods: pods, budgets: budgets, namespace: a.Namespace, name: a.Name,
+		opts: opts, dryRun: opts != nil && len(opts.DryRun) > 0,
 	}, err
 }
 
@@ -183,7 +186,8 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 			return err
 		}
 		pod.Status.SetCondition(corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 			ObservedGeneration: scheme.OrZero(pod.Status.Condition(corev1.DisruptionTarget)).ObservedGeneration,
 		}, time.Now())
 		return nil
@@ -199,15 +203,18 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 
 // reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for
 // what is refused anyway. The charge is settled with the fate of the action.
-func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget) error {
+func (e *eviction) reserve(
+	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
+) error {
 	var before policyv1.PodDisruptionBudgetStatus
-	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun, func(b *policyv1.PodDisruptionBudget) error {
-		before = scheme.DeepCopy(b.Status)
-		if err := charge(b, pod.Name, time.Now()); err != nil {
-			return err
-		}
-		return e.refusal(pod, e.opts)
-	})
+	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun,
+		func(b *policyv1.PodDisruptionBudget) error {
+			before = scheme.DeepCopy(b.Status)
+			if err := charge(b, pod.Name, time.Now()); err != nil {
+				return err
+			}
+			return e.refusal(pod, e.opts)
+		})
 	if err != nil || e.dryRun {
 		return err
 	}
@@ -223,7 +230,10 @@ func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.
 // or going, some other way, and if somebody has counted anew since, or charged for another pod:
 // then the disruption controller lets the pod go from the status after some time, as it does if the
 // server ends here, or if nobody knows what has become of the deletion.
-func (e *eviction) giveBack(ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) {
+func (e *eviction) giveBack(
+	ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget,
+	before policyv1.PodDisruptionBudgetStatus,
+) {
 	now, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
 	if err != nil || now.UID != pod.UID || now.DeletionTimestamp != nil {
 		return

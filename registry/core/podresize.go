@@ -62,7 +62,8 @@ func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	errs := rules.Pod(pod)
 	p := field.NewPath("spec")
 	if storedClass(old) != qosClass(&pod.Spec) {
-		errs = append(errs, field.Invalid(p, pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
+		errs = append(errs, field.Invalid(p, pod.Status.QOSClass,
+			"Pod QOS Class may not change as a result of resizing"))
 	}
 	if !nodeResizes(&old.Status) {
 		errs = append(errs, field.Forbidden(p, "Pod running on node without support for resize"))
@@ -161,7 +162,8 @@ func sameContainers(p *field.Path, spec, old *corev1.PodSpec) field.ErrorList {
 		}
 		for i, was := range field.Each(&errs, list.was) {
 			if list.now[i].Name != was.Name {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("name"), list.name+" may not be renamed or reordered on resize"))
+				errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
+					list.name+" may not be renamed or reordered on resize"))
 			}
 		}
 	}
@@ -201,14 +203,16 @@ func initResize(p *field.Path, list, was []corev1.Container) field.ErrorList {
 		old, p := &was[i], p.Index(i)
 		changed := !scheme.Equal(ctr, old)
 		if keepCompute(ctr, old); !scheme.Equal(ctr, old) {
-			errs = append(errs, field.Forbidden(p, "only cpu and memory resources for init or sidecar containers are mutable"))
+			errs = append(errs, field.Forbidden(p,
+				"only cpu and memory resources for init or sidecar containers are mutable"))
 		}
 		if !changed || corev1.IsSidecar(ctr) {
 			continue
 		}
 		for _, policy := range field.Each(&errs, ctr.ResizePolicy) {
 			if policy.RestartPolicy == corev1.RestartContainer {
-				errs = append(errs, field.Forbidden(p, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+				errs = append(errs, field.Forbidden(p,
+					"non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 			}
 		}
 	}

@@ -43,7 +43,9 @@ func dropDisabledStatus(now, was *corev1.PodStatus) {
 // mounts are what a status tells of the volumes that are mounted into containers.
 func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	var all []*corev1.VolumeMountStatus
-	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{
+		s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses,
+	} {
 		for i := range list {
 			for j := range list[i].VolumeMounts {
 				all = append(all, &list[i].VolumeMounts[j])
@@ -94,7 +96,8 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	s, was := &pod.Status, &old.Status
 	for i, c := range field.Each(&errs, s.Conditions) {
 		if c.ObservedGeneration < 0 {
-			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration, notNegative))
+			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"),
+				c.ObservedGeneration, notNegative))
 		}
 		switch c.Type {
 		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
@@ -105,7 +108,8 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
 		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
 		if old.Spec.NodeName != "" {
-			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"),
+				"may not be set on pods that are already bound to a node"))
 		}
 	}
 	if s.ObservedGeneration < 0 {
@@ -114,15 +118,18 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, check.Immutable(p.Child("qosClass"), &s.QOSClass, &was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
 		restartRules(&old.Spec, old.Spec.Containers))...)
-	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
-		restartRules(&old.Spec, old.Spec.InitContainers))...)
+	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses,
+		was.InitContainerStatuses, restartRules(&old.Spec, old.Spec.InitContainers))...)
 	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
 		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
-	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, pod.Spec.ResourceClaims)...)
-	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus, &pod.Spec)...)
+	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses,
+		pod.Spec.ResourceClaims)...)
+	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus,
+		&pod.Spec)...)
 	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs(s), podIPs(was), govalue.JSON(s.PodIPs))...)
 	if len(s.HostIPs) > 0 && s.HostIPs[0].IP != s.HostIP {
-		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), s.HostIPs[0].IP, "must be equal to `hostIP`"))
+		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), s.HostIPs[0].IP,
+			"must be equal to `hostIP`"))
 	}
 	errs = append(errs, statusIPs(p.Child("hostIPs"), hostIPs(s), hostIPs(was), govalue.JSON(s.HostIPs))...)
 	return append(errs, containerStatuses(p, pod)...)
@@ -162,7 +169,8 @@ func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bo
 	if ctr.RestartPolicy != nil {
 		for _, rule := range ctr.RestartPolicyRules {
 			codes := rule.ExitCodes
-			if codes != nil && slices.Contains(codes.Values, exit) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+			if codes != nil &&
+				slices.Contains(codes.Values, exit) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
 				return true
 			}
 		}
@@ -173,7 +181,9 @@ func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bo
 
 // stateUpdate keeps containers that have ended for good from running again. As in Kubernetes, the
 // place of an error is that of the old status.
-func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
+func stateUpdate(
+	p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool,
+) field.ErrorList {
 	var errs field.ErrorList
 	running := check.Duplicates{}
 	for i := range now {
@@ -183,7 +193,8 @@ func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func
 	}
 	for i, c := range field.Each(&errs, was) {
 		if ended := c.State.Terminated; ended != nil && running[c.Name] && !restarts(c.Name, ended.ExitCode) {
-			errs = append(errs, field.Forbidden(p.Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+			errs = append(errs, field.Forbidden(p.Index(i).Child("state"),
+				"may not be transitioned to non-terminated state"))
 		}
 	}
 	return errs
@@ -224,7 +235,8 @@ func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	for i, text := range ips {
 		ip, _ := names.ParseIP(text, true)
 		if !ip.IsValid() {
-			errs = append(errs, field.InternalError(p, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", i, text)))
+			errs = append(errs, field.InternalError(p,
+				fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", i, text)))
 			families = 0
 			break
 		}

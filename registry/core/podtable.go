@@ -19,25 +19,29 @@ var podColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("Ready", "The aggregate readiness state of this pod for accepting traffic.", 0),
 	registry.Column("Status", "The aggregate status of the containers in this pod.", 0),
-	registry.Column("Restarts", "The number of times the containers in this pod have been restarted and when the last container "+
-		"in this pod has restarted.", 0),
+	registry.Column("Restarts",
+		"The number of times the containers in this pod have been restarted and when the last container "+
+			"in this pod has restarted.", 0),
 	registry.AgeColumn,
 	registry.Column("IP", "podIP address allocated to the pod. Routable at least within the cluster. Empty if not yet "+
 		"allocated.", 1),
-	registry.Column("Node", "NodeName indicates in which node this pod is scheduled. If empty, this pod is a candidate for "+
-		"scheduling by the scheduler defined in schedulerName. Once this field is set, the kubelet for "+
-		"this node becomes responsible for the lifecycle of this pod. This field should not be used to "+
-		"express a desire for the pod to be scheduled on a specific node. "+
-		"https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename", 1),
-	registry.Column("Nominated Node", "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be "+
-		"scheduled right away as preemption victims receive their graceful termination periods. This "+
-		"field does not guarantee that the pod will be scheduled on this node. Scheduler may decide to "+
-		"place the pod elsewhere if other nodes become available sooner. Scheduler may also decide to "+
-		"give the resources on this node to a higher priority pod that is created after preemption. As a "+
-		"result, this field may be different than PodSpec.nodeName when the pod is scheduled.", 1),
-	registry.Column("Readiness Gates", "If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when all "+
-		"its containers are ready AND all conditions specified in the readiness gates have status equal "+
-		"to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates", 1),
+	registry.Column("Node",
+		"NodeName indicates in which node this pod is scheduled. If empty, this pod is a candidate for "+
+			"scheduling by the scheduler defined in schedulerName. Once this field is set, the kubelet for "+
+			"this node becomes responsible for the lifecycle of this pod. This field should not be used to "+
+			"express a desire for the pod to be scheduled on a specific node. "+
+			"https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename", 1),
+	registry.Column("Nominated Node",
+		"nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be "+
+			"scheduled right away as preemption victims receive their graceful termination periods. This "+
+			"field does not guarantee that the pod will be scheduled on this node. Scheduler may decide to "+
+			"place the pod elsewhere if other nodes become available sooner. Scheduler may also decide to "+
+			"give the resources on this node to a higher priority pod that is created after preemption. As a "+
+			"result, this field may be different than PodSpec.nodeName when the pod is scheduled.", 1),
+	registry.Column("Readiness Gates",
+		"If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when all "+
+			"its containers are ready AND all conditions specified in the readiness gates have status equal "+
+			"to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates", 1),
 }
 
 // podConditions mark pods that have ended, so that clients can hide them.
@@ -68,7 +72,8 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	}
 	return []any{
 		pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, restarts, registry.Age(&pod.ObjectMeta, now),
-		cmp.Or(podIP, registry.None), cmp.Or(pod.Spec.NodeName, registry.None), cmp.Or(pod.Status.NominatedNodeName, registry.None), gates,
+		cmp.Or(podIP, registry.None), cmp.Or(pod.Spec.NodeName, registry.None),
+		cmp.Or(pod.Status.NominatedNodeName, registry.None), gates,
 	}
 }
 

@@ -19,7 +19,8 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*corev1.PodTemplate]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, t, old *corev1.PodTemplate) {
-				podspec.DropDisabledTemplate(t, old, func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template })
+				podspec.DropDisabledTemplate(t, old,
+					func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template })
 			},
 			Validate: func(t, old *corev1.PodTemplate) field.ErrorList {
 				rules := rules

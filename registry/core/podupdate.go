@@ -34,7 +34,8 @@ func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 			return errs
 		}
 	}
-	bad, stop := deadlineUpdate(p.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds)
+	bad, stop := deadlineUpdate(p.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds,
+		old.Spec.ActiveDeadlineSeconds)
 	if errs = append(errs, bad...); stop {
 		return errs
 	}
@@ -111,7 +112,8 @@ func tolerationsUpdate(rules podspec.Rules, p *field.Path, now, was []corev1.Tol
 	}
 	for _, t := range was {
 		if t.TolerationSeconds = nil; !kept[t] {
-			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
+			return field.ErrorList{field.Forbidden(p,
+				"existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
 	return rules.Tolerations(p, now)
@@ -182,12 +184,14 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 		after = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
 	if len(after) != len(before) {
-		return field.ErrorList{field.Invalid(p, govalue.JSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+		return field.ErrorList{field.Invalid(p, govalue.JSON(after),
+			"no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
 	}
 	var errs field.ErrorList
 	for i := range field.Each(&errs, before) {
 		if !narrower(&after[i], &before[i]) {
-			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]), "only additions are allowed (no mutations or deletions)"))
+			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]),
+				"only additions are allowed (no mutations or deletions)"))
 		}
 	}
 	return errs

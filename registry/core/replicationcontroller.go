@@ -25,9 +25,12 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Metadata:     registry.MetaChange,
 			ValidateName: names.LongName,
 			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
-				podspec.DropDisabledTemplate(rc, old, func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
+				podspec.DropDisabledTemplate(rc, old,
+					func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
 			},
-			Validate:                 func(rc, old *corev1.ReplicationController) field.ErrorList { return checkController(rules, rc, old) },
+			Validate: func(rc, old *corev1.ReplicationController) field.ErrorList {
+				return checkController(rules, rc, old)
+			},
 			Warnings:                 controllerWarnings,
 			AllowUnconditionalUpdate: true,
 			OrphanByDefault:          true,
@@ -39,9 +42,15 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Prepare:  func(_ *registry.Request, rc, _ *corev1.ReplicationController) { corev1.CompleteController(rc) },
 			Validate: checkControllerStatus,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{scale.Of(func(rc *corev1.ReplicationController) scale.Size {
-			return scale.Size{Wanted: &rc.Spec.Replicas, Counted: rc.Status.Replicas, Selector: meta.SelectorFromSet(rc.Spec.Selector)}
-		})},
+		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{
+			scale.Of(func(rc *corev1.ReplicationController) scale.Size {
+				return scale.Size{
+					Wanted:   &rc.Spec.Replicas,
+					Counted:  rc.Status.Replicas,
+					Selector: meta.SelectorFromSet(rc.Spec.Selector),
+				}
+			}),
+		},
 		Fields: []registry.FieldValue{{Label: "status.replicas", Path: "status.replicas", Default: "0"}},
 		Table: &registry.TableOf[*corev1.ReplicationController]{
 			Columns: []meta.TableColumnDefinition{
@@ -119,7 +128,8 @@ func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 
 func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList {
 	s, p := &rc.Status, field.NewPath("status")
-	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas),
+		check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
 	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
 		check.Number{"observedGeneration", s.ObservedGeneration})

@@ -65,7 +65,8 @@ func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]
 
 func checkQuotaStatus(q, _ *corev1.ResourceQuota) field.ErrorList {
 	p := field.NewPath("status")
-	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard), checkQuotaAmounts(p.Child("used"), q.Status.Used)...)
+	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard),
+		checkQuotaAmounts(p.Child("used"), q.Status.Used)...)
 }
 
 func checkQuotaAmounts(p *field.Path, list corev1.ResourceList) field.ErrorList {
@@ -89,7 +90,8 @@ func isQuotaResource(name corev1.ResourceName) bool {
 // What the scopes are for: pods, and some of what they use, or claims.
 var (
 	podResources = []corev1.ResourceName{
-		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU,
+		corev1.ResourceLimitsMemory,
 		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
 	}
 	scopeResources = map[corev1.ResourceQuotaScope][]corev1.ResourceName{
@@ -99,7 +101,9 @@ var (
 		corev1.ResourceQuotaScopeNotBestEffort:             podResources,
 		corev1.ResourceQuotaScopePriorityClass:             podResources,
 		corev1.ResourceQuotaScopeCrossNamespacePodAffinity: podResources,
-		corev1.ResourceQuotaScopeVolumeAttributesClass:     {corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage},
+		corev1.ResourceQuotaScopeVolumeAttributesClass: {
+			corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage,
+		},
 	}
 )
 
@@ -155,7 +159,8 @@ func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.Err
 			errs = append(errs, field.Invalid(p.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
 		for range wrong[r.ScopeName] {
-			errs = append(errs, field.Invalid(p, govalue.JSON(spec.ScopeSelector), "unsupported scope applied to resource"))
+			errs = append(errs, field.Invalid(p, govalue.JSON(spec.ScopeSelector),
+				"unsupported scope applied to resource"))
 		}
 		errs = append(errs, checkScopeOperator(p, r)...)
 	}
@@ -169,7 +174,8 @@ func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.Err
 // with, and the values given.
 func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
 	var errs field.ErrorList
-	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass || r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
+	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass ||
+		r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
 	if scopeResources[r.ScopeName] != nil && !valued && r.Operator != corev1.ScopeSelectorOpExists {
 		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "must be 'Exists' when scope is any of "+
 			"ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "+
@@ -212,7 +218,8 @@ func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 			request, ok = q.Spec.Hard[name]
 		}
 		if limit, limited := q.Spec.Hard["limits."+of]; ok && limited && request.Cmp(limit) > 0 {
-			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than limits.%s (%s)", name, request, of, limit))
+			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than limits.%s (%s)",
+				name, request, of, limit))
 		}
 	}
 	return warnings

@@ -59,7 +59,9 @@ const kubeletToken = (60*60 + 7) * time.Second
 func accountToken(c TokenConfig, stores registry.Stores) registry.SubresourceOf[*corev1.ServiceAccount] {
 	return registry.SubresourceOf[*corev1.ServiceAccount]{
 		Name: "token", Kind: tokenRequestKind,
-		Complete: func(ctx context.Context, a *registry.Action) error { return completeTokenRequest(ctx, c, stores, a) },
+		Complete: func(ctx context.Context, a *registry.Action) error {
+			return completeTokenRequest(ctx, c, stores, a)
+		},
 		Check:    checkTokenRequest,
 		Returned: true,
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
@@ -73,15 +75,17 @@ func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.St
 	r := a.Object.(*authenticationv1.TokenRequest)
 	if r.Name != "" && r.Name != a.Name {
 		return meta.NewInvalid(tokenRequestKind.GroupKind(), a.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "name"), r.Name, "must match the service account name if specified")})
+			field.Invalid(field.NewPath("metadata", "name"), r.Name,
+				"must match the service account name if specified")})
 	}
 	account, err := find[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
 	if err != nil {
 		return err
 	}
 	if r.UID != "" && r.UID != account.UID {
-		return meta.NewConflict(meta.GroupResource{Group: tokenRequestKind.Group, Resource: tokenRequestKind.Kind}, a.Name,
-			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.UID))
+		return meta.NewConflict(meta.GroupResource{Group: tokenRequestKind.Group, Resource: tokenRequestKind.Kind},
+			a.Name, fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)",
+				r.UID, account.UID))
 	}
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = c.Audiences
@@ -94,7 +98,8 @@ func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.St
 }
 
 func checkTokenRequest(a *registry.Action) error {
-	p, seconds := field.NewPath("spec", "expirationSeconds"), *a.Object.(*authenticationv1.TokenRequest).Spec.ExpirationSeconds
+	p, seconds := field.NewPath("spec", "expirationSeconds"),
+		*a.Object.(*authenticationv1.TokenRequest).Spec.ExpirationSeconds
 	var errs field.ErrorList
 	if seconds < minTokenSeconds {
 		errs = append(errs, field.Invalid(p, seconds, "may not specify a duration less than 10 minutes"))
@@ -111,7 +116,10 @@ func checkTokenRequest(a *registry.Action) error {
 // makeToken makes the token that a request asks for which is complete.
 func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
 	r := a.Object.(*authenticationv1.TokenRequest)
-	t := &AccountToken{Namespace: r.Namespace, Account: ObjectName{r.Name, r.UID}, Audiences: r.Spec.Audiences, Issued: r.CreationTimestamp.Time}
+	t := &AccountToken{
+		Namespace: r.Namespace, Account: ObjectName{r.Name, r.UID}, Audiences: r.Spec.Audiences,
+		Issued: r.CreationTimestamp.Time,
+	}
 	if err := bindToken(ctx, stores, r, t); err != nil {
 		return nil, err
 	}
@@ -124,7 +132,8 @@ func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *re
 	t.Lasts = time.Duration(*seconds) * time.Second
 	ours := func(audience string) bool { return slices.Contains(c.Audiences, audience) }
 	r.Status.ExpirationTimestamp = meta.NewTime(t.Issued.Add(t.Lasts))
-	if extended > 0 && t.Pod != nil && t.Lasts == kubeletToken && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
+	if extended > 0 && t.Pod != nil && t.Lasts == kubeletToken &&
+		!slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
 		t.Lasts, t.WarnAfter = extended, t.Lasts
 	}
 	token, credential, err := c.Sign(ctx, t)
@@ -154,7 +163,8 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 			return err
 		}
 		if pod.Spec.ServiceAccountName != r.Name {
-			return meta.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", r.Name))
+			return meta.NewBadRequest(fmt.Sprintf(
+				"cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", r.Name))
 		}
 		to.UID, t.Pod = pod.UID, to
 		if t.Node, err = nodeOf(ctx, stores, pod); err != nil {
@@ -176,8 +186,10 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 		return meta.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
 	if ref.UID != "" && to.UID != ref.UID {
-		return meta.NewConflict(meta.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name, fmt.Errorf("the UID in the bound object "+
-			"reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+		return meta.NewConflict(meta.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name,
+			fmt.Errorf("the UID in the bound object "+
+				"reference (%s) does not match the UID in record. The object might have been deleted and then recreated",
+				ref.UID))
 	}
 	return nil
 }

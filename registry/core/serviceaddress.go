@@ -149,7 +149,8 @@ func (c *addressChange) explain(err error, asked string) error {
 	if asked != "" {
 		what = "failed to allocate IP " + asked + ": "
 	}
-	return invalidService(c.svc, field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), c.svc.Spec.ClusterIPs, what+err.Error())})
+	return invalidService(c.svc, field.ErrorList{field.Invalid(
+		field.NewPath("spec", "clusterIPs"), c.svc.Spec.ClusterIPs, what+err.Error())})
 }
 
 // lacksAddresses reports whether a service has no addresses, and did not refuse them.

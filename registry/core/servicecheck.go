@@ -64,12 +64,14 @@ func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	for i, text := range field.Each(&errs, spec.ExternalIPs) {
 		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !known[*text])...)
 	}
-	errs = append(errs, check.OneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
-		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
+	errs = append(errs, check.OneOf(p.Child("type"), spec.Type,
+		corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer,
+		corev1.ServiceTypeNodePort)...)
 	errs = append(errs, checkPortNumbers(p.Child("ports"), spec)...)
 	errs = append(errs, checkSourceRanges(p.Child("LoadBalancerSourceRanges"), svc, old)...)
 	if spec.AllocateLoadBalancerNodePorts != nil && spec.Type != corev1.ServiceTypeLoadBalancer {
-		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"), "may only be used when `type` is 'LoadBalancer'"))
+		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"),
+			"may only be used when `type` is 'LoadBalancer'"))
 	}
 	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), spec)...)
 	return append(errs, checkTraffic(p, svc)...)
@@ -91,7 +93,8 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 			{"ipFamilies", len(spec.IPFamilies) > 0},
 			{"ipFamilyPolicy", spec.IPFamilyPolicy != nil},
 		})...)
-		errs = append(errs, check.Needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), check.DNSSubdomain)...)
+		errs = append(errs, check.Needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."),
+			check.DNSSubdomain)...)
 	}
 	return errs
 }
@@ -139,7 +142,8 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 			return field.ErrorList{field.Required(at, "when session affinity type is ClientIP")}
 		}
 		if *seconds <= 0 || *seconds > maxAffinitySeconds {
-			return field.ErrorList{field.Invalid(at, *seconds, fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
+			return field.ErrorList{field.Invalid(at, *seconds,
+				fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
 		}
 	}
 	return nil
@@ -164,7 +168,8 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if spec.Type == corev1.ServiceTypeClusterIP {
 		for i, port := range field.Each(&errs, spec.Ports) {
 			if port.NodePort != 0 {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
+				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"),
+					"may not be used when `type` is 'ClusterIP'"))
 			}
 		}
 	}
@@ -182,7 +187,8 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	for i, port := range field.Each(&errs, spec.Ports) {
 		k := key{port.Protocol, port.Port}
 		if ports[k] {
-			errs = append(errs, field.Duplicate(p.Index(i), govalue.JSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
+			errs = append(errs, field.Duplicate(p.Index(i),
+				govalue.JSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
 		}
 		ports[k] = true
 	}
@@ -236,7 +242,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 		errs = append(errs, check.OneOf(external, spec.ExternalTrafficPolicy,
 			corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
 	} else if spec.ExternalTrafficPolicy != "" {
-		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
+		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy,
+			"may only be set for externally-accessible services"))
 	}
 	if port := spec.HealthCheckNodePort; port != 0 {
 		at := p.Child("healthCheckNodePort")
@@ -249,7 +256,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	}
 	errs = append(errs, check.OptionalOneOf(p.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
 		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
+	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution,
+		trafficDistributions...)...)
 }
 
 // checkClusterIPs checks addresses and families against each other. old may be nil.
@@ -275,8 +283,9 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 			errs = append(errs, field.Duplicate(families.Index(i), *family))
 		}
 	}
-	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
-		corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
+		corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack,
+		corev1.IPFamilyPolicySingleStack)...)
 	var known []string
 	if old != nil {
 		known = old.Spec.ClusterIPs
@@ -291,7 +300,8 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	}
 	odd := slices.Index(addrs, netip.Addr{}) // let pass, as it was there before
 	if len(addrs) > 1 && odd >= 0 {
-		errs = append(errs, field.InternalError(ips, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
+		errs = append(errs, field.InternalError(ips,
+			fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
 	}
 	both := slices.ContainsFunc(addrs, netip.Addr.Is4) && slices.ContainsFunc(addrs, netip.Addr.Is6)
 	if len(addrs) > 1 && (odd >= 0 || !both) {
@@ -343,7 +353,8 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
 	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // a client is told twice
-	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) && svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) &&
+		svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(p.Child("healthCheckNodePort"), "field is immutable"))
 	}
 	return errs
@@ -425,7 +436,8 @@ func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 		case ing.IP == "" && ing.IPMode != nil:
 			errs = append(errs, field.Forbidden(mode, "may not be specified when `ip` is not set"))
 		case ing.IPMode != nil:
-			errs = append(errs, check.Supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+			errs = append(errs, check.Supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy,
+				corev1.LoadBalancerIPModeVIP)...)
 		}
 		if ing.Hostname != "" {
 			errs = append(errs, check.DNSSubdomain(p.Child("hostname"), ing.Hostname)...)

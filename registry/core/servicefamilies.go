@@ -62,8 +62,9 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 // addresses that it had: it is not up- or downgraded because the cluster has changed.
 func prefersAsBefore(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
-	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) && !lacksAddresses(old) &&
-		svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) && slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies)
+	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) &&
+		!lacksAddresses(old) && svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) &&
+		slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies)
 }
 
 func sameAddresses(svc, old *corev1.Service) bool {
@@ -112,10 +113,12 @@ func checkSingle(spec *corev1.ServiceSpec) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if len(spec.ClusterIPs) == 2 {
-		errs = append(errs, badPolicy(spec, "must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified"))
+		errs = append(errs, badPolicy(spec,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified"))
 	}
 	if len(spec.IPFamilies) == 2 {
-		errs = append(errs, badPolicy(spec, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
+		errs = append(errs, badPolicy(spec,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 	}
 	return errs
 }
@@ -147,7 +150,8 @@ func (f families) checkHad(spec *corev1.ServiceSpec) field.ErrorList {
 	}
 	for i, family := range spec.IPFamilies {
 		if !slices.Contains(f, family) {
-			errs = append(errs, field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster"))
+			errs = append(errs, field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family,
+				"not configured on this cluster"))
 		}
 	}
 	return errs

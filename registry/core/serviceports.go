@@ -52,7 +52,8 @@ func reservePorts(a *ports.Allocator) reservation {
 // hasPorts reports whether a service is of a type whose node ports are allocated; others may say
 // what they like.
 func hasPorts(svc *corev1.Service) bool {
-	return svc != nil && (svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
+	return svc != nil &&
+		(svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
 }
 
 // heldPorts are the node ports that are allocated for the ports of a service.
@@ -133,7 +134,9 @@ type portClaim struct {
 func claimPorts(ctx context.Context, a *ports.Allocator, dryRun bool, svc, old *corev1.Service) (*portClaim, error) {
 	var claim *portClaim
 	take := func(from portTaker) error {
-		claim = &portClaim{svc: svc, from: from, ports: slices.Clone(svc.Spec.Ports), health: svc.Spec.HealthCheckNodePort}
+		claim = &portClaim{
+			svc: svc, from: from, ports: slices.Clone(svc.Spec.Ports), health: svc.Spec.HealthCheckNodePort,
+		}
 		return claim.take(old)
 	}
 	if dryRun {
@@ -259,7 +262,8 @@ func (c *portClaim) took(i, port int) {
 func (c *portClaim) takeHealth() error {
 	if c.health != 0 {
 		if err := c.from.Take(int(c.health)); err != nil {
-			return meta.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %d: %w", c.health, err))
+			return meta.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %d: %w",
+				c.health, err))
 		}
 		c.taken = append(c.taken, int(c.health))
 		return nil

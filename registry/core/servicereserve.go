@@ -103,9 +103,11 @@ func takeEndpoints(stores registry.Stores) reservation {
 			return nil, nil
 		}
 		return func(ctx context.Context, fate admission.Fate) {
-			endpoints, err := registry.ViewOf[*corev1.Endpoints](stores.Store(meta.GroupResource{Resource: "endpoints"}))
+			endpoints, err := registry.ViewOf[*corev1.Endpoints](
+				stores.Store(meta.GroupResource{Resource: "endpoints"}))
 			if err == nil && fate == admission.Stored {
-				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false, &meta.DeleteOptions{}) // mostly there are none
+				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false,
+					&meta.DeleteOptions{}) // mostly there are none
 			}
 		}, nil
 	}

@@ -34,7 +34,8 @@ func disruptionBudgets() registry.Resource {
 			},
 			Cells: func(b *policyv1.PodDisruptionBudget, now time.Time) []any {
 				return []any{
-					b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+					b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable),
+					int64(b.Status.DisruptionsAllowed),
 					registry.Age(&b.ObjectMeta, now),
 				}
 			},

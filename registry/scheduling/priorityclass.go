@@ -33,7 +33,8 @@ func priorityClasses() registry.Resource {
 				registry.IntegerColumn("Value", "The priority.", 0),
 				registry.BooleanColumn("Global-Default", "Whether pods that name no class are of this one.", 0),
 				registry.AgeColumn,
-				registry.Column("PreemptionPolicy", "Whether pods of the class may take the place of less important ones.", 0),
+				registry.Column("PreemptionPolicy",
+					"Whether pods of the class may take the place of less important ones.", 0),
 			},
 			Cells: func(c *schedulingv1.PriorityClass, now time.Time) []any {
 				policy := string(scheme.OrZero(c.PreemptionPolicy))
@@ -64,10 +65,12 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+wrong))
 		}
 	} else if c.Value > schedulingv1.HighestPriority {
-		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", schedulingv1.HighestPriority)))
+		errs = append(errs, field.Forbidden(field.NewPath("value"),
+			fmt.Sprintf("maximum allowed value of a user defined priority is %d", schedulingv1.HighestPriority)))
 	}
 	if policy := c.PreemptionPolicy; policy != nil {
-		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority,
+			corev1.PreemptNever)...)
 	}
 	return errs
 }
