@@ -106,13 +106,13 @@ func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStat
 		if status.Resource != nil {
 			current = &status.Resource.Current
 		}
-		return string(spec.Resource.Name) + ": " + useText(&spec.Resource.Target, current)
+		return string(spec.Resource.Name) + ": " + utilizationText(&spec.Resource.Target, current)
 	case spec.Type == autoscalingv2.ContainerResourceMetricSourceType && spec.ContainerResource != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.ContainerResource != nil {
 			current = &status.ContainerResource.Current
 		}
-		return string(spec.ContainerResource.Name) + ": " + useText(&spec.ContainerResource.Target, current)
+		return string(spec.ContainerResource.Name) + ": " + utilizationText(&spec.ContainerResource.Target, current)
 	}
 	return "<unknown type>"
 }
@@ -142,7 +142,7 @@ func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.Metric
 }
 
 // useText compares the use of a resource, as an amount or a percentage. current is nil for none.
-func useText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+func utilizationText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {
 		if current != nil {

@@ -18,7 +18,7 @@ const (
 
 func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	spec, p := &a.Spec, field.NewPath("spec")
-	errs := checkBounds(p, spec, leastReplicas(old))
+	errs := checkBounds(p, spec, lowestMinReplicas(old))
 	errs = append(errs, checkTarget(p.Child("scaleTargetRef"), spec, old)...)
 	errs = append(errs, checkMetrics(p.Child("metrics"), spec, old)...)
 	if b := spec.Behavior; b != nil {
@@ -29,7 +29,7 @@ func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorL
 }
 
 // leastReplicas is the lowest bound that is allowed: 0 only where it is 0 already.
-func leastReplicas(old *autoscalingv2.HorizontalPodAutoscaler) int32 {
+func lowestMinReplicas(old *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	if old != nil && old.Spec.MinReplicas != nil && *old.Spec.MinReplicas == 0 {
 		return 0
 	}
@@ -97,7 +97,7 @@ func checkMetrics(
 	c := metricCheck{anyVersion: hasWrongVersion(old)}
 	outside := false // of the pods, so that it can be measured when there are none
 	for i, m := range field.Each(&errs, spec.Metrics) {
-		errs = append(errs, c.spec(p.Index(i), m)...)
+		errs = append(errs, c.checkSpec(p.Index(i), m)...)
 		outside = outside || m.Type == autoscalingv2.ObjectMetricSourceType ||
 			m.Type == autoscalingv2.ExternalMetricSourceType
 	}

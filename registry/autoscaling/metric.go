@@ -23,10 +23,10 @@ type metricCheck struct {
 
 // spec returns what is wrong with a measurement at p. Of several sources, only the first is looked
 // into.
-func (c metricCheck) spec(p *field.Path, m *autoscalingv2.MetricSpec) field.ErrorList {
+func (c metricCheck) checkSpec(p *field.Path, m *autoscalingv2.MetricSpec) field.ErrorList {
 	sources := []metricSource{
 		{"object", autoscalingv2.ObjectMetricSourceType, m.Object != nil,
-			func(p *field.Path) field.ErrorList { return c.object(p, m.Object) }},
+			func(p *field.Path) field.ErrorList { return c.checkObject(p, m.Object) }},
 		{"external", autoscalingv2.ExternalMetricSourceType, m.External != nil,
 			func(p *field.Path) field.ErrorList { return checkExternal(p, m.External) }},
 		{"pods", autoscalingv2.PodsMetricSourceType, m.Pods != nil,
@@ -70,13 +70,13 @@ func (c metricCheck) spec(p *field.Path, m *autoscalingv2.MetricSpec) field.Erro
 	return errs
 }
 
-func (c metricCheck) object(p *field.Path, s *autoscalingv2.ObjectMetricSource) field.ErrorList {
+func (c metricCheck) checkObject(p *field.Path, s *autoscalingv2.ObjectMetricSource) field.ErrorList {
 	at := p.Child("describedObject")
 	errs := checkReference(at, &s.DescribedObject)
 	if !c.anyVersion {
 		errs = append(errs, checkAPIVersion(at, &s.DescribedObject, true)...)
 	}
-	errs = append(errs, checkMeasure(p, &s.Metric, &s.Target)...)
+	errs = append(errs, checkMetric(p, &s.Metric, &s.Target)...)
 	if s.Target.Value == nil && s.Target.AverageValue == nil {
 		errs = append(errs, field.Required(p.Child("target", "averageValue"),
 			"must set either a target value or averageValue"))
@@ -85,7 +85,7 @@ func (c metricCheck) object(p *field.Path, s *autoscalingv2.ObjectMetricSource) 
 }
 
 func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.ErrorList {
-	errs := checkMeasure(p, &s.Metric, &s.Target)
+	errs := checkMetric(p, &s.Metric, &s.Target)
 	switch value, average := s.Target.Value != nil, s.Target.AverageValue != nil; {
 	case !value && !average:
 		errs = append(errs, field.Required(p.Child("target", "averageValue"),
@@ -98,7 +98,7 @@ func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.E
 }
 
 func checkPods(p *field.Path, s *autoscalingv2.PodsMetricSource) field.ErrorList {
-	errs := checkMeasure(p, &s.Metric, &s.Target)
+	errs := checkMetric(p, &s.Metric, &s.Target)
 	if s.Target.AverageValue == nil {
 		errs = append(errs, field.Required(p.Child("target", "averageValue"),
 			"must specify a positive target averageValue"))
@@ -111,7 +111,7 @@ func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.E
 	if s.Name == "" {
 		errs = append(errs, field.Required(p.Child("name"), "must specify a resource name"))
 	}
-	return append(errs, checkUse(p.Child("target"), &s.Target)...)
+	return append(errs, checkUtilization(p.Child("target"), &s.Target)...)
 }
 
 // checkResourceName checks the name of a resource of containers. What is no name at all is shown as
@@ -136,11 +136,11 @@ func checkContainerResource(p *field.Path, s *autoscalingv2.ContainerResourceMet
 	} else {
 		errs = append(errs, check.DNSLabel(p.Child("container"), s.Container)...)
 	}
-	return append(errs, checkUse(p.Child("target"), &s.Target)...)
+	return append(errs, checkUtilization(p.Child("target"), &s.Target)...)
 }
 
 // checkUse checks what the use of a resource should be: either an amount or a percentage.
-func checkUse(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
+func checkUtilization(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
 	errs := checkMetricTarget(p, t)
 	switch amount, percentage := t.AverageValue != nil, t.AverageUtilization != nil; {
 	case !amount && !percentage:
@@ -154,7 +154,7 @@ func checkUse(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
 }
 
 // checkMeasure checks which measurement a source at p means, and what it should be.
-func checkMeasure(p *field.Path, id *autoscalingv2.MetricIdentifier, t *autoscalingv2.MetricTarget) field.ErrorList {
+func checkMetric(p *field.Path, id *autoscalingv2.MetricIdentifier, t *autoscalingv2.MetricTarget) field.ErrorList {
 	var errs field.ErrorList
 	if name := p.Child("metric", "name"); id.Name == "" {
 		errs = append(errs, field.Required(name, "must specify a metric name"))

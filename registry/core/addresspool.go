@@ -23,9 +23,9 @@ import (
 // until it is deleted. A service that is not stored in the end, because the server has died, leaves
 // an IPAddress without it, which is for the repair of addresses to find.
 type addressPool struct {
-	stores registry.Stores
-	cidrs  *registry.ListMemo[*networkingv1.ServiceCIDR]
-	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
+	stores     registry.Stores
+	cidrs      *registry.ListMemo[*networkingv1.ServiceCIDR]
+	configured []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
 
 	headStart func() time.Duration // nil: services are stored at once
 }
@@ -51,16 +51,16 @@ func newAddressPool(c *Config) *addressPool {
 		headStart: c.HeadStart,
 	}
 	for _, prefix := range c.ServiceRanges {
-		p.first = append(p.first, iprange.New(prefix))
+		p.configured = append(p.configured, iprange.New(prefix))
 	}
 	return p
 }
 
 // guesses is how often an address is chosen by chance before those that are taken are looked at.
-const guesses = 8
+const maxGuesses = 8
 
 // take takes an address for a service.
-func (p *addressPool) take(
+func (p *addressPool) takeAddress(
 	ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
 ) error {
 	ranges, err := p.ranges(ctx, family)
@@ -73,7 +73,7 @@ func (p *addressPool) take(
 		case dryRun:
 			return nil
 		default:
-			return p.create(ctx, ip, svc)
+			return p.createAddress(ctx, ip, svc)
 		}
 	}
 	switch {
@@ -88,7 +88,7 @@ func (p *addressPool) take(
 
 // takeAny takes an address for a service that asks for none. What a dry run answers is none that a
 // service can have.
-func (p *addressPool) takeAny(
+func (p *addressPool) takeAnyAddress(
 	ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
 ) (netip.Addr, error) {
 	ranges, err := p.ranges(ctx, family)
@@ -103,7 +103,7 @@ func (p *addressPool) takeAny(
 	}
 	for _, r := range ranges {
 		for _, band := range r.Bands() {
-			if ip, err := p.takeFrom(ctx, band, svc); err != errFull {
+			if ip, err := p.takeFromBand(ctx, band, svc); err != errFull {
 				return ip, err
 			}
 		}
@@ -112,12 +112,12 @@ func (p *addressPool) takeAny(
 }
 
 // takeFrom takes an address from a band.
-func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
+func (p *addressPool) takeFromBand(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
 	addresses, err := p.addresses()
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	for range guesses {
+	for range maxGuesses {
 		ip, ok := band.Any()
 		if !ok {
 			return netip.Addr{}, errFull
@@ -127,7 +127,7 @@ func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *core
 		} else if taken {
 			continue
 		}
-		if err := p.create(ctx, ip, svc); err != errAllocated {
+		if err := p.createAddress(ctx, ip, svc); err != errAllocated {
 			return ip, err
 		}
 	}
@@ -136,11 +136,11 @@ func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *core
 		if err != nil {
 			return netip.Addr{}, err
 		}
-		ip, ok := band.Free(n, parsed(all))
+		ip, ok := band.Free(n, parseAddresses(all))
 		if !ok {
 			return netip.Addr{}, errFull
 		}
-		if err := p.create(ctx, ip, svc); err != errAllocated {
+		if err := p.createAddress(ctx, ip, svc); err != errAllocated {
 			return ip, err
 		}
 	}
@@ -148,7 +148,7 @@ func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *core
 }
 
 // parsed are the addresses that have IPAddresses of these names.
-func parsed(names iter.Seq[string]) iter.Seq[netip.Addr] {
+func parseAddresses(names iter.Seq[string]) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for name := range names {
 			if ip, err := netip.ParseAddr(name); err == nil && !yield(ip) {
@@ -159,7 +159,7 @@ func parsed(names iter.Seq[string]) iter.Seq[netip.Addr] {
 }
 
 // create makes the IPAddress of a service.
-func (p *addressPool) create(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
+func (p *addressPool) createAddress(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
 	addresses, err := p.addresses()
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 // settle waits between two writes: of IPAddresses and then of their service, or of a service and
 // then the end of its IPAddresses. Another server may follow both by two watches. It would warn of
 // a service whose IPAddress it has not seen yet or sees no more, and make the IPAddress again.
-func (p *addressPool) settle(ctx context.Context) error {
+func (p *addressPool) waitHeadStart(ctx context.Context) error {
 	if p.headStart == nil {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (p *addressPool) settle(ctx context.Context) error {
 
 // held returns the IPAddress that says that a service has an address, nil if somebody else has it,
 // or nobody.
-func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Service) (*networkingv1.IPAddress, error) {
+func (p *addressPool) addressHeldBy(ctx context.Context, ip netip.Addr, svc *corev1.Service) (*networkingv1.IPAddress, error) {
 	addresses, err := p.addresses()
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Servi
 
 // giveBack deletes an IPAddress, and none that has come in its place. What fails is left to the
 // repair.
-func (p *addressPool) giveBack(ctx context.Context, a *networkingv1.IPAddress) {
+func (p *addressPool) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) {
 	if addresses, err := p.addresses(); err == nil {
 		_ = addresses.Delete(ctx, "", a.Name, false,
 			&meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
@@ -237,7 +237,7 @@ func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 
 // rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if
 // there cannot be IPAddresses.
-func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
+func (p *addressPool) rangesOf(ctx context.Context, usable func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
 	for _, name := range []string{"servicecidrs", "ipaddresses"} {
 		if p.stores.Store(networkingResource(name)) == nil { // switched off
 			return nil, nil
@@ -248,19 +248,19 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 		return nil, err
 	}
 	var list []iprange.Range
-	first := p.first
+	configured := p.configured
 	for _, c := range cidrs {
 		var ranges []iprange.Range
-		if are(c) {
+		if usable(c) {
 			ranges = iprange.Parse(c.Spec.CIDRs)
 		}
 		if c.Name == DefaultServiceCIDR {
-			first = ranges
+			configured = ranges
 		} else {
 			list = append(list, ranges...)
 		}
 	}
-	return append(slices.Clone(first), list...), nil
+	return append(slices.Clone(configured), list...), nil
 }
 
 // rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they

@@ -130,7 +130,7 @@ func (r *AddressRepair) views() (registry.View[*corev1.Service], registry.View[*
 }
 
 // service returns a service, nil if there is none.
-func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.Service, error) {
+func (r *AddressRepair) readService(ctx context.Context, name serviceName) (*corev1.Service, error) {
 	services, _, err := r.views()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.
 
 // repairService sees to it that a service has its addresses.
 func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
-	svc, err := r.service(ctx, name)
+	svc, err := r.readService(ctx, name)
 	if meta.IsUnreadable(err) {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service",
 				familyOf(ip.Is4()), ip))
 		default:
-			if err := r.claim(ctx, svc, ip); err != nil {
+			if err := r.claimAddress(ctx, svc, ip); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 }
 
 // claim makes an IPAddress say that a service has an address, unless another service has it, too.
-func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
+func (r *AddressRepair) claimAddress(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
 	_, addresses, err := r.views()
 	if err != nil {
 		return err
@@ -188,24 +188,24 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 		return err
 	}
 	missing := err != nil
-	if has, err := r.has(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has { // it has gone first
+	if has, err := r.serviceHas(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has {
 		return err
 	}
 	family := familyOf(ip.Is4())
 	if missing {
 		r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
 			"Cluster IP [%v]: %s is not allocated; repairing", family, ip))
-		return r.recreate(ctx, nil, ip, svc)
+		return r.replaceAddress(ctx, nil, ip, svc)
 	}
 	owner, ok := serviceOf(a)
 	if ok && owner == (serviceName{svc.Namespace, svc.Name}) {
 		if labelled(a, ip) {
 			return nil
 		}
-		return r.recreate(ctx, a, ip, svc)
+		return r.replaceAddress(ctx, a, ip, svc)
 	}
 	if ok {
-		if taken, err := r.has(ctx, owner, ip); err != nil {
+		if taken, err := r.serviceHas(ctx, owner, ip); err != nil {
 			return err
 		} else if taken {
 			r.event(ctx, aboutService(svc, "ClusterIPAlreadyAllocated", "ClusterIPAllocation",
@@ -216,12 +216,12 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 	r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
 		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing",
 		family, ip, svc.Namespace, svc.Name))
-	return r.recreate(ctx, a, ip, svc)
+	return r.replaceAddress(ctx, a, ip, svc)
 }
 
 // has reports whether a service has an address. One that cannot be read has what an IPAddress says.
-func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
-	svc, err := r.service(ctx, name)
+func (r *AddressRepair) serviceHas(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
+	svc, err := r.readService(ctx, name)
 	if meta.IsUnreadable(err) {
 		return true, nil
 	}
@@ -229,22 +229,22 @@ func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr
 }
 
 // recreate puts the IPAddress of a service in the place of another, if there is one.
-func (r *AddressRepair) recreate(
+func (r *AddressRepair) replaceAddress(
 	ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service,
 ) error {
 	if wrong != nil {
-		if err := r.remove(ctx, wrong); err != nil {
+		if err := r.deleteAddress(ctx, wrong); err != nil {
 			return err
 		}
 	}
-	if err := r.pool.create(ctx, ip, svc); err != errAllocated { // else by another server, or to another service
+	if err := r.pool.createAddress(ctx, ip, svc); err != errAllocated { // else by another server, or to another service
 		return err
 	}
 	return nil
 }
 
 // remove deletes an IPAddress as it was read.
-func (r *AddressRepair) remove(ctx context.Context, a *networkingv1.IPAddress) error {
+func (r *AddressRepair) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) error {
 	_, addresses, err := r.views()
 	if err != nil {
 		return err
@@ -272,9 +272,9 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 		r.event(ctx, aboutAddress(a, "IPAddressNotAllocated",
 			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up",
 			a.Name, refText(a.Spec.ParentRef)))
-		return false, r.remove(ctx, a)
+		return false, r.deleteAddress(ctx, a)
 	}
-	svc, err := r.service(ctx, owner)
+	svc, err := r.readService(ctx, owner)
 	if meta.IsUnreadable(err) { // the service is there, and has it as far as anybody knows
 		return false, nil
 	}
@@ -291,7 +291,7 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 		r.event(ctx, aboutAddress(a, "IPAddressWrongReference",
 			"IPAddress: %s for Service %s/%s has a wrong reference; cleaning up", a.Name, owner.namespace, owner.name))
 	}
-	return false, r.remove(ctx, a)
+	return false, r.deleteAddress(ctx, a)
 }
 
 // serviceOf is the service that an IPAddress says has the address; false if it says so of something

@@ -14,13 +14,13 @@ func claimStatuses(
 		return nil
 	}
 	var errs field.ErrorList
-	known, seen := check.Duplicates{}, check.Duplicates{}
+	claimNames, seen := check.Duplicates{}, check.Duplicates{}
 	for i := range claims {
-		known.Add(claims[i].Name)
+		claimNames.Add(claims[i].Name)
 	}
 	for i, status := range field.Each(&errs, statuses) {
 		p := p.Index(i)
-		if !known[status.Name] {
+		if !claimNames[status.Name] {
 			errs = append(errs, field.Invalid(p.Child("name"), status.Name,
 				"must match the name of an entry in `spec.resourceClaims`"))
 		}

@@ -50,13 +50,13 @@ var configMapColumns = []meta.TableColumnDefinition{
 
 // changed reports whether data are not what they were. To kube-apiserver, which compares Go values
 // here, no map is another than an empty one.
-func changed[M map[string]V, V any](now, was M) bool {
+func dataChanged[M map[string]V, V any](now, was M) bool {
 	return (now == nil) != (was == nil) || !scheme.Equal(&now, &was)
 }
 
 // sealed reports changes of an object that was marked immutable: of the mark itself, and of the
 // fields listed.
-func sealed(mark *bool, data ...check.Setting) field.ErrorList {
+func immutableChanges(mark *bool, data ...check.Setting) field.ErrorList {
 	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)
 }
@@ -65,8 +65,8 @@ func sealed(mark *bool, data ...check.Setting) field.ErrorList {
 func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil && scheme.OrZero(old.Immutable) {
-		errs = sealed(cm.Immutable, check.Setting{"data", changed(cm.Data, old.Data)},
-			check.Setting{"binaryData", changed(cm.BinaryData, old.BinaryData)})
+		errs = immutableChanges(cm.Immutable, check.Setting{"data", dataChanged(cm.Data, old.Data)},
+			check.Setting{"binaryData", dataChanged(cm.BinaryData, old.BinaryData)})
 	}
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
@@ -135,7 +135,7 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 		errs = check.Immutable(field.NewPath("type"), &s.Type, &old.Type)
 	}
 	if old != nil && scheme.OrZero(old.Immutable) {
-		errs = append(errs, sealed(s.Immutable, check.Setting{"data", changed(s.Data, old.Data)})...)
+		errs = append(errs, immutableChanges(s.Immutable, check.Setting{"data", dataChanged(s.Data, old.Data)})...)
 	}
 	p := field.NewPath("data")
 	size := 0

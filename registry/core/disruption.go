@@ -23,7 +23,7 @@ var (
 const maxDisrupted = 2000
 
 // budget returns the budget that counts a pod, nil if none does. There may be no more than one.
-func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
+func (e *eviction) budgetOf(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
 	list, err := e.budgets.List(ctx, e.namespace)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDi
 
 // mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its
 // budget says so, or if enough others are.
-func mayGoUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
+func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	if pod.Status.Ready() {
 		return false
 	}
@@ -59,7 +59,7 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	s := &b.Status
 	switch {
 	case s.ObservedGeneration < b.Generation:
-		return processing(b.Name)
+		return budgetProcessing(b.Name)
 	case s.DisruptionsAllowed < 0:
 		return meta.NewForbidden(budgetKind, b.Name, errors.New("pdb disruptions allowed is negative"))
 	case len(s.DisruptedPods) > maxDisrupted:
@@ -83,7 +83,7 @@ var errRecounted = errors.New("the budget has changed since")
 
 // giveBack makes the status of a budget what it was before the charge, unless it is another than
 // the charge has left.
-func giveBack(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
+func restoreStatus(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
 	if b.ResourceVersion != charged.ResourceVersion {
 		return errRecounted
 	}
@@ -111,7 +111,7 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 }
 
 // processing is the answer while nobody knows what a budget allows.
-func processing(budget string) error {
+func budgetProcessing(budget string) error {
 	return wouldViolate(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), 10)
 }
 

@@ -48,7 +48,7 @@ func checkLimitRange(l, _ *corev1.LimitRange) field.ErrorList {
 			errs = append(errs, field.Duplicate(p.Child("type"), item.Type))
 		}
 		errs = append(errs, checkLimitNames(p, item)...)
-		for name := range field.Entries(&errs, limited(item)) {
+		for name := range field.Entries(&errs, limitedNames(item)) {
 			errs = append(errs, checkLimits(p, item, name)...)
 		}
 	}
@@ -102,7 +102,7 @@ func checkLimitNames(p *field.Path, item *corev1.LimitRangeItem) field.ErrorList
 }
 
 // limited are the resources that an item names.
-func limited(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
+func limitedNames(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
 	all := map[corev1.ResourceName]bool{}
 	for _, list := range []corev1.ResourceList{
 		item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
@@ -125,25 +125,25 @@ type amount struct {
 // checkLimits compares what an item says of one resource: from least to most stand min, the default
 // request, the default limit and max.
 func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.ResourceName) field.ErrorList {
-	of := func(list corev1.ResourceList, key, text string) amount {
+	amountOf := func(list corev1.ResourceList, key, text string) amount {
 		q, ok := list[name]
 		return amount{q, ok, p.Child(key).Key(string(name)), text}
 	}
-	least, most := of(item.Min, "min", "min"), of(item.Max, "max", "max")
-	limit, request := of(item.Default, "default", "default"),
-		of(item.DefaultRequest, "defaultRequest", "default request")
+	least, most := amountOf(item.Min, "min", "min"), amountOf(item.Max, "max", "max")
+	limit, request := amountOf(item.Default, "default", "default"),
+		amountOf(item.DefaultRequest, "defaultRequest", "default request")
 	if item.Type == corev1.LimitTypePod {
 		limit.set, request.set = false, false
 	}
 	bound := limit
 	bound.name = "default limit"
-	errs := atMost(least, most, least)
-	errs = append(errs, atMost(least, request, request)...)
-	errs = append(errs, atMost(request, most, request)...)
-	errs = append(errs, atMost(request, bound, request)...)
-	errs = append(errs, atMost(least, limit, amount{least.Quantity, true, limit.path, ""})...)
-	errs = append(errs, atMost(limit, most, amount{most.Quantity, true, limit.path, ""})...)
-	errs = append(errs, checkRatio(of(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
+	errs := checkAtMost(least, most, least)
+	errs = append(errs, checkAtMost(least, request, request)...)
+	errs = append(errs, checkAtMost(request, most, request)...)
+	errs = append(errs, checkAtMost(request, bound, request)...)
+	errs = append(errs, checkAtMost(least, limit, amount{least.Quantity, true, limit.path, ""})...)
+	errs = append(errs, checkAtMost(limit, most, amount{most.Quantity, true, limit.path, ""})...)
+	errs = append(errs, checkRatio(amountOf(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
 	if limit.set && request.set && !podspec.CanOvercommit(name) && limit.Cmp(request.Quantity) != 0 {
 		errs = append(errs, field.Invalid(request.path, request.Quantity,
 			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s",
@@ -153,7 +153,7 @@ func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.Resourc
 }
 
 // atMost reports that a is above b; shown is the amount that the error shows, and where.
-func atMost(a, b, shown amount) field.ErrorList {
+func checkAtMost(a, b, shown amount) field.ErrorList {
 	if !a.set || !b.set || a.Cmp(b.Quantity) <= 0 {
 		return nil
 	}

@@ -22,7 +22,7 @@ var (
 func podBinding(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name: "binding", Kind: corev1.GroupVersion.WithKind("Binding"), Check: checkBinding,
-		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bindPod(ctx, stores, a) },
 	}
 }
 
@@ -33,7 +33,7 @@ func bindings(stores registry.Stores) registry.Actions {
 		GroupResource: meta.GroupResource{Resource: "bindings"},
 		Kind:          "Binding", Singular: "binding",
 		Namespaced: true, Check: checkBinding,
-		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bindPod(ctx, stores, a) },
 	}
 }
 
@@ -58,7 +58,7 @@ func checkBinding(a *registry.Action) error {
 }
 
 // bind assigns a pod to a node, once.
-func bind(ctx context.Context, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
+func bindPod(ctx context.Context, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
 	pods, err := registry.ViewOf[*corev1.Pod](stores.Store(podResource))
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func bind(ctx context.Context, stores registry.Stores, a *registry.Action) (meta
 		if why := notBindable(pod); why != "" {
 			return meta.NewConflict(boundPods, pod.Name, errors.New(why))
 		}
-		assign(pod, b)
+		assignToNode(pod, b)
 		return nil
 	})
 	if err != nil {
@@ -101,15 +101,15 @@ func notBindable(pod *corev1.Pod) string {
 }
 
 // assign is what a binding makes of a pod.
-func assign(pod *corev1.Pod, b *corev1.Binding) {
+func assignToNode(pod *corev1.Pod, b *corev1.Binding) {
 	pod.Spec.NodeName, pod.Status.NominatedNodeName = b.Target.Name, ""
-	pod.Annotations = withAll(pod.Annotations, b.Annotations)
-	pod.Labels = withAll(pod.Labels, b.Labels)
+	pod.Annotations = mergeInto(pod.Annotations, b.Annotations)
+	pod.Labels = mergeInto(pod.Labels, b.Labels)
 	pod.Status.SetCondition(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, time.Now())
 }
 
 // withAll adds the entries of more to m, which may be nil.
-func withAll(m, more map[string]string) map[string]string {
+func mergeInto(m, more map[string]string) map[string]string {
 	if m == nil {
 		return more
 	}

@@ -19,7 +19,7 @@ func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod
 		Metadata: registry.MetaWhole,
 		Prepare: func(_ *registry.Request, pod, old *corev1.Pod) {
 			list := pod.Spec.EphemeralContainers
-			keepPod(pod, old)
+			restorePod(pod, old)
 			pod.Spec.EphemeralContainers = list
 			podspec.DropDisabled(&pod.Spec, &old.Spec)
 		},
@@ -30,7 +30,7 @@ func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod
 }
 
 // keepPod makes all of a pod as it was but what identifies the write.
-func keepPod(pod, old *corev1.Pod) {
+func restorePod(pod, old *corev1.Pod) {
 	pod.Spec = scheme.DeepCopy(old.Spec)
 	m, was := &pod.ObjectMeta, scheme.DeepCopy(old.ObjectMeta)
 	m.DeletionTimestamp, m.Labels, m.Annotations = was.DeletionTimestamp, was.Labels, was.Annotations

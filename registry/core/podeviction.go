@@ -94,27 +94,27 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 // run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only
 // if the budget has been charged for it.
 func (e *eviction) run(ctx context.Context, a *registry.Action) error {
-	pod, gone, err := e.passing(ctx)
+	pod, gone, err := e.evictUnprotected(ctx)
 	if gone || err != nil {
 		return err
 	}
-	budget, err := e.budget(ctx, pod)
+	budget, err := e.budgetOf(ctx, pod)
 	switch {
 	case err != nil:
 		return err
 	case budget == nil:
-		return e.remove(ctx, e.opts)
-	case mayGoUnhealthy(pod, budget):
-		err := e.remove(ctx, e.pinned(pod)) // as it is: it must not become ready and go uncharged
+		return e.deletePod(ctx, e.opts)
+	case evictableUnhealthy(pod, budget):
+		err := e.deletePod(ctx, e.pinnedOptions(pod)) // as it is: it must not become ready and go uncharged
 		if meta.IsConflict(err) && !e.isPinned() {
-			return processing(budget.Name)
+			return budgetProcessing(budget.Name)
 		}
 		return err
 	}
-	if err := e.reserve(ctx, a, pod, budget); err != nil {
+	if err := e.chargeBudget(ctx, a, pod, budget); err != nil {
 		return err
 	}
-	return e.remove(ctx, e.opts)
+	return e.deletePod(ctx, e.opts)
 }
 
 // maxOvertaken is how often an eviction begins again because the pod has changed meanwhile.
@@ -122,17 +122,17 @@ const maxOvertaken = 20
 
 // passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a
 // budget to protect.
-func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
+func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
 		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
-		if err != nil || !passes(pod) {
+		if err != nil || !needsNoBudget(pod) {
 			return pod, false, err
 		}
 		opts := e.opts
 		if pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil && !e.isPinned() {
-			opts = e.pinned(pod) // as it is: else it may be ready by then
+			opts = e.pinnedOptions(pod) // as it is: else it may be ready by then
 		}
-		err = e.remove(ctx, opts)
+		err = e.deletePod(ctx, opts)
 		if overtaken := meta.IsConflict(err) && e.refusal(pod, e.opts) == nil; !overtaken || try == maxOvertaken {
 			return pod, err == nil, err
 		}
@@ -141,7 +141,7 @@ func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err
 
 // passes reports whether a pod is deleted whatever budgets say: it has ended, has not begun, or is
 // on its way out.
-func passes(pod *corev1.Pod) bool {
+func needsNoBudget(pod *corev1.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed, corev1.PodPending:
 		return true
@@ -155,7 +155,7 @@ func (e *eviction) isPinned() bool {
 }
 
 // pinned are the options for deleting the pod as it is.
-func (e *eviction) pinned(pod *corev1.Pod) *meta.DeleteOptions {
+func (e *eviction) pinnedOptions(pod *corev1.Pod) *meta.DeleteOptions {
 	opts := *e.opts
 	pre := scheme.OrZero(opts.Preconditions)
 	pre.ResourceVersion = &pod.ResourceVersion
@@ -180,7 +180,7 @@ func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 }
 
 // remove deletes the pod, after its status says why.
-func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
+func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) error {
 	pod, err := e.pods.Update(ctx, e.namespace, e.name, e.dryRun, func(pod *corev1.Pod) error {
 		if err := e.refusal(pod, opts); err != nil {
 			return err
@@ -196,14 +196,14 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 		return err
 	}
 	if opts.Preconditions != nil && opts.Preconditions.ResourceVersion != nil {
-		opts = e.pinned(pod)
+		opts = e.pinnedOptions(pod)
 	}
 	return e.pods.Delete(ctx, e.namespace, e.name, e.dryRun, opts)
 }
 
 // reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for
 // what is refused anyway. The charge is settled with the fate of the action.
-func (e *eviction) reserve(
+func (e *eviction) chargeBudget(
 	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
 ) error {
 	var before policyv1.PodDisruptionBudgetStatus
@@ -220,7 +220,7 @@ func (e *eviction) reserve(
 	}
 	a.Take(func(ctx context.Context, fate admission.Fate) {
 		if fate == admission.NotStored {
-			e.giveBack(ctx, pod, charged, before)
+			e.refund(ctx, pod, charged, before)
 		}
 	})
 	return nil
@@ -230,7 +230,7 @@ func (e *eviction) reserve(
 // or going, some other way, and if somebody has counted anew since, or charged for another pod:
 // then the disruption controller lets the pod go from the status after some time, as it does if the
 // server ends here, or if nobody knows what has become of the deletion.
-func (e *eviction) giveBack(
+func (e *eviction) refund(
 	ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget,
 	before policyv1.PodDisruptionBudgetStatus,
 ) {
@@ -239,6 +239,6 @@ func (e *eviction) giveBack(
 		return
 	}
 	_, _ = e.budgets.Update(ctx, e.namespace, charged.Name, false, func(b *policyv1.PodDisruptionBudget) error {
-		return giveBack(b, charged, before)
+		return restoreStatus(b, charged, before)
 	})
 }

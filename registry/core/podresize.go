@@ -32,14 +32,14 @@ func prepareResize(pod, old *corev1.Pod) {
 	if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
 		return
 	}
-	keepPod(pod, old)
+	restorePod(pod, old)
 	pod.Spec.Resources = now.Resources
-	pod.Spec.Containers = resized(now.Containers, pod.Spec.Containers)
-	pod.Spec.InitContainers = resized(now.InitContainers, pod.Spec.InitContainers)
+	pod.Spec.Containers = withNewResources(now.Containers, pod.Spec.Containers)
+	pod.Spec.InitContainers = withNewResources(now.InitContainers, pod.Spec.InitContainers)
 }
 
 // resized returns containers as they were, with new resources; or the new ones, if they are others.
-func resized(now, was []corev1.Container) []corev1.Container {
+func withNewResources(now, was []corev1.Container) []corev1.Container {
 	for i := range now {
 		if now[i].Name != was[i].Name {
 			return now
@@ -78,8 +78,8 @@ func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if others := sameContainers(p, &pod.Spec, &old.Spec); len(others) > 0 {
 		return append(errs, others...)
 	}
-	errs = append(errs, amountsKept(p.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers)...)
-	errs = append(errs, amountsKept(p.Child("containers"), pod.Spec.Containers, old.Spec.Containers)...)
+	errs = append(errs, checkAmountsKept(p.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers)...)
+	errs = append(errs, checkAmountsKept(p.Child("containers"), pod.Spec.Containers, old.Spec.Containers)...)
 	for i, ctr := range field.Each(&errs, rest.Containers) {
 		was := &old.Spec.Containers[i]
 		if keepCompute(ctr, was); !scheme.Equal(ctr, was) {
@@ -127,10 +127,10 @@ func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.Er
 	var was corev1.ResourceRequirements
 	if old.Resources != nil {
 		was = *old.Resources
-		if removed(spec.Resources.Requests, was.Requests) {
+		if lacksAmount(spec.Resources.Requests, was.Requests) {
 			errs = append(errs, field.Forbidden(at.Child("requests"), "pod-level resource requests cannot be removed"))
 		}
-		if removed(spec.Resources.Limits, was.Limits) {
+		if lacksAmount(spec.Resources.Limits, was.Limits) {
 			errs = append(errs, field.Forbidden(at.Child("limits"), "pod-level resource limits cannot be removed"))
 		}
 	}
@@ -171,14 +171,14 @@ func sameContainers(p *field.Path, spec, old *corev1.PodSpec) field.ErrorList {
 }
 
 // amountsKept checks that what containers have been given some of is not left open now.
-func amountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
+func checkAmountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, old := range field.Each(&errs, was) {
 		p := p.Index(i).Child("resources")
-		if removed(now[i].Resources.Requests, old.Resources.Requests) {
+		if lacksAmount(now[i].Resources.Requests, old.Resources.Requests) {
 			errs = append(errs, field.Forbidden(p.Child("requests"), "resource requests cannot be removed"))
 		}
-		if removed(now[i].Resources.Limits, old.Resources.Limits) {
+		if lacksAmount(now[i].Resources.Limits, old.Resources.Limits) {
 			errs = append(errs, field.Forbidden(p.Child("limits"), "resource limits cannot be removed"))
 		}
 	}
@@ -186,7 +186,7 @@ func amountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
 }
 
 // removed reports whether an amount of old is missing.
-func removed(now, old corev1.ResourceList) bool {
+func lacksAmount(now, old corev1.ResourceList) bool {
 	for name := range old {
 		if _, ok := now[name]; !ok {
 			return true

@@ -113,7 +113,7 @@ type summary struct {
 }
 
 // count adds the restarts of a container.
-func (s *summary) count(c *corev1.ContainerStatus) {
+func (s *summary) countRestarts(c *corev1.ContainerStatus) {
 	s.restarts += int(c.RestartCount)
 	if t := c.LastTerminationState.Terminated; t != nil && t.FinishedAt.After(s.lastRestart) {
 		s.lastRestart = t.FinishedAt.Time
@@ -132,10 +132,10 @@ func summarize(pod *corev1.Pod) summary {
 			s.reason = c.Reason
 		}
 	}
-	sidecars, initializing := s.initContainers(pod)
+	sidecars, initializing := s.countInitContainers(pod)
 	if !initializing || hasCondition(pod, corev1.PodInitialized) {
 		s.restarts, s.lastRestart = sidecars.restarts, sidecars.lastRestart
-		s.containers(pod)
+		s.countContainers(pod)
 	}
 	if pod.DeletionTimestamp != nil {
 		switch {
@@ -150,7 +150,7 @@ func summarize(pod *corev1.Pod) summary {
 
 // initContainers counts init containers up to the first that is not done. The restarts of sidecars
 // are counted apart, too, as they alone matter later.
-func (s *summary) initContainers(pod *corev1.Pod) (sidecars summary, initializing bool) {
+func (s *summary) countInitContainers(pod *corev1.Pod) (sidecars summary, initializing bool) {
 	isSidecar := make(map[string]bool)
 	for i := range pod.Spec.InitContainers {
 		if c := &pod.Spec.InitContainers[i]; corev1.IsSidecar(c) {
@@ -160,9 +160,9 @@ func (s *summary) initContainers(pod *corev1.Pod) (sidecars summary, initializin
 	}
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
-		s.count(c)
+		s.countRestarts(c)
 		if isSidecar[c.Name] {
-			sidecars.count(c)
+			sidecars.countRestarts(c)
 		}
 		ended, waiting := c.State.Terminated, c.State.Waiting
 		switch {
@@ -197,11 +197,11 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 
 // containers counts containers from the last to the first, so that the first one's trouble is what
 // is told.
-func (s *summary) containers(pod *corev1.Pod) {
+func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]
-		s.count(c)
+		s.countRestarts(c)
 		switch {
 		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
 			s.reason = c.State.Waiting.Reason

@@ -121,15 +121,15 @@ func tolerationsUpdate(rules podspec.Rules, p *field.Path, now, was []corev1.Tol
 
 func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	known, last := check.Duplicates{}, make(map[string]int, len(now))
+	had, last := check.Duplicates{}, make(map[string]int, len(now))
 	for _, gate := range was {
-		known.Add(gate.Name)
+		had.Add(gate.Name)
 	}
 	for i, gate := range now {
 		last[gate.Name] = i
 	}
 	for i, gate := range field.Each(&errs, now) {
-		if !known[gate.Name] && last[gate.Name] == i {
+		if !had[gate.Name] && last[gate.Name] == i {
 			errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
 				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name)))
 		}

@@ -109,7 +109,7 @@ var (
 
 // misapplied is, for each scope, the number of the resources of a quota that it is not for, as far
 // as it counts.
-func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
+func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
 	for scope, fit := range scopeResources {
 		for name := range hard {
@@ -124,7 +124,7 @@ func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(msg string) { errs = append(errs, field.Invalid(p, spec.Scopes, msg)) }
-	wrong := misapplied(spec.Hard)
+	wrong := countMisapplied(spec.Hard)
 	for _, scope := range field.Each(&errs, spec.Scopes) {
 		if scopeResources[*scope] == nil {
 			bad("unsupported scope")
@@ -133,14 +133,14 @@ func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList 
 			bad("unsupported scope applied to resource")
 		}
 	}
-	for range conflicts(scopeSet(spec.Scopes)) {
+	for range countConflicts(scopeSet(spec.Scopes)) {
 		bad("conflicting scopes")
 	}
 	return errs
 }
 
 // conflicts is the number of pairs of scopes that no object can be in both of.
-func conflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
+func countConflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 	if set[corev1.ResourceQuotaScopeBestEffort] && set[corev1.ResourceQuotaScopeNotBestEffort] {
 		n++
 	}
@@ -152,7 +152,7 @@ func conflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 
 func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
-	set, wrong := map[corev1.ResourceQuotaScope]bool{}, misapplied(spec.Hard)
+	set, wrong := map[corev1.ResourceQuotaScope]bool{}, countMisapplied(spec.Hard)
 	for _, r := range field.Each(&errs, spec.ScopeSelector.MatchExpressions) {
 		set[r.ScopeName] = true
 		if scopeResources[r.ScopeName] == nil {
@@ -164,7 +164,7 @@ func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.Err
 		}
 		errs = append(errs, checkScopeOperator(p, r)...)
 	}
-	for range conflicts(set) {
+	for range countConflicts(set) {
 		errs = append(errs, field.Invalid(p, spec.Scopes, "conflicting scopes"))
 	}
 	return errs

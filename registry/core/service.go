@@ -154,7 +154,7 @@ func dropUseless(svc, old *corev1.Service) {
 		dropSame(&spec.IPFamilyPolicy, was.IPFamilyPolicy)
 		dropSame(&spec.InternalTrafficPolicy, was.InternalTrafficPolicy)
 	}
-	if hasPorts(old) && !hasPorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
+	if allocatesPorts(old) && !allocatesPorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = 0
 		}

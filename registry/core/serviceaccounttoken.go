@@ -78,7 +78,7 @@ func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.St
 			field.Invalid(field.NewPath("metadata", "name"), r.Name,
 				"must match the service account name if specified")})
 	}
-	account, err := find[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
+	account, err := readObject[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 	to := &ObjectName{Name: ref.Name}
 	switch (meta.GroupKind{Group: gvk.Group, Kind: gvk.Kind}) {
 	case meta.GroupKind{Kind: "Pod"}:
-		pod, err := find[*corev1.Pod](ctx, stores, "pods", r.Namespace, ref.Name)
+		pod, err := readObject[*corev1.Pod](ctx, stores, "pods", r.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
@@ -171,13 +171,13 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 			return err
 		}
 	case meta.GroupKind{Kind: "Node"}:
-		node, err := find[*corev1.Node](ctx, stores, "nodes", "", ref.Name)
+		node, err := readObject[*corev1.Node](ctx, stores, "nodes", "", ref.Name)
 		if err != nil {
 			return err
 		}
 		to.UID, t.Node = node.UID, to
 	case meta.GroupKind{Kind: "Secret"}:
-		secret, err := find[*corev1.Secret](ctx, stores, "secrets", r.Namespace, ref.Name)
+		secret, err := readObject[*corev1.Secret](ctx, stores, "secrets", r.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*Obje
 	if name == "" {
 		return nil, nil
 	}
-	node, err := find[*corev1.Node](ctx, stores, "nodes", "", name)
+	node, err := readObject[*corev1.Node](ctx, stores, "nodes", "", name)
 	switch {
 	case meta.IsNotFound(err):
 		return &ObjectName{Name: name}, nil
@@ -212,6 +212,6 @@ func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*Obje
 }
 
 // find reads an object of the core group. A resource that the server does not have has no objects.
-func find[T meta.Object](ctx context.Context, stores registry.Stores, resource, namespace, name string) (T, error) {
+func readObject[T meta.Object](ctx context.Context, stores registry.Stores, resource, namespace, name string) (T, error) {
 	return registry.Read[T](ctx, stores, meta.GroupResource{Resource: resource}, namespace, name, request.Consistent)
 }

@@ -21,13 +21,13 @@ func reserveAddresses(pool *addressPool) reservation {
 		c := addressChange{pool: pool, dryRun: r.DryRun, svc: svc}
 		if svc == nil {
 			c.svc = old
-			return c.settle, c.give(ctx, addressesOf(old))
+			return c.settle, c.planRelease(ctx, addressesOf(old))
 		}
 		if err := c.plan(ctx, old); err != nil {
 			c.settle(context.WithoutCancel(ctx), admission.NotStored)
 			return nil, err
 		}
-		if len(c.taken)+len(c.given) == 0 {
+		if len(c.taken)+len(c.released) == 0 {
 			return nil, nil
 		}
 		return c.settle, nil
@@ -36,11 +36,11 @@ func reserveAddresses(pool *addressPool) reservation {
 
 // addressChange is what a write changes in the addresses of a service.
 type addressChange struct {
-	pool   *addressPool
-	dryRun bool
-	svc    *corev1.Service
-	taken  []netip.Addr              // given back if the write is not stored
-	given  []*networkingv1.IPAddress // given back if it is
+	pool     *addressPool
+	dryRun   bool
+	svc      *corev1.Service
+	taken    []netip.Addr              // given back if the write is not stored
+	released []*networkingv1.IPAddress // given back if it is
 }
 
 // settle gives back what the service does not have. In doubt it gives nothing back: the repair
@@ -48,16 +48,16 @@ type addressChange struct {
 func (c *addressChange) settle(ctx context.Context, fate admission.Fate) {
 	switch fate {
 	case admission.Stored:
-		if len(c.given) > 0 {
-			_ = c.pool.settle(ctx) // it fails when ctx ends, which the rest tells, too
+		if len(c.released) > 0 {
+			_ = c.pool.waitHeadStart(ctx) // it fails when ctx ends, which the rest tells, too
 		}
-		for _, a := range c.given {
-			c.pool.giveBack(ctx, a)
+		for _, a := range c.released {
+			c.pool.deleteAddress(ctx, a)
 		}
 	case admission.NotStored:
 		for _, ip := range c.taken {
-			if a, err := c.pool.held(ctx, ip, c.svc); err == nil && a != nil {
-				c.pool.giveBack(ctx, a)
+			if a, err := c.pool.addressHeldBy(ctx, ip, c.svc); err == nil && a != nil {
+				c.pool.deleteAddress(ctx, a)
 			}
 		}
 	}
@@ -66,14 +66,14 @@ func (c *addressChange) settle(ctx context.Context, fate admission.Fate) {
 // give has addresses given back when the service no longer has them. Which IPAddresses these are is
 // found out before that: as soon as it has happened, another service of the name may have one of
 // the addresses.
-func (c *addressChange) give(ctx context.Context, list []netip.Addr) error {
+func (c *addressChange) planRelease(ctx context.Context, list []netip.Addr) error {
 	for _, ip := range list {
-		a, err := c.pool.held(ctx, ip, c.svc)
+		a, err := c.pool.addressHeldBy(ctx, ip, c.svc)
 		if err != nil {
 			return err
 		}
 		if a != nil {
-			c.given = append(c.given, a)
+			c.released = append(c.released, a)
 		}
 	}
 	return nil
@@ -87,16 +87,16 @@ func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	switch {
 	case old == nil || lacksAddresses(old):
 		if usesClusterIP(svc) && !isHeadless(svc) {
-			return c.take(ctx, 0)
+			return c.takeFamilies(ctx, 0)
 		}
-	case prefersAsBefore(svc, old), isHeadless(old):
+	case keepsDualStack(svc, old), isHeadless(old):
 	case !usesClusterIP(svc):
-		return c.give(ctx, addressesOf(old))
+		return c.planRelease(ctx, addressesOf(old))
 	case len(old.Spec.IPFamilies) == 1 && len(svc.Spec.IPFamilies) == 2:
-		return c.take(ctx, 1)
+		return c.takeFamilies(ctx, 1)
 	case len(old.Spec.IPFamilies) == 2 && len(svc.Spec.IPFamilies) == 1:
 		if all := addressesOf(old); len(all) > 1 {
-			return c.give(ctx, all[1:])
+			return c.planRelease(ctx, all[1:])
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 
 // take takes an address for each family of the service from one on: the one that the client asks
 // for, or any.
-func (c *addressChange) take(ctx context.Context, from int) error {
+func (c *addressChange) takeFamilies(ctx context.Context, from int) error {
 	spec := &c.svc.Spec
 	for len(spec.ClusterIPs) < len(spec.IPFamilies) {
 		spec.ClusterIPs = append(spec.ClusterIPs, "")
@@ -125,15 +125,15 @@ func (c *addressChange) take(ctx context.Context, from int) error {
 	if len(c.taken) == 0 {
 		return nil
 	}
-	return c.pool.settle(ctx)
+	return c.pool.waitHeadStart(ctx)
 }
 
 func (c *addressChange) takeOne(ctx context.Context, family corev1.IPFamily, asked string) (netip.Addr, error) {
 	if asked == "" {
-		return c.pool.takeAny(ctx, family, c.svc, c.dryRun)
+		return c.pool.takeAnyAddress(ctx, family, c.svc, c.dryRun)
 	}
 	ip, _ := names.ParseIP(asked, false) // checked
-	return ip, c.pool.take(ctx, ip, family, c.svc, c.dryRun)
+	return ip, c.pool.takeAddress(ctx, ip, family, c.svc, c.dryRun)
 }
 
 // explain says to the client why a service does not get an address.

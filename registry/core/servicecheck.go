@@ -55,14 +55,14 @@ func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	errs = append(errs, check.OneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
 		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
-	known := check.Duplicates{}
+	had := check.Duplicates{}
 	if old != nil {
 		for _, text := range old.Spec.ExternalIPs {
-			known.Add(text)
+			had.Add(text)
 		}
 	}
 	for i, text := range field.Each(&errs, spec.ExternalIPs) {
-		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !known[*text])...)
+		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !had[*text])...)
 	}
 	errs = append(errs, check.OneOf(p.Child("type"), spec.Type,
 		corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer,
@@ -200,7 +200,7 @@ const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-
 // checkSourceRanges checks who may use a load balancer. The annotation counts where the field is
 // empty.
 func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
-	ranges, known := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
+	ranges, had := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
 	at := p.Index
 	if annotation, ok := svc.Annotations[sourceRangesAnnotation]; ok && len(ranges) == 0 {
 		p = field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
@@ -218,12 +218,12 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 	}
 	if old != nil {
 		for _, text := range old.Spec.LoadBalancerSourceRanges {
-			known.Add(strings.TrimSpace(text))
+			had.Add(strings.TrimSpace(text))
 		}
 	}
 	for i, given := range field.Each(&errs, ranges) {
 		text := strings.TrimSpace(*given) // blanks have been let through since early days
-		if !known[text] {
+		if !had[text] {
 			errs = append(errs, check.Invalid(at(i), text, names.IsValidLegacyCIDR(text, true))...)
 		}
 	}
@@ -286,11 +286,11 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
 		corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack,
 		corev1.IPFamilyPolicySingleStack)...)
-	var known []string
+	var had []string
 	if old != nil {
-		known = old.Spec.ClusterIPs
+		had = old.Spec.ClusterIPs
 	}
-	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs, known)
+	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs, had)
 	errs = append(errs, bad...)
 	if len(spec.ClusterIPs) > 2 {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may only hold up to 2 values"))
@@ -318,7 +318,7 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 
 // parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look
 // as it does.
-func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.ErrorList) {
+func parseClusterIPs(p *field.Path, ips, had []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
 	for i, given := range field.Each(&errs, ips) {
@@ -330,7 +330,7 @@ func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.Er
 			continue
 		}
 		ip, msgs := names.ParseIP(text, true)
-		if !slices.Contains(known, text) {
+		if !slices.Contains(had, text) {
 			errs = append(errs, check.Invalid(p.Index(i), text, msgs)...)
 		}
 		addrs = append(addrs, ip)
@@ -419,14 +419,14 @@ func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer && len(ingress) > 0 {
 		return field.ErrorList{field.Forbidden(p, "may only be used when `spec.type` is 'LoadBalancer'")}
 	}
-	known := make(map[string]bool, len(old.Status.LoadBalancer.Ingress))
+	had := make(map[string]bool, len(old.Status.LoadBalancer.Ingress))
 	for _, ing := range old.Status.LoadBalancer.Ingress {
-		known[ing.IP] = true
+		had[ing.IP] = true
 	}
 	var errs field.ErrorList
 	for i, ing := range field.Each(&errs, ingress) {
 		p := p.Index(i)
-		if ing.IP != "" && !known[ing.IP] {
+		if ing.IP != "" && !had[ing.IP] {
 			errs = append(errs, check.Invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
 		}
 		mode := p.Child("ipMode")

@@ -29,7 +29,7 @@ func familiesOf(ranges []netip.Prefix) families {
 // complete sets how many families a service wants and which, as far as the client leaves that open.
 // What this cluster does not have, or the client contradicts itself in, is wrong.
 func (f families) complete(svc, old *corev1.Service) field.ErrorList {
-	if !usesClusterIP(svc) || old != nil && prefersAsBefore(svc, old) {
+	if !usesClusterIP(svc) || old != nil && keepsDualStack(svc, old) {
 		return nil
 	}
 	spec := &svc.Spec
@@ -41,26 +41,26 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if old != nil {
-		errs = releaseSecond(svc, old)
+		errs = dropSecondary(svc, old)
 	}
-	errs = append(errs, checkSingle(spec)...)
-	if errs = append(errs, f.infer(spec)...); len(errs) > 0 {
+	errs = append(errs, checkSingleStack(spec)...)
+	if errs = append(errs, f.inferFamilies(spec)...); len(errs) > 0 {
 		return errs
 	}
 	if isHeadless(svc) && len(spec.Selector) == 0 { // somebody else manages the endpoints, and knows their families
-		f.fill(spec, 2)
+		f.addFamilies(spec, 2)
 		return nil
 	}
-	if errs := f.checkHad(spec); len(errs) > 0 {
+	if errs := f.checkConfigured(spec); len(errs) > 0 {
 		return errs
 	}
-	f.fill(spec, len(f))
+	f.addFamilies(spec, len(f))
 	return nil
 }
 
 // prefersAsBefore reports whether a service goes on to take two families if it can, and has the
 // addresses that it had: it is not up- or downgraded because the cluster has changed.
-func prefersAsBefore(svc, old *corev1.Service) bool {
+func keepsDualStack(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
 	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) &&
 		!lacksAddresses(old) && svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) &&
@@ -85,7 +85,7 @@ func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 
 // releaseSecond lets go of what a service with one family had of another, unless the client did so
 // or changed it.
-func releaseSecond(svc, old *corev1.Service) field.ErrorList {
+func dropSecondary(svc, old *corev1.Service) field.ErrorList {
 	spec, was := &svc.Spec, &old.Spec
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
 		if len(spec.ClusterIPs) > 1 && sameAddresses(svc, old) {
@@ -107,7 +107,7 @@ func releaseSecond(svc, old *corev1.Service) field.ErrorList {
 }
 
 // checkSingle finds a second family of a service that wants one.
-func checkSingle(spec *corev1.ServiceSpec) field.ErrorList {
+func checkSingleStack(spec *corev1.ServiceSpec) field.ErrorList {
 	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
 		return nil
 	}
@@ -128,7 +128,7 @@ func badPolicy(spec *corev1.ServiceSpec, what string) *field.Error {
 }
 
 // infer adds the families of the addresses that the client wants.
-func (f families) infer(spec *corev1.ServiceSpec) field.ErrorList {
+func (f families) inferFamilies(spec *corev1.ServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for i := len(spec.IPFamilies); i < len(spec.ClusterIPs) && spec.ClusterIPs[i] != clusterIPNone; i++ {
 		ip, _ := names.ParseIP(spec.ClusterIPs[i], false) // checked
@@ -142,8 +142,8 @@ func (f families) infer(spec *corev1.ServiceSpec) field.ErrorList {
 	return errs
 }
 
-// checkHad finds families that the cluster does not have.
-func (f families) checkHad(spec *corev1.ServiceSpec) field.ErrorList {
+// checkConfigured finds families that the cluster does not have.
+func (f families) checkConfigured(spec *corev1.ServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack && len(f) < 2 {
 		errs = append(errs, badPolicy(spec, "this cluster is not configured for dual-stack services"))
@@ -158,7 +158,7 @@ func (f families) checkHad(spec *corev1.ServiceSpec) field.ErrorList {
 }
 
 // fill adds the families that the policy asks for and the client does not name, up to most.
-func (f families) fill(spec *corev1.ServiceSpec, most int) {
+func (f families) addFamilies(spec *corev1.ServiceSpec, most int) {
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = []corev1.IPFamily{f[0]}
 	}
@@ -185,7 +185,7 @@ func (f families) completeStored(svc *corev1.Service) {
 	}
 	if spec.ClusterIP == clusterIPNone {
 		spec.IPFamilyPolicy = policyOf(svc, nil)
-		f.fill(spec, 2)
+		f.addFamilies(spec, 2)
 		return
 	}
 	for _, text := range spec.ClusterIPs {

@@ -51,7 +51,7 @@ func reservePorts(a *ports.Allocator) reservation {
 
 // hasPorts reports whether a service is of a type whose node ports are allocated; others may say
 // what they like.
-func hasPorts(svc *corev1.Service) bool {
+func allocatesPorts(svc *corev1.Service) bool {
 	return svc != nil &&
 		(svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
 }
@@ -59,7 +59,7 @@ func hasPorts(svc *corev1.Service) bool {
 // heldPorts are the node ports that are allocated for the ports of a service.
 func heldPorts(svc *corev1.Service) []int {
 	var list []int
-	if hasPorts(svc) {
+	if allocatesPorts(svc) {
 		for i := range svc.Spec.Ports {
 			if port := int(svc.Spec.Ports[i].NodePort); port != 0 {
 				list = append(list, port)
@@ -90,7 +90,7 @@ func freedPorts(svc, old *corev1.Service) []int {
 // wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have,
 // or has less often.
 func wantsPorts(svc, old *corev1.Service) bool {
-	if !hasPorts(svc) {
+	if !allocatesPorts(svc) {
 		return false
 	}
 	had := heldPorts(old)
@@ -137,12 +137,12 @@ func claimPorts(ctx context.Context, a *ports.Allocator, dryRun bool, svc, old *
 		claim = &portClaim{
 			svc: svc, from: from, ports: slices.Clone(svc.Spec.Ports), health: svc.Spec.HealthCheckNodePort,
 		}
-		return claim.take(old)
+		return claim.takeAll(old)
 	}
 	if dryRun {
 		set, _, err := a.Load(ctx)
 		if err == nil {
-			err = take(&dryTaker{set: set})
+			err = take(&dryRunPorts{set: set})
 		}
 		return claim, err
 	}
@@ -155,10 +155,10 @@ func claimPorts(ctx context.Context, a *ports.Allocator, dryRun bool, svc, old *
 }
 
 // take takes what the service lacks.
-func (c *portClaim) take(old *corev1.Service) error {
-	take := c.takeNew
+func (c *portClaim) takeAll(old *corev1.Service) error {
+	take := c.takeForCreate
 	if old != nil {
-		take = c.takeMore
+		take = c.takeForUpdate
 	}
 	if err := take(old); err != nil {
 		return err
@@ -169,9 +169,9 @@ func (c *portClaim) take(old *corev1.Service) error {
 	return nil
 }
 
-// takeNew takes the ports of a new service. Ports of one number, which differ by protocol, share a
+// takeForCreate takes the ports of a new service. Ports of one number, which differ by protocol, share a
 // node port: the first that one of them asks for.
-func (c *portClaim) takeNew(*corev1.Service) error {
+func (c *portClaim) takeForCreate(*corev1.Service) error {
 	shared := map[int32]int32{}
 	for i := range c.ports {
 		port := &c.ports[i]
@@ -182,14 +182,14 @@ func (c *portClaim) takeNew(*corev1.Service) error {
 			if port.NodePort == 0 {
 				port.NodePort = shared[port.Port]
 			} else if port.NodePort != shared[port.Port] {
-				if err := c.takeAt(i, port.NodePort); err != nil {
+				if err := c.takeNodePort(i, port.NodePort); err != nil {
 					return err
 				}
 			}
 			continue
 		}
 		requested := requestedPort(port.Port, c.svc.Spec.Ports)
-		if err := c.takeAt(i, requested); err != nil {
+		if err := c.takeNodePort(i, requested); err != nil {
 			return err
 		}
 		shared[port.Port] = port.NodePort
@@ -207,9 +207,9 @@ func requestedPort(number int32, list []corev1.ServicePort) int32 {
 	return 0
 }
 
-// takeMore takes the ports that a change asks for. Each port without a node port gets one of its
+// takeForUpdate takes the ports that a change asks for. Each port without a node port gets one of its
 // own.
-func (c *portClaim) takeMore(old *corev1.Service) error {
+func (c *portClaim) takeForUpdate(old *corev1.Service) error {
 	type node struct {
 		Protocol corev1.Protocol
 		NodePort int32
@@ -221,7 +221,7 @@ func (c *portClaim) takeMore(old *corev1.Service) error {
 			continue
 		}
 		if number := int(port.NodePort); !slices.Contains(had, number) && !slices.Contains(c.requested, number) {
-			if err := c.takeAt(i, port.NodePort); err != nil {
+			if err := c.takeNodePort(i, port.NodePort); err != nil {
 				return err
 			}
 		}
@@ -235,25 +235,25 @@ func (c *portClaim) takeMore(old *corev1.Service) error {
 }
 
 // takeAt gives a port of the service a node port: the requested one, or with 0 any.
-func (c *portClaim) takeAt(i int, requested int32) error {
+func (c *portClaim) takeNodePort(i int, requested int32) error {
 	if requested != 0 {
 		if err := c.from.Take(int(requested)); err != nil {
 			at := field.NewPath("spec", "ports").Index(i).Child("nodePort")
 			return invalidService(c.svc, field.ErrorList{field.Invalid(at, requested, err.Error())})
 		}
 		c.requested = append(c.requested, int(requested))
-		c.took(i, int(requested))
+		c.recordTaken(i, int(requested))
 		return nil
 	}
 	port, err := c.from.TakeNext()
 	if err != nil {
 		return meta.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
 	}
-	c.took(i, port)
+	c.recordTaken(i, port)
 	return nil
 }
 
-func (c *portClaim) took(i, port int) {
+func (c *portClaim) recordTaken(i, port int) {
 	c.ports[i].NodePort = int32(port)
 	c.taken = append(c.taken, port)
 }
@@ -277,15 +277,15 @@ func (c *portClaim) takeHealth() error {
 	return nil
 }
 
-// dryTaker answers as a set would, and takes nothing. Who takes any port is shown one that nobody
+// dryRunPorts answers as a set would, and takes nothing. Who takes any port is shown one that nobody
 // can have.
-type dryTaker struct {
+type dryRunPorts struct {
 	set   *ports.Set
 	taken []int
 }
 
 // Take implements portTaker. Ports out of the range pass.
-func (d *dryTaker) Take(port int) error {
+func (d *dryRunPorts) Take(port int) error {
 	if d.set.Has(port) || slices.Contains(d.taken, port) {
 		return ports.ErrAllocated
 	}
@@ -294,7 +294,7 @@ func (d *dryTaker) Take(port int) error {
 }
 
 // TakeNext implements portTaker.
-func (d *dryTaker) TakeNext() (int, error) {
+func (d *dryRunPorts) TakeNext() (int, error) {
 	last := 32768
 	if len(d.taken) > 0 {
 		last = slices.Max(d.taken)

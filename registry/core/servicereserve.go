@@ -30,7 +30,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 		}
 		made, errs, given := make([]admission.Settle, len(parts)), make([]error, len(parts)), false
 		settleAll := func(ctx context.Context, fate admission.Fate) {
-			together(len(made), func(i int) {
+			runAll(len(made), func(i int) {
 				if made[i] != nil {
 					made[i](ctx, fate)
 				}
@@ -41,7 +41,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 				settleAll(context.WithoutCancel(ctx), admission.NotStored)
 			}
 		}()
-		together(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
+		runAll(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return nil, errs[i]
 		}
@@ -55,7 +55,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 
 // together calls f with 0 to n-1 at the same time, and returns when all calls have. If one panics,
 // so does together: it is the request that has failed, not the server.
-func together(n int, f func(i int)) {
+func runAll(n int, f func(i int)) {
 	var others sync.WaitGroup
 	var panicked atomic.Value
 	for i := 1; i < n; i++ {

@@ -34,7 +34,7 @@ func disruptionBudgets() registry.Resource {
 			},
 			Cells: func(b *policyv1.PodDisruptionBudget, now time.Time) []any {
 				return []any{
-					b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable),
+					b.Name, limitText(b.Spec.MinAvailable), limitText(b.Spec.MaxUnavailable),
 					int64(b.Status.DisruptionsAllowed),
 					registry.Age(&b.ObjectMeta, now),
 				}
@@ -44,7 +44,7 @@ func disruptionBudgets() registry.Resource {
 }
 
 // limit prints a limit that may be unset.
-func limit(v *meta.IntOrString) string {
+func limitText(v *meta.IntOrString) string {
 	if v == nil {
 		return "N/A"
 	}

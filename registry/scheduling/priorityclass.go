@@ -24,7 +24,7 @@ func priorityClasses() registry.Resource {
 			Metadata:                 registry.MetaChange,
 			Validate:                 checkPriorityClass,
 			AllowUnconditionalUpdate: true,
-			Permanent:                permanent,
+			Permanent:                whyPermanent,
 		},
 		Generation: []string{"value"},
 		Table: &registry.TableOf[*schedulingv1.PriorityClass]{
@@ -47,7 +47,7 @@ func priorityClasses() registry.Resource {
 // systemPrefix begins the names of classes that every cluster has. None of them is the default.
 const systemPrefix = "system-"
 
-func permanent(name string) string {
+func whyPermanent(name string) string {
 	if _, ok := schedulingv1.SystemClasses[name]; ok {
 		return "this is a system priority class and cannot be deleted"
 	}
@@ -77,9 +77,9 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 
 // notSystemClass says why a class is none of the system's, "" if it is.
 func notSystemClass(c *schedulingv1.PriorityClass) string {
-	value, known := schedulingv1.SystemClasses[c.Name]
+	value, ok := schedulingv1.SystemClasses[c.Name]
 	switch {
-	case !known:
+	case !ok:
 		return c.Name + " is not a known system priority class"
 	case c.Value != value:
 		return fmt.Sprintf("value of %s PriorityClass must be %d", c.Name, value)
