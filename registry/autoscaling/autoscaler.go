@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// autoscalers makes the resource horizontalpodautoscalers.
+// autoscalers declares horizontalpodautoscalers.
 func autoscalers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*autoscalingv2.HorizontalPodAutoscaler]{
 		GroupResource: meta.GroupResource{
@@ -40,14 +40,16 @@ func autoscalers() registry.Resource {
 	})
 }
 
-// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of
-// its own, those of the version that is stored.
+// completeBehavior gives a behavior its defaults (KEP-853). A client of autoscaling/v1 sends the
+// behavior in an annotation, which the defaults of that version do not reach. They are those of the
+// version that is stored.
 func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 	if a.Spec.Behavior != nil {
 		autoscalingv2.CompleteBehavior(a.Spec.Behavior)
 	}
 }
 
+// autoscalerCells prints one autoscaler.
 func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
 	least := registry.Unset
 	if n := a.Spec.MinReplicas; n != nil {
@@ -61,9 +63,11 @@ func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []
 	}
 }
 
-// maxTargets is how many measurements a cell shows.
+// maxTargets is how many metrics a row shows. "+ N more..." stands for the others.
 const maxTargets = 2
 
+// targetsCell prints the metrics of a spec, such as "cpu: 35%/80%, 4/2 (avg)". The n-th metric of
+// the status belongs to the n-th of the spec.
 func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) string {
 	if len(specs) == 0 {
 		return registry.None
@@ -79,8 +83,8 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 	return registry.More(strings.Join(list, ", "), len(specs)-maxTargets)
 }
 
-// targetText shows a measurement as what it was, a slash, and what it should be. One without its
-// source has no type that makes sense.
+// targetText prints one metric as its measured value, a slash, and the value that it should have. A
+// metric whose source is missing reads "<unknown type>"; only invalid objects have one.
 func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
 	switch {
 	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
@@ -117,7 +121,7 @@ func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStat
 	return "<unknown type>"
 }
 
-// quantityText is what an amount reads like; one that is not there reads as Go prints it.
+// quantityText prints a quantity, "<nil>" for none, as kube-apiserver does.
 func quantityText(q *meta.Quantity) string {
 	if q == nil {
 		return "<nil>"
@@ -125,8 +129,8 @@ func quantityText(q *meta.Quantity) string {
 	return q.String()
 }
 
-// valueText compares the value, or else the average over the pods, of a measurement. current is nil
-// for none.
+// valueText prints the average over the pods, "3/2 (avg)", if the target names one, else the value.
+// current is nil if nothing was measured.
 func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {
@@ -141,7 +145,8 @@ func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.Metric
 	return was + "/" + quantityText(target.Value)
 }
 
-// useText compares the use of a resource, as an amount or a percentage. current is nil for none.
+// utilizationText prints the use of a resource, as an average amount if the target names one, else
+// in percent of the request: "35%/80%". current is nil if nothing was measured.
 func utilizationText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {

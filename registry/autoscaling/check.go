@@ -10,12 +10,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Longest times that rules may name, in seconds.
+// This file validates autoscalers: bounds, target and scaling rules. metric.go validates their
+// metrics. autoscalers declares checkAutoscaler for the object and checkAutoscalerStatus for the
+// status.
+
+// The longest times of scaling rules, in seconds: the period of a policy, and the stabilization
+// window.
 const (
 	maxPeriod = 1800
 	maxWindow = 3600
 )
 
+// checkAutoscaler checks an autoscaler; old is nil if it is new.
 func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	spec, p := &a.Spec, field.NewPath("spec")
 	errs := checkBounds(p, spec, lowestMinReplicas(old))
@@ -28,7 +34,9 @@ func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorL
 	return errs
 }
 
-// leastReplicas is the lowest bound that is allowed: 0 only where it is 0 already.
+// lowestMinReplicas returns the lowest minReplicas that is accepted: 0 only if the old autoscaler
+// has it. Scaling to zero (KEP-2021) is not served, but an object that another server stored may
+// stay.
 func lowestMinReplicas(old *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	if old != nil && old.Spec.MinReplicas != nil && *old.Spec.MinReplicas == 0 {
 		return 0
@@ -36,6 +44,8 @@ func lowestMinReplicas(old *autoscalingv2.HorizontalPodAutoscaler) int32 {
 	return 1
 }
 
+// checkBounds checks minReplicas, which may be unset, and maxReplicas. A maxReplicas of 0 counts as
+// unset.
 func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, least int32) field.ErrorList {
 	var errs field.ErrorList
 	low, high := spec.MinReplicas, spec.MaxReplicas
@@ -56,8 +66,8 @@ func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	return errs
 }
 
-// checkTarget checks what is scaled. A group and version that were wrong before may stay so, as
-// long as the kind does.
+// checkTarget checks the object that is scaled. An apiVersion without a group may stay as long as
+// apiVersion and kind do: older servers did not check it.
 func checkTarget(
 	p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler,
 ) field.ErrorList {
@@ -69,13 +79,14 @@ func checkTarget(
 	return append(errs, checkAPIVersion(p, ref, ref.Kind == "ReplicationController")...)
 }
 
+// checkReference checks kind and name of a reference at p.
 func checkReference(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference) field.ErrorList {
 	errs := check.Needed(p.Child("kind"), ref.Kind, check.PathSegment)
 	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
 }
 
-// checkAPIVersion checks the group and version of a reference at p. core lets it be of the core
-// group.
+// checkAPIVersion checks the apiVersion of a reference at p. core says that the core group is
+// accepted.
 func checkAPIVersion(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference, core bool) field.ErrorList {
 	gv, ok := meta.ParseGroupVersion(ref.APIVersion)
 	var msg string
@@ -90,12 +101,14 @@ func checkAPIVersion(p *field.Path, ref *autoscalingv2.CrossVersionObjectReferen
 	return field.ErrorList{field.Invalid(p.Child("apiVersion"), ref.APIVersion, msg)}
 }
 
+// checkMetrics checks the metrics. If the target may go to zero replicas, some metric must come
+// from outside of its pods: without pods nothing else can be measured.
 func checkMetrics(
 	p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler,
 ) field.ErrorList {
 	var errs field.ErrorList
 	c := metricCheck{anyVersion: hasWrongVersion(old)}
-	outside := false // of the pods, so that it can be measured when there are none
+	outside := false // a metric comes from outside of the pods
 	for i, m := range field.Each(&errs, spec.Metrics) {
 		errs = append(errs, c.checkSpec(p.Index(i), m)...)
 		outside = outside || m.Type == autoscalingv2.ObjectMetricSourceType ||
@@ -108,8 +121,8 @@ func checkMetrics(
 	return errs
 }
 
-// hasWrongVersion reports whether an autoscaler, which may be nil, measures an object whose group
-// and version are wrong.
+// hasWrongVersion reports whether an Object metric of an autoscaler, which may be nil, refers to an
+// invalid apiVersion. Then no apiVersion of the new metrics is checked.
 func hasWrongVersion(a *autoscalingv2.HorizontalPodAutoscaler) bool {
 	if a == nil {
 		return false
@@ -124,6 +137,8 @@ func hasWrongVersion(a *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return false
 }
 
+// checkRules checks the rules for one direction; nil is valid. At least one policy is required,
+// because only policies say how fast to scale.
 func checkRules(p *field.Path, r *autoscalingv2.HPAScalingRules) field.ErrorList {
 	if r == nil {
 		return nil
@@ -150,6 +165,7 @@ func checkRules(p *field.Path, r *autoscalingv2.HPAScalingRules) field.ErrorList
 	return errs
 }
 
+// checkPolicy checks one policy: at most value pods, or percent, per period.
 func checkPolicy(p *field.Path, policy *autoscalingv2.HPAScalingPolicy) field.ErrorList {
 	errs := check.Supported(p.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy,
 		autoscalingv2.PodsScalingPolicy)
@@ -162,6 +178,7 @@ func checkPolicy(p *field.Path, policy *autoscalingv2.HPAScalingPolicy) field.Er
 	return errs
 }
 
+// checkAutoscalerStatus checks the counts of a status.
 func checkAutoscalerStatus(a, _ *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	p := field.NewPath("status")
 	errs := check.NonNegative(p.Child("currentReplicas"), a.Status.CurrentReplicas)

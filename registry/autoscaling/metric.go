@@ -8,21 +8,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// metricSource is one of the fields of a measurement, of which the type says which is to be set.
+// This file validates the metrics of autoscalers. checkMetrics in check.go calls
+// metricCheck.checkSpec for each. A metric has a type and one source, the field of that type; the
+// fields are alternatives that JSON cannot express.
+
+// metricSource is one of the fields that hold the source of a metric.
 type metricSource struct {
-	name  string
-	of    autoscalingv2.MetricSourceType
+	name  string                         // of the field
+	of    autoscalingv2.MetricSourceType // the type that wants the field
 	set   bool
 	check func(p *field.Path) field.ErrorList
 }
 
-// metricCheck checks measurements.
+// metricCheck checks metrics.
 type metricCheck struct {
-	anyVersion bool // of the objects that are measured
+	anyVersion bool // the objects of Object metrics may have an invalid apiVersion
 }
 
-// spec returns what is wrong with a measurement at p. Of several sources, only the first is looked
-// into.
+// checkSpec checks the metric at p. If several sources are set, it looks into the first only and
+// reports those that do not belong to the type.
 func (c metricCheck) checkSpec(p *field.Path, m *autoscalingv2.MetricSpec) field.ErrorList {
 	sources := []metricSource{
 		{"object", autoscalingv2.ObjectMetricSourceType, m.Object != nil,
@@ -61,7 +65,7 @@ func (c metricCheck) checkSpec(p *field.Path, m *autoscalingv2.MetricSpec) field
 				"must populate information for the given metric source"))
 		}
 	}
-	errs = append(errs, wrongType...) // clients are told twice
+	errs = append(errs, wrongType...) // as kube-apiserver, twice
 	for _, s := range sources {
 		if set > 1 && s.set && s.of != m.Type {
 			errs = append(errs, field.Forbidden(p.Child(s.name), "must populate the given metric source only"))
@@ -70,6 +74,7 @@ func (c metricCheck) checkSpec(p *field.Path, m *autoscalingv2.MetricSpec) field
 	return errs
 }
 
+// checkObject checks a metric that describes one object, such as the requests of an Ingress.
 func (c metricCheck) checkObject(p *field.Path, s *autoscalingv2.ObjectMetricSource) field.ErrorList {
 	at := p.Child("describedObject")
 	errs := checkReference(at, &s.DescribedObject)
@@ -84,6 +89,7 @@ func (c metricCheck) checkObject(p *field.Path, s *autoscalingv2.ObjectMetricSou
 	return errs
 }
 
+// checkExternal checks a metric from outside of the cluster.
 func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.ErrorList {
 	errs := checkMetric(p, &s.Metric, &s.Target)
 	switch value, average := s.Target.Value != nil, s.Target.AverageValue != nil; {
@@ -97,6 +103,7 @@ func checkExternal(p *field.Path, s *autoscalingv2.ExternalMetricSource) field.E
 	return errs
 }
 
+// checkPods checks a metric of each pod, which is averaged.
 func checkPods(p *field.Path, s *autoscalingv2.PodsMetricSource) field.ErrorList {
 	errs := checkMetric(p, &s.Metric, &s.Target)
 	if s.Target.AverageValue == nil {
@@ -106,6 +113,7 @@ func checkPods(p *field.Path, s *autoscalingv2.PodsMetricSource) field.ErrorList
 	return errs
 }
 
+// checkResource checks a metric of CPU or memory over all containers of the pods.
 func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.ErrorList {
 	var errs field.ErrorList
 	if s.Name == "" {
@@ -114,8 +122,8 @@ func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.E
 	return append(errs, checkUtilization(p.Child("target"), &s.Target)...)
 }
 
-// checkResourceName checks the name of a resource of containers. What is no name at all is shown as
-// a text.
+// checkResourceName checks the name of a container's resource. A malformed name is checked by both
+// functions, which quote it in different ways, as in Kubernetes.
 func checkResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
 	if len(errs) == 0 {
@@ -124,6 +132,7 @@ func checkResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList 
 	return append(errs, podspec.ContainerResource(p, name)...)
 }
 
+// checkContainerResource checks a metric of CPU or memory of one container of each pod (KEP-1610).
 func checkContainerResource(p *field.Path, s *autoscalingv2.ContainerResourceMetricSource) field.ErrorList {
 	var errs field.ErrorList
 	if s.Name == "" {
@@ -139,7 +148,8 @@ func checkContainerResource(p *field.Path, s *autoscalingv2.ContainerResourceMet
 	return append(errs, checkUtilization(p.Child("target"), &s.Target)...)
 }
 
-// checkUse checks what the use of a resource should be: either an amount or a percentage.
+// checkUtilization checks the target of a resource: either an average amount or a percentage of the
+// request.
 func checkUtilization(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
 	errs := checkMetricTarget(p, t)
 	switch amount, percentage := t.AverageValue != nil, t.AverageUtilization != nil; {
@@ -153,7 +163,7 @@ func checkUtilization(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorL
 	return errs
 }
 
-// checkMeasure checks which measurement a source at p means, and what it should be.
+// checkMetric checks the name of a metric and its target; p is the path of the source.
 func checkMetric(p *field.Path, id *autoscalingv2.MetricIdentifier, t *autoscalingv2.MetricTarget) field.ErrorList {
 	var errs field.ErrorList
 	if name := p.Child("metric", "name"); id.Name == "" {
@@ -164,6 +174,8 @@ func checkMetric(p *field.Path, id *autoscalingv2.MetricIdentifier, t *autoscali
 	return append(errs, checkMetricTarget(p.Child("target"), t)...)
 }
 
+// checkMetricTarget checks the type of a target and that its numbers are positive. Which of the
+// numbers is required depends on the source; its type is not compared with them.
 func checkMetricTarget(p *field.Path, t *autoscalingv2.MetricTarget) field.ErrorList {
 	var errs field.ErrorList
 	switch t.Type {

@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// claimStatuses checks what is said about the claims that were made for a pod: one status for each.
+// claimStatuses checks which ResourceClaims were made for the entries of spec.resourceClaims: each
+// status belongs to an entry, and no two to the same.
 func claimStatuses(
 	p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim,
 ) field.ErrorList {
@@ -34,9 +35,9 @@ func claimStatuses(
 	return errs
 }
 
-// extendedClaim checks what is said about the claim that was made for a pod's extended resources:
-// each request of it is for a resource that a container asks for. As in Kubernetes, the place of a
-// request's name is not that of its mapping.
+// extendedClaim checks the ResourceClaim that the scheduler made for the extended resources of a
+// pod (KEP-5004): each mapping is for a resource that a container requests. As in Kubernetes, the
+// path of an invalid requestName is not below the mapping.
 func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec) field.ErrorList {
 	if status == nil {
 		return nil

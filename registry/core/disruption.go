@@ -12,17 +12,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// budgetResource has the budgets that evictions are charged to; messages call it by its kind.
+// budgetResource is the resource of the budgets. Messages of Kubernetes name it in the singular,
+// budgetKind.
 var (
 	budgetResource = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudgets"}
 	budgetKind     = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudget"}
 )
 
-// maxDisrupted is of how many pods a budget says that they are about to be deleted. More are not
-// evicted before some of these are seen to go.
+// maxDisrupted is the length of a budget's status.disruptedPods above which evictions wait: the
+// disruption controller must first see some of these pods go. It bounds the size of the object.
 const maxDisrupted = 2000
 
-// budget returns the budget that counts a pod, nil if none does. There may be no more than one.
+// budgetOf returns the budget that selects a pod, nil if none does. Two are an error, as in
+// Kubernetes. It looks at each budget of the namespace.
 func (e *eviction) budgetOf(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
 	list, err := e.budgets.List(ctx, e.namespace)
 	if err != nil {
@@ -42,8 +44,9 @@ func (e *eviction) budgetOf(ctx context.Context, pod *corev1.Pod) (*policyv1.Pod
 	return found, nil
 }
 
-// mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its
-// budget says so, or if enough others are.
+// evictableUnhealthy reports whether a pod may go uncharged because it is not ready (KEP-3017): if
+// its budget always allows that (AlwaysAllow), or if enough others are healthy (IfHealthyBudget,
+// the default).
 func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	if pod.Status.Ready() {
 		return false
@@ -54,7 +57,9 @@ func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
 }
 
-// charge takes one disruption from a budget, for a pod. The error says why there is none.
+// charge takes one disruption from a budget and notes the pod in disruptedPods, so that the
+// disruption controller does not count the pod as healthy. The error says why the budget allows
+// none. A budget whose status is older than its spec allows none: nobody has counted by that spec.
 func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	s := &b.Status
 	switch {
@@ -78,11 +83,11 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	return nil
 }
 
-// errRecounted ends a taking back that comes too late.
+// errRecounted ends a refund that comes too late.
 var errRecounted = errors.New("the budget has changed since")
 
-// giveBack makes the status of a budget what it was before the charge, unless it is another than
-// the charge has left.
+// restoreStatus makes the status of a budget what it was before the charge, unless the budget was
+// written since the charge.
 func restoreStatus(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
 	if b.ResourceVersion != charged.ResourceVersion {
 		return errRecounted
@@ -97,7 +102,7 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 	c := scheme.OrZero(meta.FindCondition(s.Conditions, policyv1.DisruptionAllowed))
 	says := c.Status == meta.ConditionFalse && c.Message != ""
 	switch {
-	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are of no worth then
+	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are stale
 		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s",
 			b.Name, c.Message)
 	case s.CurrentHealthy <= s.DesiredHealthy:
@@ -110,12 +115,14 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
-// processing is the answer while nobody knows what a budget allows.
+// budgetProcessing is the answer while the status of a budget lags behind: 429, with the advice to
+// come back in 10 seconds.
 func budgetProcessing(budget string) error {
 	return wouldViolate(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), 10)
 }
 
-// wouldViolate is the answer to an eviction that a budget does not allow.
+// wouldViolate is the answer 429 to an eviction that a budget does not allow. retrySeconds is the
+// advice when to come back; 0 gives none.
 func wouldViolate(why string, retrySeconds int) error {
 	err := meta.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retrySeconds)
 	err.Status.Details.Causes = []meta.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: why}}

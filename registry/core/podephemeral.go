@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// ephemeralContainers makes the door through which containers are added to a pod that runs, to look
-// into it.
+// ephemeralContainers declares the subresource pods/ephemeralcontainers, which adds containers to a
+// running pod for debugging (KEP-277). The write can change nothing else of the pod.
 func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name:     "ephemeralcontainers",
@@ -29,7 +29,8 @@ func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod
 	}
 }
 
-// keepPod makes all of a pod as it was but what identifies the write.
+// restorePod makes spec and metadata of pod those of old, except what identifies the write: name,
+// UID, resourceVersion and managed fields. The slices and maps are copies.
 func restorePod(pod, old *corev1.Pod) {
 	pod.Spec = scheme.DeepCopy(old.Spec)
 	m, was := &pod.ObjectMeta, scheme.DeepCopy(old.ObjectMeta)
@@ -37,8 +38,8 @@ func restorePod(pod, old *corev1.Pod) {
 	m.Finalizers, m.OwnerReferences = was.Finalizers, was.OwnerReferences
 }
 
-// checkEphemeralUpdate returns what is wrong with ephemeral containers: those that there are stay
-// as they are.
+// checkEphemeralUpdate checks ephemeral containers: they can be added, never removed or changed,
+// because the kubelet has started them.
 func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if isMirror(old) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
@@ -64,7 +65,8 @@ func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 	return errs
 }
 
-// isMirror reports whether a pod mirrors one that a kubelet runs by itself.
+// isMirror reports whether a pod is the mirror of a static pod. The kubelet runs that one from a
+// file, whatever the API says.
 func isMirror(pod *corev1.Pod) bool {
 	_, ok := pod.Annotations[podspec.MirrorAnnotation]
 	return ok

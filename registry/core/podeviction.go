@@ -16,7 +16,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// podEviction makes the subresource that deletes a pod if the budgets allow it.
+// This file is the subresource pods/eviction: it deletes a pod if the budgets allow that.
+// disruption.go decides what a budget allows. pods declares the subresource.
+//
+// Law: a pod that counts for a budget is deleted only after one disruption was charged to the
+// budget, whatever other servers do at the same time. A charge may be too much, if the server ends
+// before the deletion; the disruption controller takes it back after some time. A charge is never
+// too little.
+
+// podEviction declares the subresource pods/eviction. Clients may send policy/v1 or policy/v1beta1.
 func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name: "eviction", Kind: policyv1.GroupVersion.WithKind("Eviction"),
@@ -34,6 +42,7 @@ func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
+// checkEviction checks the name and the options for deleting the pod.
 func checkEviction(a *registry.Action) error {
 	e := a.Object.(*policyv1.Eviction)
 	if a.Name != e.Name {
@@ -48,8 +57,8 @@ func checkEviction(a *registry.Action) error {
 	return err
 }
 
-// deleteOptions are how an eviction has the pod deleted. It is a dry run if its body says so, or
-// the request.
+// deleteOptions returns the options for deleting the pod. A dry run may be requested in the body or
+// in the query. If both name one, they must be the same.
 func deleteOptions(e *policyv1.Eviction, request *meta.CreateOptions) (*meta.DeleteOptions, error) {
 	var opts meta.DeleteOptions
 	if e.DeleteOptions != nil {
@@ -65,16 +74,16 @@ func deleteOptions(e *policyv1.Eviction, request *meta.CreateOptions) (*meta.Del
 	return &opts, nil
 }
 
-// eviction is one eviction under way.
+// eviction is one request to evict a pod.
 type eviction struct {
 	pods            registry.View[*corev1.Pod]
 	budgets         registry.View[*policyv1.PodDisruptionBudget]
 	namespace, name string
-	opts            *meta.DeleteOptions // never changed
+	opts            *meta.DeleteOptions // shared with the request, so never changed
 	dryRun          bool
 }
 
-// newEviction finds what an eviction is about. checkEviction has found nothing wrong with it.
+// newEviction returns the eviction that a asks for; checkEviction has accepted it.
 func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) {
 	pods, err := registry.ViewOf[*corev1.Pod](stores.Store(podResource))
 	if err != nil {
@@ -91,8 +100,12 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 	}, err
 }
 
-// run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only
-// if the budget has been charged for it.
+// run evicts the pod, in one of four ways:
+//   - A pod that needs no budget is deleted at once (evictUnprotected).
+//   - A pod that no budget selects is deleted.
+//   - An unhealthy pod may go uncharged. It is deleted only in the state that was read, because it
+//     must not become ready meanwhile and go uncharged as well.
+//   - Any other pod is deleted after its budget was charged.
 func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	pod, gone, err := e.evictUnprotected(ctx)
 	if gone || err != nil {
@@ -105,7 +118,7 @@ func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	case budget == nil:
 		return e.deletePod(ctx, e.opts)
 	case evictableUnhealthy(pod, budget):
-		err := e.deletePod(ctx, e.pinnedOptions(pod)) // as it is: it must not become ready and go uncharged
+		err := e.deletePod(ctx, e.pinnedOptions(pod))
 		if meta.IsConflict(err) && !e.isPinned() {
 			return budgetProcessing(budget.Name)
 		}
@@ -117,11 +130,13 @@ func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	return e.deletePod(ctx, e.opts)
 }
 
-// maxOvertaken is how often an eviction begins again because the pod has changed meanwhile.
+// maxOvertaken is how many times an eviction tries to delete a pod that changes between the read
+// and the deletion.
 const maxOvertaken = 20
 
-// passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a
-// budget to protect.
+// evictUnprotected deletes the pod if it needs no budget; gone says that it did. Otherwise it
+// returns the pod for run to look at its budget. A pending pod is deleted only in the state that
+// was read, because it may become ready; if it changed, it is read again.
 func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
 		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
@@ -130,7 +145,7 @@ func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone 
 		}
 		opts := e.opts
 		if pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil && !e.isPinned() {
-			opts = e.pinnedOptions(pod) // as it is: else it may be ready by then
+			opts = e.pinnedOptions(pod)
 		}
 		err = e.deletePod(ctx, opts)
 		if overtaken := meta.IsConflict(err) && e.refusal(pod, e.opts) == nil; !overtaken || try == maxOvertaken {
@@ -139,8 +154,8 @@ func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone 
 	}
 }
 
-// passes reports whether a pod is deleted whatever budgets say: it has ended, has not begun, or is
-// on its way out.
+// needsNoBudget reports whether a pod is deleted whatever budgets say: it has ended, has not
+// started, or is being deleted.
 func needsNoBudget(pod *corev1.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed, corev1.PodPending:
@@ -149,12 +164,12 @@ func needsNoBudget(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil
 }
 
-// isPinned reports whether the client evicts a certain state of the pod.
+// isPinned reports whether the client asks to evict one state of the pod, by its resourceVersion.
 func (e *eviction) isPinned() bool {
 	return e.opts.Preconditions != nil && e.opts.Preconditions.ResourceVersion != nil
 }
 
-// pinned are the options for deleting the pod as it is.
+// pinnedOptions returns the options for deleting the pod in the state given and no other.
 func (e *eviction) pinnedOptions(pod *corev1.Pod) *meta.DeleteOptions {
 	opts := *e.opts
 	pre := scheme.OrZero(opts.Preconditions)
@@ -163,11 +178,13 @@ func (e *eviction) pinnedOptions(pod *corev1.Pod) *meta.DeleteOptions {
 	return &opts
 }
 
-// refusal says why a pod is not deleted with some options, nil if it is.
+// refusal returns the error that a deletion of the pod with opts would end with, nil if it would
+// succeed. A real eviction reports a conflict before invalid options, a dry run after them, as in
+// Kubernetes.
 func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 	pre := opts.Preconditions
 	if !e.dryRun && e.isPinned() && *pre.ResourceVersion == "" {
-		pre = &meta.Preconditions{UID: pre.UID} // as in Kubernetes that is any version, but in a dry run
+		pre = &meta.Preconditions{UID: pre.UID} // "" means any version to Kubernetes, except in a dry run
 	}
 	conflict := e.pods.MayDelete(pod, pre)
 	if conflict != nil && !e.dryRun {
@@ -179,7 +196,9 @@ func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 	return conflict
 }
 
-// remove deletes the pod, after its status says why.
+// deletePod sets the condition DisruptionTarget (KEP-3329), which tells controllers why the pod
+// ends, and then deletes the pod. If opts name a resourceVersion, the deletion names the one that
+// the condition has got.
 func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) error {
 	pod, err := e.pods.Update(ctx, e.namespace, e.name, e.dryRun, func(pod *corev1.Pod) error {
 		if err := e.refusal(pod, opts); err != nil {
@@ -201,8 +220,9 @@ func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) erro
 	return e.pods.Delete(ctx, e.namespace, e.name, e.dryRun, opts)
 }
 
-// reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for
-// what is refused anyway. The charge is settled with the fate of the action.
+// chargeBudget charges budget for the pod before the pod is deleted. It charges nothing if the
+// deletion would be refused. The charge is settled with the fate of the action: if the pod was
+// certainly not deleted, it is refunded.
 func (e *eviction) chargeBudget(
 	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
 ) error {
@@ -226,10 +246,12 @@ func (e *eviction) chargeBudget(
 	return nil
 }
 
-// giveBack takes the charge back if the pod is not deleted after all. It stays if the pod is gone,
-// or going, some other way, and if somebody has counted anew since, or charged for another pod:
-// then the disruption controller lets the pod go from the status after some time, as it does if the
-// server ends here, or if nobody knows what has become of the deletion.
+// refund takes the charge back because the pod was not deleted. The charge stays if
+//   - the pod is gone or being deleted in another way, or
+//   - the budget has changed since, by a controller that counted or by the charge for another pod.
+//
+// Then the disruption controller removes the pod from the status after some time. It does the same
+// if the server ends before the refund or the fate of the deletion is in doubt.
 func (e *eviction) refund(
 	ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget,
 	before policyv1.PodDisruptionBudgetStatus,

@@ -12,9 +12,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file prints pods for kubectl get pods. pods declares podTable. The column Status is one word
+// for the whole pod: summarize finds it as kube-apiserver does.
+
 var podTable = &registry.TableOf[*corev1.Pod]{Columns: podColumns, Cells: podCells, Conditions: podConditions}
 
-// podColumns carry descriptions that clients have always been sent.
+// podColumns have the descriptions of kube-apiserver, which clients see in each table.
 var podColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("Ready", "The aggregate readiness state of this pod for accepting traffic.", 0),
@@ -44,7 +47,7 @@ var podColumns = []meta.TableColumnDefinition{
 			"to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates", 1),
 }
 
-// podConditions mark pods that have ended, so that clients can hide them.
+// podConditions mark the rows of pods that have ended, so that clients can hide them.
 func podConditions(pod *corev1.Pod) []meta.TableRowCondition {
 	switch phase := pod.Status.Phase; phase {
 	case corev1.PodSucceeded:
@@ -57,6 +60,7 @@ func podConditions(pod *corev1.Pod) []meta.TableRowCondition {
 	return nil
 }
 
+// podCells prints one pod. Restarts reads like "3 (5m ago)".
 func podCells(pod *corev1.Pod, now time.Time) []any {
 	s := summarize(pod)
 	restarts := strconv.Itoa(s.restarts)
@@ -77,6 +81,7 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 	}
 }
 
+// trueGates counts the readiness gates whose condition is True.
 func trueGates(pod *corev1.Pod) int {
 	n := 0
 	for _, gate := range pod.Spec.ReadinessGates {
@@ -87,6 +92,7 @@ func trueGates(pod *corev1.Pod) int {
 	return n
 }
 
+// hasCondition reports whether the first condition of a type is True.
 func hasCondition(pod *corev1.Pod, t corev1.PodConditionType) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == t {
@@ -96,23 +102,22 @@ func hasCondition(pod *corev1.Pod, t corev1.PodConditionType) bool {
 	return false
 }
 
-// saysReady reports whether any condition says that the pod is ready. A status may have several of
-// a type.
+// saysReady reports whether any condition Ready is True. A status may have several of a type.
 func saysReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// summary is what a line about a pod says of its containers.
+// summary is what a row says of the containers of a pod.
 type summary struct {
-	reason       string
+	reason       string // the column Status
 	ready, total int
-	restarts     int
+	restarts     int // of all containers that count
 	lastRestart  time.Time
 }
 
-// count adds the restarts of a container.
+// countRestarts adds the restarts of a container.
 func (s *summary) countRestarts(c *corev1.ContainerStatus) {
 	s.restarts += int(c.RestartCount)
 	if t := c.LastTerminationState.Terminated; t != nil && t.FinishedAt.After(s.lastRestart) {
@@ -120,8 +125,11 @@ func (s *summary) countRestarts(c *corev1.ContainerStatus) {
 	}
 }
 
-// summarize finds the word that describes a pod best: what hinders its initialization, else what
-// hinders a container, else its phase.
+// summarize finds the word that describes a pod best. A later one overrides an earlier one:
+//   - the phase, then the reason in the status, then SchedulingGated;
+//   - the first init container that is not done: "Init:1/3", "Init:Error";
+//   - unless initializing, the trouble of the first container that has one;
+//   - while it is being deleted, "Terminating", or "Unknown" if its node is lost.
 func summarize(pod *corev1.Pod) summary {
 	s := summary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -148,8 +156,9 @@ func summarize(pod *corev1.Pod) summary {
 	return s
 }
 
-// initContainers counts init containers up to the first that is not done. The restarts of sidecars
-// are counted apart, too, as they alone matter later.
+// countInitContainers looks at init containers up to the first that is not done, which initializing
+// reports. sidecars counts the restarts of sidecars alone: once the pod is initialized, those of
+// other init containers do not matter.
 func (s *summary) countInitContainers(pod *corev1.Pod) (sidecars summary, initializing bool) {
 	isSidecar := make(map[string]bool)
 	for i := range pod.Spec.InitContainers {
@@ -185,6 +194,7 @@ func (s *summary) countInitContainers(pod *corev1.Pod) (sidecars summary, initia
 	return sidecars, false
 }
 
+// endReason names the end of a container: its reason, else "Signal:9", else "ExitCode:1".
 func endReason(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -195,8 +205,9 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// containers counts containers from the last to the first, so that the first one's trouble is what
-// is told.
+// countContainers looks at the containers from the last to the first, so that the word of the first
+// is left. If containers have completed while others run, the word is Running or NotReady; if one
+// of the ended has failed, its failure.
 func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

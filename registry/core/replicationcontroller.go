@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// replicationControllers makes the resource replicationcontrollers.
+// replicationControllers declares replicationcontrollers, the predecessor of ReplicaSets. A
+// deletion leaves the pods alone if the client says nothing (OrphanByDefault), as in Kubernetes.
 func replicationControllers(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ReplicationController]{
 		GroupResource: meta.GroupResource{Resource: "replicationcontrollers"},
@@ -37,8 +38,8 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*corev1.ReplicationController]{
-			// Labels that a client takes off come back: a client need not send the template that
-			// they are taken from.
+			// Labels default to those of the template. A client of the status need not send the
+			// template, so defaulting may have found none; the template of old is in rc by now.
 			Prepare:  func(_ *registry.Request, rc, _ *corev1.ReplicationController) { corev1.CompleteController(rc) },
 			Validate: checkControllerStatus,
 		},
@@ -65,6 +66,7 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// checkController checks a controller, and its change if old is not nil.
 func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(old.Spec.Template)
@@ -89,12 +91,13 @@ func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController)
 	return errs
 }
 
-// nonConvertible begins the annotations that name a field whose value another version had, and this
-// one cannot show.
+// nonConvertible begins the names of annotations "non-convertible.kubernetes.io/<field>". A
+// conversion sets them if another version has a value in the field that this version cannot
+// express.
 const nonConvertible = "non-convertible.kubernetes.io"
 
-// checkConverted keeps a selector that another version said more about. No other field can have
-// more to it.
+// checkConverted keeps a selector that another version says more about. The selector is the only
+// field for which such an annotation is known.
 func checkConverted(p *field.Path, selector map[string]string, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, old.Annotations) {
@@ -113,8 +116,8 @@ func checkConverted(p *field.Path, selector map[string]string, old *corev1.Repli
 	return errs
 }
 
-// controllerWarnings tell of the template of a new controller and, when the spec changes, of the
-// template before that.
+// controllerWarnings tells of the template of a new controller. When the spec changes it tells of
+// the old template, as kube-apiserver does.
 func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	p := field.NewPath("spec", "template")
 	switch {
@@ -126,6 +129,7 @@ func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	return nil
 }
 
+// checkControllerStatus checks the counts: none is negative, and a part is no more than its whole.
 func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList {
 	s, p := &rc.Status, field.NewPath("status")
 	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas),
@@ -137,6 +141,7 @@ func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList 
 	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }
 
+// controllerCells prints one controller.
 func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
 	var named, images string
 	if t := rc.Spec.Template; t != nil {

@@ -15,7 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// resourceQuotas makes the resource resourcequotas.
+// This file declares resourcequotas, which bound the sums of resources and the number of objects in
+// a namespace. The admission plugin ResourceQuota charges them; here they are only checked.
+// Resources calls resourceQuotas.
+//
+// A scope narrows the objects that a quota counts. Each scope fits certain resources only, so a
+// quota that bounds another resource is refused.
+
+// resourceQuotas declares resourcequotas.
 func resourceQuotas() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ResourceQuota]{
 		GroupResource: meta.GroupResource{Resource: "resourcequotas"},
@@ -41,7 +48,8 @@ func resourceQuotas() registry.Resource {
 	})
 }
 
-// checkQuota keeps the scopes of a quota as they are.
+// checkQuota checks amounts and scopes. The set of scopes is immutable: the usage was counted by
+// it.
 func checkQuota(q, old *corev1.ResourceQuota) field.ErrorList {
 	p, spec := field.NewPath("spec"), &q.Spec
 	errs := checkQuotaAmounts(p.Child("hard"), spec.Hard)
@@ -55,6 +63,7 @@ func checkQuota(q, old *corev1.ResourceQuota) field.ErrorList {
 	return errs
 }
 
+// scopeSet returns the scopes without order and repetition.
 func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]bool {
 	set := make(map[corev1.ResourceQuotaScope]bool, len(scopes))
 	for _, s := range scopes {
@@ -63,12 +72,15 @@ func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]
 	return set
 }
 
+// checkQuotaStatus checks the amounts of a status.
 func checkQuotaStatus(q, _ *corev1.ResourceQuota) field.ErrorList {
 	p := field.NewPath("status")
 	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard),
 		checkQuotaAmounts(p.Child("used"), q.Status.Used)...)
 }
 
+// checkQuotaAmounts checks names and amounts. A name without a domain must be one that quotas
+// count.
 func checkQuotaAmounts(p *field.Path, list corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	for name, q := range field.Entries(&errs, list) {
@@ -82,12 +94,14 @@ func checkQuotaAmounts(p *field.Path, list corev1.ResourceList) field.ErrorList 
 	return errs
 }
 
-// isQuotaResource reports whether quotas count a resource whose name has no domain.
+// isQuotaResource reports whether quotas count a resource whose name has no domain. "storage" is
+// not counted, requests.storage is.
 func isQuotaResource(name corev1.ResourceName) bool {
 	return name != corev1.ResourceStorage && podspec.IsStandardResource(name)
 }
 
-// What the scopes are for: pods, and some of what they use, or claims.
+// The resources that each scope fits: pods and what they use, or claims. A scope that is not a key
+// does not exist.
 var (
 	podResources = []corev1.ResourceName{
 		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU,
@@ -107,8 +121,8 @@ var (
 	}
 )
 
-// misapplied is, for each scope, the number of the resources of a quota that it is not for, as far
-// as it counts.
+// countMisapplied returns, for each scope, how many resources in hard do not fit the scope. It
+// stops counting where errors would no longer be shown. The client gets one error for each.
 func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
 	for scope, fit := range scopeResources {
@@ -121,6 +135,7 @@ func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int
 	return numbers
 }
 
+// checkScopes checks spec.scopes.
 func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(msg string) { errs = append(errs, field.Invalid(p, spec.Scopes, msg)) }
@@ -139,7 +154,7 @@ func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList 
 	return errs
 }
 
-// conflicts is the number of pairs of scopes that no object can be in both of.
+// countConflicts returns the number of pairs of scopes that exclude each other.
 func countConflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 	if set[corev1.ResourceQuotaScopeBestEffort] && set[corev1.ResourceQuotaScopeNotBestEffort] {
 		n++
@@ -150,6 +165,7 @@ func countConflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 	return n
 }
 
+// checkScopeSelector checks spec.scopeSelector, the newer form of scopes, which can compare values.
 func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	set, wrong := map[corev1.ResourceQuotaScope]bool{}, countMisapplied(spec.Hard)
@@ -170,8 +186,8 @@ func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.Err
 	return errs
 }
 
-// checkScopeOperator checks that an operator fits the scope, which may have no values to compare
-// with, and the values given.
+// checkScopeOperator checks the operator of a requirement. Only two scopes have values to compare
+// with, PriorityClass and VolumeAttributesClass; the others just exist.
 func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
 	var errs field.ErrorList
 	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass ||
@@ -198,13 +214,13 @@ func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequireme
 	return errs
 }
 
-// comparedResources are those of which a quota may bound both requests and limits.
+// comparedResources are the resources of which a quota may bound requests and limits.
 var comparedResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage,
 }
 
-// quotaWarnings tell of a new quota with requests above limits. The older names of requests count
-// if the newer ones are not there.
+// quotaWarnings tells of a new quota that bounds requests above limits. "cpu" and "memory" are
+// older names of requests.cpu and requests.memory, and count if those are not there.
 func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil
@@ -225,6 +241,8 @@ func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	return warnings
 }
 
+// quotaCells prints used/hard of each resource, such as "pods: 3/10", limits in a column of their
+// own.
 func quotaCells(q *corev1.ResourceQuota, now time.Time) []any {
 	var requests, limits []string
 	for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {

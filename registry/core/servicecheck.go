@@ -16,8 +16,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkService returns what is wrong with a service or its change. That its addresses and families
-// fit together has been seen to before they were allocated.
+// This file validates services after their addresses and ports were allocated. services declares
+// checkService for the object and checkServiceStatus for the status. checkClusterIPs runs earlier:
+// families.complete calls it before addresses are taken.
+//
+// Addresses and ranges are checked strictly if they are new. A text that the old object has may
+// stay as it is, with leading zeros or bits behind the prefix (KEP-4858).
+
+// checkService checks a service, and its change if old is not nil. Whether addresses fit the
+// families has been checked before they were allocated.
 func checkService(svc, old *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
@@ -26,15 +33,13 @@ func checkService(svc, old *corev1.Service) field.ErrorList {
 	return append(errs, checkServiceSpec(svc, old)...)
 }
 
-// The two names of the annotation that says how traffic is routed by zones; the second is the old
-// one.
+// The new and the old name of the annotation that keeps traffic within a zone (KEP-2433).
 const (
 	topologyMode  = "service.kubernetes.io/topology-mode"
 	topologyHints = "service.kubernetes.io/topology-aware-hints"
 )
 
-// checkServiceSpec checks a service, whose old state is nil if it is new. What old has was valid
-// once.
+// checkServiceSpec checks a service; old is nil if it is new.
 func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -77,7 +82,7 @@ func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	return append(errs, checkTraffic(p, svc)...)
 }
 
-// checkServiceType checks what a type asks for.
+// checkServiceType checks what a type requires or forbids.
 func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 	spec := &svc.Spec
 	var errs field.ErrorList
@@ -99,7 +104,8 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// checkServicePort checks one port. seen are the names so far; a port needs one if it has siblings.
+// checkServicePort checks one port. seen collects the names so far. named says that the port needs
+// a name, because it has siblings.
 func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen check.Duplicates) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -120,9 +126,11 @@ func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen 
 	return errs
 }
 
-// maxAffinitySeconds is a day.
+// maxAffinitySeconds is the longest session affinity: one day. The message says "less than" it,
+// although it is allowed; the words are Kubernetes'.
 const maxAffinitySeconds = 86400
 
+// checkAffinityConfig checks that the timeout is there exactly if the affinity is by client IP.
 func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	config := spec.SessionAffinityConfig
 	switch spec.SessionAffinity {
@@ -149,8 +157,8 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 	return nil
 }
 
-// checkEndpointIP checks an address that traffic is accepted at, which must be written as new
-// addresses are, if strict.
+// checkEndpointIP checks an address at which nodes accept traffic. strict refuses leading zeros and
+// IPv4 addresses in the form of IPv6.
 func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
 	if _, msgs := names.ParseIP(text, strict); len(msgs) > 0 {
 		return check.Invalid(p, text, msgs)
@@ -158,7 +166,8 @@ func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
 	return check.EndpointIP(p, text)
 }
 
-// checkPortNumbers checks that ports, and node ports, differ by number and protocol.
+// checkPortNumbers checks that no two ports have the same number and protocol, and no two the same
+// node port and protocol. TCP and UDP may share a number.
 func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	type key struct {
 		protocol corev1.Protocol
@@ -195,10 +204,13 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	return errs
 }
 
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges: ranges separated by
+// commas.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-// checkSourceRanges checks who may use a load balancer. The annotation counts where the field is
-// empty.
+// checkSourceRanges checks the ranges of clients that a load balancer lets in. The annotation
+// counts only if the field is empty. Both are checked only in form: an unchanged value of old
+// passes. The path LoadBalancerSourceRanges is Kubernetes' own spelling.
 func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	ranges, had := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
 	at := p.Index
@@ -222,7 +234,7 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 		}
 	}
 	for i, given := range field.Each(&errs, ranges) {
-		text := strings.TrimSpace(*given) // blanks have been let through since early days
+		text := strings.TrimSpace(*given) // Kubernetes has always accepted blanks around a range
 		if !had[text] {
 			errs = append(errs, check.Invalid(at(i), text, names.IsValidLegacyCIDR(text, true))...)
 		}
@@ -230,10 +242,12 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 	return errs
 }
 
-// trafficDistributions are the preferences that exist; the first is the old name of the second.
+// trafficDistributions are the values of spec.trafficDistribution (KEP-4444). PreferClose is the
+// old name of PreferSameZone.
 var trafficDistributions = []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
 
-// checkTraffic checks the policies on where traffic goes.
+// checkTraffic checks the policies that choose endpoints: external and internal traffic policy,
+// health check port and traffic distribution.
 func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	spec := &svc.Spec
 	var errs field.ErrorList
@@ -260,7 +274,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 		trafficDistributions...)...)
 }
 
-// checkClusterIPs checks addresses and families against each other. old may be nil.
+// checkClusterIPs checks clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy against each other
+// (KEP-563). old may be nil. It runs before addresses are allocated, so all of them may be missing.
 func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if !usesClusterIP(svc) {
 		return nil
@@ -298,7 +313,7 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if len(bad) > 0 {
 		return errs
 	}
-	odd := slices.Index(addrs, netip.Addr{}) // let pass, as it was there before
+	odd := slices.Index(addrs, netip.Addr{}) // an invalid text that old had, too
 	if len(addrs) > 1 && odd >= 0 {
 		errs = append(errs, field.InternalError(ips,
 			fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
@@ -307,8 +322,10 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if len(addrs) > 1 && (odd >= 0 || !both) {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
+	// There are two families, so a wrong one is the other. A family that is neither has an error
+	// already.
 	for i, ip := range field.Each(&errs, addrs) {
-		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(ip.Is6()) { // no other is known
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(ip.Is6()) {
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}
@@ -316,8 +333,8 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look
-// as it does.
+// parseClusterIPs parses the texts of clusterIPs. "None" must stand alone. An invalid text that is
+// among had yields no error, only the zero address.
 func parseClusterIPs(p *field.Path, ips, had []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
@@ -338,8 +355,9 @@ func parseClusterIPs(p *field.Path, ips, had []string) ([]netip.Addr, field.Erro
 	return addrs, errs
 }
 
-// checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged,
-// but a second one may come and go with the policy that says so.
+// checkServiceUpdate checks a change. Addresses and families of a service cannot be exchanged, only
+// a second one may come or go with the policy that says so. Between types with and without cluster
+// IPs all may change.
 func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -352,7 +370,7 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 		}
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
-	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // a client is told twice
+	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // as kube-apiserver, twice
 	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) &&
 		svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(p.Child("healthCheckNodePort"), "field is immutable"))
@@ -360,6 +378,8 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
+// checkBalancerClass checks the class that says which controller implements a load balancer
+// (KEP-1959).
 func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	switch {
 	case spec.LoadBalancerClass == nil:
@@ -370,8 +390,8 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// clusterIPsUpdate compares addresses with what they were. That they become more or fewer by what
-// the policy says has been seen to before they were allocated, here as below.
+// clusterIPsUpdate checks that addresses which were there stay. That their number changes with the
+// policy alone has been checked by dropSecondary and checkSingleStack.
 func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
@@ -382,8 +402,8 @@ func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	return errs
 }
 
-// familiesUpdate compares families with what they were. What Kubernetes shows of those that become
-// more or fewer are the addresses.
+// familiesUpdate checks that families which were there stay. If their number changes, the error
+// shows the addresses instead of the families, as in kube-apiserver.
 func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFamily) field.ErrorList {
 	var errs field.ErrorList
 	now := spec.IPFamilies
@@ -401,7 +421,8 @@ func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFami
 	return errs
 }
 
-// classUpdate keeps the class of a load balancer, which is set once.
+// classUpdate keeps the class of a load balancer while the service stays one: another controller
+// would not find what the first has built.
 func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	const lb = corev1.ServiceTypeLoadBalancer
 	now, was := svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass
@@ -411,8 +432,8 @@ func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
 }
 
-// checkServiceStatus checks where traffic enters a load balancer. Addresses that were there may
-// stay, whatever they look like.
+// checkServiceStatus checks the points at which traffic enters a load balancer, with the mode of
+// their IPs (KEP-1860). Addresses that the old status has may stay in any form.
 func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := svc.Status.LoadBalancer.Ingress

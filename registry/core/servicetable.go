@@ -12,9 +12,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// serviceTable prints services as kube-apiserver does.
 var serviceTable = &registry.TableOf[*corev1.Service]{Columns: serviceColumns, Cells: serviceCells}
 
-// serviceColumns carry descriptions that clients have always been sent.
+// serviceColumns have the descriptions of kube-apiserver, which clients see in each table.
 var serviceColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("Type", "type determines how the Service is exposed. Defaults to ClusterIP. Valid options are "+
@@ -57,6 +58,7 @@ var serviceColumns = []meta.TableColumnDefinition{
 			"https://kubernetes.io/docs/concepts/services-networking/service/", 1),
 }
 
+// serviceCells prints a port as "80/TCP", or as "80:30080/TCP" with a node port.
 func serviceCells(svc *corev1.Service, now time.Time) []any {
 	internal := registry.None
 	if len(svc.Spec.ClusterIPs) > 0 {
@@ -75,7 +77,7 @@ func serviceCells(svc *corev1.Service, now time.Time) []any {
 	}
 }
 
-// externalIPs lists where a service can be reached from outside.
+// externalIPs lists where a service can be reached from outside of the cluster.
 func externalIPs(svc *corev1.Service) string {
 	given := strings.Join(svc.Spec.ExternalIPs, ",")
 	switch svc.Spec.Type {

@@ -8,6 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
+// serviceWarnings tells of deprecated fields, fields that the type ignores, and addresses that are
+// not canonical. The order is that of kube-apiserver.
 func serviceWarnings(svc, _ *corev1.Service) []string {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var warnings []string
@@ -44,6 +46,7 @@ func serviceWarnings(svc, _ *corev1.Service) []string {
 	return warnings
 }
 
+// serviceStatusWarnings tells of addresses of a load balancer that are not canonical.
 func serviceStatusWarnings(svc, _ *corev1.Service) []string {
 	ips := make([]string, len(svc.Status.LoadBalancer.Ingress))
 	for i := range ips {

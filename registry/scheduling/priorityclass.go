@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// priorityClasses makes the resource priorityclasses. The generation of a class counts its value,
-// which never changes: it is 1.
+// priorityClasses declares priorityclasses, which are cluster-wide. The generation counts changes
+// of the value, which is immutable, so it is always 1.
 func priorityClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*schedulingv1.PriorityClass]{
 		GroupResource: meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"},
@@ -44,9 +44,10 @@ func priorityClasses() registry.Resource {
 	})
 }
 
-// systemPrefix begins the names of classes that every cluster has. None of them is the default.
+// systemPrefix begins the names that only the classes of the system may have.
 const systemPrefix = "system-"
 
+// whyPermanent says why the class of a name cannot be deleted, "" if it can.
 func whyPermanent(name string) string {
 	if _, ok := schedulingv1.SystemClasses[name]; ok {
 		return "this is a system priority class and cannot be deleted"
@@ -54,6 +55,8 @@ func whyPermanent(name string) string {
 	return ""
 }
 
+// checkPriorityClass checks a class. A user's class may be at most HighestPriority, so that pods of
+// the system can always preempt its pods.
 func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	if old != nil {
 		return checkPriorityClassUpdate(c, old)
@@ -75,7 +78,8 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	return errs
 }
 
-// notSystemClass says why a class is none of the system's, "" if it is.
+// notSystemClass says how a class differs from the class of the system with its name, "" if it does
+// not.
 func notSystemClass(c *schedulingv1.PriorityClass) string {
 	value, ok := schedulingv1.SystemClasses[c.Name]
 	switch {
@@ -89,6 +93,8 @@ func notSystemClass(c *schedulingv1.PriorityClass) string {
 	return ""
 }
 
+// checkPriorityClassUpdate keeps value and preemption policy (KEP-902): pods have copied them, and
+// would differ from their class. Labels, description and globalDefault may change.
 func checkPriorityClassUpdate(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	var errs field.ErrorList
 	if c.Value != old.Value {
