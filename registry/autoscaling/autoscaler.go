@@ -49,7 +49,6 @@ func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// autoscalerCells prints one autoscaler.
 func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
 	least := registry.Unset
 	if n := a.Spec.MinReplicas; n != nil {

@@ -21,7 +21,6 @@ const (
 	maxWindow = 3600
 )
 
-// checkAutoscaler checks an autoscaler; old is nil if it is new.
 func checkAutoscaler(a, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	spec, p := &a.Spec, field.NewPath("spec")
 	errs := checkBounds(p, spec, lowestMinReplicas(old))
@@ -79,7 +78,6 @@ func checkTarget(
 	return append(errs, checkAPIVersion(p, ref, ref.Kind == "ReplicationController")...)
 }
 
-// checkReference checks kind and name of a reference at p.
 func checkReference(p *field.Path, ref *autoscalingv2.CrossVersionObjectReference) field.ErrorList {
 	errs := check.Needed(p.Child("kind"), ref.Kind, check.PathSegment)
 	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
@@ -178,7 +176,6 @@ func checkPolicy(p *field.Path, policy *autoscalingv2.HPAScalingPolicy) field.Er
 	return errs
 }
 
-// checkAutoscalerStatus checks the counts of a status.
 func checkAutoscalerStatus(a, _ *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	p := field.NewPath("status")
 	errs := check.NonNegative(p.Child("currentReplicas"), a.Status.CurrentReplicas)

@@ -300,7 +300,6 @@ func rangesReady(c *networkingv1.ServiceCIDR) bool {
 	return ready == nil || ready.Status == meta.ConditionTrue
 }
 
-// addresses returns the view of the IPAddresses.
 func (p *addressPool) addresses() (registry.View[*networkingv1.IPAddress], error) {
 	return registry.ViewOf[*networkingv1.IPAddress](p.stores.Store(networkingResource("ipaddresses")))
 }

@@ -134,7 +134,6 @@ func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) 
 	return r.repairService(ctx, owner)
 }
 
-// views returns the views of services and IPAddresses.
 func (r *AddressRepair) views() (registry.View[*corev1.Service], registry.View[*networkingv1.IPAddress], error) {
 	services, err := registry.ViewOf[*corev1.Service](r.services())
 	if err != nil {
@@ -335,7 +334,6 @@ func labelled(a *networkingv1.IPAddress, ip netip.Addr) bool {
 		a.Labels[networkingv1.LabelIPAddressFamily] == string(familyOf(ip.Is4()))
 }
 
-// aboutService returns an event about a service.
 func aboutService(svc *corev1.Service, reason, action, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name,
@@ -343,7 +341,6 @@ func aboutService(svc *corev1.Service, reason, action, format string, args ...an
 	}, reason, action, fmt.Sprintf(format, args...)}
 }
 
-// aboutAddress returns an event about an IPAddress.
 func aboutAddress(a *networkingv1.IPAddress, reason, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
 		APIVersion: networkingv1.GroupVersion.String(), Kind: "IPAddress", Name: a.Name,

@@ -101,7 +101,6 @@ func completeDataSources(spec *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-// checkClaim checks a claim, and its change if old is not nil.
 func checkClaim(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	if old == nil {
 		return podspec.Claim(field.NewPath("spec"), &c.Spec, nil)

@@ -60,7 +60,7 @@ func dataChanged[M map[string]V, V any](now, was M) bool {
 
 // immutableChanges reports the changes of an object whose field immutable was true: taking the mark
 // back, and each of the listed fields that has changed. An object can be marked at any time, but
-// never unmarked; who wants to change the data deletes the object. Kubelets rely on that and stop
+// never unmarked: a client that wants other data deletes the object. Kubelets rely on that and stop
 // watching it.
 func immutableChanges(mark *bool, data ...check.Setting) field.ErrorList {
 	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)

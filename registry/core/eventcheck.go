@@ -56,8 +56,8 @@ func checkAnyEvent(e *corev1.Event, component string) field.ErrorList {
 	return append(errs, check.DNSSubdomain(field.NewPath("namespace"), e.Namespace)...)
 }
 
-// checkNewerEvent checks the fields that an event with eventTime must have. Errors leave out the
-// value: it may be long.
+// checkNewerEvent checks the fields that an event with eventTime must have. Its errors show ""
+// instead of the value, as in Kubernetes.
 func checkNewerEvent(e *corev1.Event, component *field.Path) field.ErrorList {
 	errs := check.Required(component, e.ReportingController)
 	errs = append(errs, check.QualifiedName(component, e.ReportingController)...)

@@ -35,7 +35,7 @@ func limitRanges() registry.Resource {
 }
 
 // nameLimitRange gives an object without name and generateName a UID as its name, as Kubernetes
-// does for this kind alone.
+// does for this kind.
 func nameLimitRange(_ *registry.Request, l, _ *corev1.LimitRange) {
 	if l.Name == "" && l.GenerateName == "" {
 		l.Name = string(registry.NewUID())
@@ -195,7 +195,7 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 }
 
 // ratios returns the ratio, and that of most to least. It computes in thousandths, unless an amount
-// has too many of them for an int64.
+// in thousandths would not fit an int64.
 func ratios(ratio, most, least meta.Quantity) (value, limit float64) {
 	const maxMilli = math.MaxInt64 / 1000
 	if max(ratio.Value(), most.Value(), least.Value()) < maxMilli {

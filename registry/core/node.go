@@ -81,7 +81,6 @@ func checkNode(n, old *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// checkNodeResources checks the amounts in capacity and allocatable.
 func checkNodeResources(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	amounts := func(p *field.Path, list corev1.ResourceList) {
@@ -157,7 +156,6 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 		check.CIDRWarnings)...)
 }
 
-// nodeCells prints one node.
 func nodeCells(n *corev1.Node, now time.Time) []any {
 	info := &n.Status.NodeInfo
 	kernel := cmp.Or(info.KernelVersion, registry.Unknown)

@@ -165,7 +165,6 @@ func renameLabels(now, was []corev1.NodeSelectorRequirement) {
 	}
 }
 
-// volumeCells prints one volume.
 func volumeCells(v *corev1.PersistentVolume, now time.Time) []any {
 	spec, claim := &v.Spec, ""
 	if ref := spec.ClaimRef; ref != nil {

@@ -122,7 +122,6 @@ func nodeResizes(s *corev1.PodStatus) bool {
 	return true
 }
 
-// hasAmounts reports whether any request or limit is set.
 func hasAmounts(r *corev1.ResourceRequirements) bool {
 	return r != nil && len(r.Requests)+len(r.Limits) > 0
 }

@@ -206,8 +206,8 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 }
 
 // countContainers looks at the containers from the last to the first, so that the word of the first
-// is left. If containers have completed while others run, the word is Running or NotReady; if one
-// of the ended has failed, its failure.
+// is left. If that word is Completed while others run, it becomes Running for a ready pod, else the
+// failure of an ended container, else NotReady.
 func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

@@ -226,7 +226,6 @@ func narrower(now, was *corev1.NodeSelectorTerm) bool {
 	return beginsWith(now.MatchExpressions, was.MatchExpressions) && beginsWith(now.MatchFields, was.MatchFields)
 }
 
-// beginsWith reports whether now begins with was.
 func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
 	if len(now) < len(was) {
 		return false

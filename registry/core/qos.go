@@ -51,7 +51,6 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// addTo adds an amount to the entry of a name.
 func addTo(list corev1.ResourceList, name corev1.ResourceName, q meta.Quantity) {
 	if have, ok := list[name]; ok {
 		q = have.Add(q)

@@ -66,7 +66,6 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 	})
 }
 
-// checkController checks a controller, and its change if old is not nil.
 func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(old.Spec.Template)
@@ -141,7 +140,6 @@ func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList 
 	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }
 
-// controllerCells prints one controller.
 func controllerCells(rc *corev1.ReplicationController, now time.Time) []any {
 	var named, images string
 	if t := rc.Spec.Template; t != nil {

@@ -72,7 +72,6 @@ func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]
 	return set
 }
 
-// checkQuotaStatus checks the amounts of a status.
 func checkQuotaStatus(q, _ *corev1.ResourceQuota) field.ErrorList {
 	p := field.NewPath("status")
 	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard),
@@ -135,7 +134,6 @@ func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int
 	return numbers
 }
 
-// checkScopes checks spec.scopes.
 func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(msg string) { errs = append(errs, field.Invalid(p, spec.Scopes, msg)) }

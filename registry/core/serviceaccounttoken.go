@@ -45,8 +45,8 @@ type AccountToken struct {
 	// Issued is when the token begins to be valid.
 	Issued time.Time
 	// Lasts is how long the token is valid. WarnAfter is 0, or the shorter time after which a
-	// client should have read a newer token; its use after that is counted, so that operators find
-	// such clients.
+	// client should have read a newer token; the audit record of a later request says so, so that
+	// operators find such clients.
 	Lasts, WarnAfter time.Duration
 }
 

@@ -176,8 +176,8 @@ func (f families) checkConfigured(spec *corev1.ServiceSpec) field.ErrorList {
 	return errs
 }
 
-// addFamilies appends the families that the policy asks for and the client does not name. It stops
-// at most families: PreferDualStack gets one in a cluster of one.
+// addFamilies appends the family that the policy asks for and the client does not name, unless
+// there are already most families: PreferDualStack gets one family in a cluster that has one.
 func (f families) addFamilies(spec *corev1.ServiceSpec, most int) {
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = []corev1.IPFamily{f[0]}
@@ -187,7 +187,7 @@ func (f families) addFamilies(spec *corev1.ServiceSpec, most int) {
 	}
 }
 
-// familyOf returns IPv4 or IPv6.
+// familyOf returns IPv4 if is4, else IPv6.
 func familyOf(is4 bool) corev1.IPFamily {
 	if is4 {
 		return corev1.IPv4Protocol

@@ -305,8 +305,8 @@ func (d *dryRunPorts) Take(port int) error {
 	return nil
 }
 
-// TakeNext implements portTaker. It returns a port above the default range (30000-32767), which a
-// real write never returns in that range.
+// TakeNext implements portTaker. It returns a port above the default range (30000-32767), as
+// Kubernetes does, so that nobody takes it for a promise.
 func (d *dryRunPorts) TakeNext() (int, error) {
 	last := 32768
 	if len(d.taken) > 0 {
