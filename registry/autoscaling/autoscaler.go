@@ -10,11 +10,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// autoscalers makes the resource horizontalpodautoscalers.
+// autoscalers declares horizontalpodautoscalers.
 func autoscalers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*autoscalingv2.HorizontalPodAutoscaler]{
-		GroupResource: meta.GroupResource{Group: autoscalingv2.GroupVersion.Group, Resource: "horizontalpodautoscalers"},
-		Kind:          "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
+		GroupResource: meta.GroupResource{
+			Group: autoscalingv2.GroupVersion.Group, Resource: "horizontalpodautoscalers",
+		},
+		Kind: "HorizontalPodAutoscaler", ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*autoscalingv2.HorizontalPodAutoscaler]{
 			Metadata:                 registry.MetaChange,
@@ -38,8 +40,9 @@ func autoscalers() registry.Resource {
 	})
 }
 
-// completeBehavior gives a behavior from an annotation of autoscaling/v1, which has no defaults of
-// its own, those of the version that is stored.
+// completeBehavior gives a behavior its defaults (KEP-853). A client of autoscaling/v1 sends the
+// behavior in an annotation, which the defaults of that version do not reach. They are those of the
+// version that is stored.
 func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 	if a.Spec.Behavior != nil {
 		autoscalingv2.CompleteBehavior(a.Spec.Behavior)
@@ -53,14 +56,17 @@ func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []
 	}
 	ref := &a.Spec.ScaleTargetRef
 	return []any{
-		a.Name, ref.Kind + "/" + ref.Name, targetsCell(a.Spec.Metrics, a.Status.CurrentMetrics), least, int64(a.Spec.MaxReplicas),
+		a.Name, ref.Kind + "/" + ref.Name, targetsCell(a.Spec.Metrics, a.Status.CurrentMetrics),
+		least, int64(a.Spec.MaxReplicas),
 		int64(a.Status.CurrentReplicas), registry.Age(&a.ObjectMeta, now),
 	}
 }
 
-// maxTargets is how many measurements a cell shows.
+// maxTargets is how many metrics a row shows. "+ N more..." stands for the others.
 const maxTargets = 2
 
+// targetsCell prints the metrics of a spec, such as "cpu: 35%/80%, 4/2 (avg)". The n-th metric of
+// the status belongs to the n-th of the spec.
 func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) string {
 	if len(specs) == 0 {
 		return registry.None
@@ -76,8 +82,8 @@ func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.Metr
 	return registry.More(strings.Join(list, ", "), len(specs)-maxTargets)
 }
 
-// targetText shows a measurement as what it was, a slash, and what it should be. One without its
-// source has no type that makes sense.
+// targetText prints one metric as its measured value, a slash, and the value that it should have. A
+// metric whose source is missing reads "<unknown type>"; only invalid objects have one.
 func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) string {
 	switch {
 	case spec.Type == autoscalingv2.ExternalMetricSourceType && spec.External != nil:
@@ -103,18 +109,18 @@ func targetText(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStat
 		if status.Resource != nil {
 			current = &status.Resource.Current
 		}
-		return string(spec.Resource.Name) + ": " + useText(&spec.Resource.Target, current)
+		return string(spec.Resource.Name) + ": " + utilizationText(&spec.Resource.Target, current)
 	case spec.Type == autoscalingv2.ContainerResourceMetricSourceType && spec.ContainerResource != nil:
 		var current *autoscalingv2.MetricValueStatus
 		if status.ContainerResource != nil {
 			current = &status.ContainerResource.Current
 		}
-		return string(spec.ContainerResource.Name) + ": " + useText(&spec.ContainerResource.Target, current)
+		return string(spec.ContainerResource.Name) + ": " + utilizationText(&spec.ContainerResource.Target, current)
 	}
 	return "<unknown type>"
 }
 
-// quantityText is what an amount reads like; one that is not there reads as Go prints it.
+// quantityText prints a quantity, "<nil>" for none, as kube-apiserver does.
 func quantityText(q *meta.Quantity) string {
 	if q == nil {
 		return "<nil>"
@@ -122,8 +128,8 @@ func quantityText(q *meta.Quantity) string {
 	return q.String()
 }
 
-// valueText compares the value, or else the average over the pods, of a measurement. current is nil
-// for none.
+// valueText prints the average over the pods, "3/2 (avg)", if the target names one, else the value.
+// current is nil if nothing was measured.
 func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {
@@ -138,8 +144,9 @@ func valueText(target *autoscalingv2.MetricTarget, current *autoscalingv2.Metric
 	return was + "/" + quantityText(target.Value)
 }
 
-// useText compares the use of a resource, as an amount or a percentage. current is nil for none.
-func useText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+// utilizationText prints the use of a resource, as an average amount if the target names one, else
+// in percent of the request: "35%/80%". current is nil if nothing was measured.
+func utilizationText(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
 	was := registry.Unknown
 	if target.AverageValue != nil {
 		if current != nil {

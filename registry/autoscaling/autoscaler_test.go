@@ -24,7 +24,7 @@ func decode(t *testing.T, text string) *autoscalingv2.HorizontalPodAutoscaler {
 	return checktest.Decode[autoscalingv2.HorizontalPodAutoscaler](t, text)
 }
 
-// with makes a valid autoscaler with more in its spec.
+// with returns a valid autoscaler; more is added to its spec.
 func with(t *testing.T, more string) *autoscalingv2.HorizontalPodAutoscaler {
 	t.Helper()
 	return decode(t, `{"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d","apiVersion":"apps/v1"},"maxReplicas":5`+more+`}}`)
@@ -67,7 +67,8 @@ $.type: Unsupported value: "": supported values: "ContainerResource", "External"
 		`{"type":"Odd"}`: `$.type: Unsupported value: "Odd": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"
 $.type: Unsupported value: "Odd": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
 		`{"type":"Resource"}`: `$.resource: Required value: must populate information for the given metric source`,
-		// Of two sources the first is looked into, and those that do not belong to the type are told of.
+		// Of two sources only the first is checked, and those that do not belong to the type are
+		// reported.
 		`{"type":"Resource","pods":{},"resource":{}}`: `$.pods.metric.name: Required value: must specify a metric name
 $.pods.target.type: Required value: must specify a metric target type
 $.pods.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue
@@ -129,7 +130,7 @@ $.scaleDown.policies[1].periodSeconds: Invalid value: 1801: must be less than or
 	}
 }
 
-// TestUpdate: what was wrong before, and is not changed, may stay.
+// TestUpdate: an invalid value that does not change may stay.
 func TestUpdate(t *testing.T) {
 	update := func(obj, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 		return resource().Strategy.Validate(obj, old)

@@ -18,25 +18,34 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// addressPool is where services get addresses from: the ranges of the ServiceCIDRs. Who has one is
-// said by the IPAddress of its name: whoever creates that has the address, on whichever server, and
-// until it is deleted. A service that is not stored in the end, because the server has died, leaves
-// an IPAddress without it, which is for the repair of addresses to find.
-type addressPool struct {
-	stores registry.Stores
-	cidrs  *registry.ListMemo[*networkingv1.ServiceCIDR]
-	first  []iprange.Range // those of the ServiceCIDR DefaultServiceCIDR, as long as it does not exist
+// This file takes and gives back cluster IPs (KEP-1880). serviceaddress.go decides which a service
+// needs; addressrepair.go repairs what a crash leaves behind. How it works: creating the IPAddress
+// whose name is the address takes the address. The store lets one creation of a name win, so
+// servers need no lock.
 
-	headStart func() time.Duration // nil: services are stored at once
+// addressPool hands out cluster IPs from the ranges of the ServiceCIDRs.
+//
+// Law: a service holds an address exactly as long as the IPAddress of that name refers to the
+// service, on all servers that share the store. If a server dies between writing an IPAddress and
+// its service, the IPAddress stays without a service; AddressRepair finds and deletes it.
+type addressPool struct {
+	stores     registry.Stores
+	cidrs      *registry.ListMemo[*networkingv1.ServiceCIDR]
+	configured []iprange.Range // the ranges of DefaultServiceCIDR while that object does not exist
+
+	headStart func() time.Duration // nil: services are stored at once; see waitHeadStart
 }
 
-// DefaultServiceCIDR is the name of the ServiceCIDR that has the ranges of the configuration.
+// DefaultServiceCIDR is the name of the ServiceCIDR that holds the ranges of the server's
+// configuration. A controller creates it when the server starts; until then the configuration
+// itself counts.
 const DefaultServiceCIDR = "kubernetes"
 
-// AddressManager is what the IPAddresses of services say of who looks after them.
+// AddressManager is the value of the label ipaddress.kubernetes.io/managed-by on the IPAddresses of
+// services. IPAddresses with another manager are not this server's to repair.
 const AddressManager = "ipallocator.k8s.io"
 
-// What keeps a service from an address. Kubernetes' words.
+// Reasons why a service gets no address, in Kubernetes' words. Callers compare them with ==.
 var (
 	errFull          = errors.New("range is full")
 	errAllocated     = errors.New("provided IP is already allocated")
@@ -46,19 +55,27 @@ var (
 
 func newAddressPool(c *Config) *addressPool {
 	p := &addressPool{
-		stores: c.Stores, cidrs: registry.NewListMemo[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")), headStart: c.HeadStart,
+		stores:    c.Stores,
+		cidrs:     registry.NewListMemo[*networkingv1.ServiceCIDR](c.Stores, networkingResource("servicecidrs")),
+		headStart: c.HeadStart,
 	}
 	for _, prefix := range c.ServiceRanges {
-		p.first = append(p.first, iprange.New(prefix))
+		p.configured = append(p.configured, iprange.New(prefix))
 	}
 	return p
 }
 
-// guesses is how often an address is chosen by chance before those that are taken are looked at.
-const guesses = 8
+// maxGuesses is how many random addresses of a band are tried before its free ones are counted. In
+// a band that is not nearly full, the first guess is free; a guess costs one look into the cache,
+// counting costs time linear in the number of IPAddresses.
+const maxGuesses = 8
 
-// take takes an address for a service.
-func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool) error {
+// takeAddress takes the address that a service asks for. It does so in any ready range of the
+// family. A dry run only looks whether a range has the address, not whether it is free. The errors
+// of a dry run and of a real one differ, as in Kubernetes.
+func (p *addressPool) takeAddress(
+	ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
+) error {
 	ranges, err := p.ranges(ctx, family)
 	if err != nil {
 		return err
@@ -69,7 +86,7 @@ func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPF
 		case dryRun:
 			return nil
 		default:
-			return p.create(ctx, ip, svc)
+			return p.createAddress(ctx, ip, svc)
 		}
 	}
 	switch {
@@ -78,12 +95,17 @@ func (p *addressPool) take(ctx context.Context, ip netip.Addr, family corev1.IPF
 	case len(ranges) == 0:
 		return errRangeNotReady
 	}
-	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v", ip, ranges[0].Prefix)
+	return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v",
+		ip, ranges[0].Prefix)
 }
 
-// takeAny takes an address for a service that asks for none. What a dry run answers is none that a
-// service can have.
-func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool) (netip.Addr, error) {
+// takeAnyAddress takes an address for a service that asks for none. It looks into the ranges in
+// order, and in each range into the upper band before the lower: the lower one is left to clients
+// that choose addresses (KEP-3070). A dry run returns the network's own address, which no service
+// can get.
+func (p *addressPool) takeAnyAddress(
+	ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
+) (netip.Addr, error) {
 	ranges, err := p.ranges(ctx, family)
 	switch {
 	case err != nil:
@@ -96,7 +118,7 @@ func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *
 	}
 	for _, r := range ranges {
 		for _, band := range r.Bands() {
-			if ip, err := p.takeFrom(ctx, band, svc); err != errFull {
+			if ip, err := p.takeFromBand(ctx, band, svc); err != errFull {
 				return ip, err
 			}
 		}
@@ -104,13 +126,14 @@ func (p *addressPool) takeAny(ctx context.Context, family corev1.IPFamily, svc *
 	return netip.Addr{}, errFull
 }
 
-// takeFrom takes an address from a band.
-func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
+// takeFromBand takes an address from a band. First it guesses; if all guesses are taken, it walks
+// the free addresses. It ends with errFull only after it has seen that none is free.
+func (p *addressPool) takeFromBand(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
 	addresses, err := p.addresses()
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	for range guesses {
+	for range maxGuesses {
 		ip, ok := band.Any()
 		if !ok {
 			return netip.Addr{}, errFull
@@ -120,28 +143,29 @@ func (p *addressPool) takeFrom(ctx context.Context, band iprange.Band, svc *core
 		} else if taken {
 			continue
 		}
-		if err := p.create(ctx, ip, svc); err != errAllocated {
+		if err := p.createAddress(ctx, ip, svc); err != errAllocated {
 			return ip, err
 		}
 	}
-	for ctx.Err() == nil { // each round that finds somebody else faster is one address less
+	for ctx.Err() == nil { // ends: each round that another writer wins leaves one free address less
 		n, all, err := addresses.Names(ctx, "")
 		if err != nil {
 			return netip.Addr{}, err
 		}
-		ip, ok := band.Free(n, parsed(all))
+		ip, ok := band.Free(n, parseAddresses(all))
 		if !ok {
 			return netip.Addr{}, errFull
 		}
-		if err := p.create(ctx, ip, svc); err != errAllocated {
+		if err := p.createAddress(ctx, ip, svc); err != errAllocated {
 			return ip, err
 		}
 	}
 	return netip.Addr{}, ctx.Err()
 }
 
-// parsed are the addresses that have IPAddresses of these names.
-func parsed(names iter.Seq[string]) iter.Seq[netip.Addr] {
+// parseAddresses yields the addresses that names of IPAddresses stand for, and skips names that are
+// no address.
+func parseAddresses(names iter.Seq[string]) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for name := range names {
 			if ip, err := netip.ParseAddr(name); err == nil && !yield(ip) {
@@ -151,8 +175,9 @@ func parsed(names iter.Seq[string]) iter.Seq[netip.Addr] {
 	}
 }
 
-// create makes the IPAddress of a service.
-func (p *addressPool) create(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
+// createAddress creates the IPAddress of a service. It returns errAllocated if one of that name
+// exists, whoever it belongs to.
+func (p *addressPool) createAddress(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
 	addresses, err := p.addresses()
 	if err != nil {
 		return err
@@ -164,7 +189,8 @@ func (p *addressPool) create(ctx context.Context, ip netip.Addr, svc *corev1.Ser
 	return err
 }
 
-// NewServiceAddress returns the IPAddress that says that a service has an address.
+// NewServiceAddress returns the IPAddress that records that the service of a namespace and name
+// holds ip. It is not stored yet.
 func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 	return &networkingv1.IPAddress{
 		ObjectMeta: meta.ObjectMeta{Name: ip.String(), Labels: map[string]string{
@@ -176,10 +202,13 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 	}
 }
 
-// settle waits between two writes: of IPAddresses and then of their service, or of a service and
-// then the end of its IPAddresses. Another server may follow both by two watches. It would warn of
-// a service whose IPAddress it has not seen yet or sees no more, and make the IPAddress again.
-func (p *addressPool) settle(ctx context.Context) error {
+// waitHeadStart waits between the two writes of a change: IPAddress, then service; or service, then
+// deletion of the IPAddress.
+//
+// Reason: a kube-apiserver on the same store follows services and IPAddresses by two independent
+// watches. If it saw a service before its IPAddress, or after the deletion of it, it would warn
+// about the service and create the IPAddress again.
+func (p *addressPool) waitHeadStart(ctx context.Context) error {
 	if p.headStart == nil {
 		return nil
 	}
@@ -189,46 +218,58 @@ func (p *addressPool) settle(ctx context.Context) error {
 	return nil
 }
 
-// held returns the IPAddress that says that a service has an address, nil if somebody else has it,
-// or nobody.
-func (p *addressPool) held(ctx context.Context, ip netip.Addr, svc *corev1.Service) (*networkingv1.IPAddress, error) {
+// addressHeldBy returns the IPAddress of ip if it refers to svc. It returns nil if the address is
+// free or belongs to somebody else.
+func (p *addressPool) addressHeldBy(
+	ctx context.Context, ip netip.Addr, svc *corev1.Service,
+) (*networkingv1.IPAddress, error) {
 	addresses, err := p.addresses()
 	if err != nil {
 		return nil, err
 	}
 	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
-	if err != nil || a.Spec.ParentRef == nil || *a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
+	if err != nil || a.Spec.ParentRef == nil ||
+		*a.Spec.ParentRef != *NewServiceAddress(ip, svc.Namespace, svc.Name).Spec.ParentRef {
 		return nil, ignoreNotFound(err)
 	}
 	return a, nil
 }
 
-// giveBack deletes an IPAddress, and none that has come in its place. What fails is left to the
-// repair.
-func (p *addressPool) giveBack(ctx context.Context, a *networkingv1.IPAddress) {
+// deleteAddress deletes an IPAddress. The precondition on the UID spares one that was created under
+// the same name since. An error is dropped: AddressRepair deletes what remains.
+func (p *addressPool) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) {
 	if addresses, err := p.addresses(); err == nil {
-		_ = addresses.Delete(ctx, "", a.Name, false, &meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
+		_ = addresses.Delete(ctx, "", a.Name, false,
+			&meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &a.UID}})
 	}
 }
 
-// ranges returns the ranges of a family from which addresses are taken.
+// ranges returns the ranges of a family that addresses may be taken from at the moment: those of
+// ready ServiceCIDRs that are not being deleted. It leaves out IPv6 ranges larger than /64, which
+// Kubernetes does not allocate from.
 func (p *addressPool) ranges(ctx context.Context, family corev1.IPFamily) ([]iprange.Range, error) {
-	all, err := p.rangesOf(ctx, func(c *networkingv1.ServiceCIDR) bool { return c.DeletionTimestamp == nil && rangesReady(c) })
+	all, err := p.rangesOf(ctx, func(c *networkingv1.ServiceCIDR) bool {
+		return c.DeletionTimestamp == nil && rangesReady(c)
+	})
 	return slices.DeleteFunc(all, func(r iprange.Range) bool {
 		return familyOf(r.Is4()) != family || !r.Is4() && r.Prefix.Bits() < 64
 	}), err
 }
 
-// allRanges returns those that addresses of services may be from, too.
+// allRanges returns all ranges in which services may have addresses. Addresses of a ServiceCIDR
+// that is being deleted, or not ready, stay valid; no new ones are taken there.
 func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 	return p.rangesOf(ctx, func(*networkingv1.ServiceCIDR) bool { return true })
 }
 
-// rangesOf returns the ranges of some ServiceCIDRs, those of DefaultServiceCIDR first; none if
-// there cannot be IPAddresses.
-func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.ServiceCIDR) bool) ([]iprange.Range, error) {
+// rangesOf returns the ranges of the usable ServiceCIDRs, those of DefaultServiceCIDR first. It
+// returns none if the server does not serve IPAddresses or ServiceCIDRs: then no service gets an
+// address.
+func (p *addressPool) rangesOf(
+	ctx context.Context, usable func(*networkingv1.ServiceCIDR) bool,
+) ([]iprange.Range, error) {
 	for _, name := range []string{"servicecidrs", "ipaddresses"} {
-		if p.stores.Store(networkingResource(name)) == nil { // switched off
+		if p.stores.Store(networkingResource(name)) == nil { // not served
 			return nil, nil
 		}
 	}
@@ -237,23 +278,23 @@ func (p *addressPool) rangesOf(ctx context.Context, are func(*networkingv1.Servi
 		return nil, err
 	}
 	var list []iprange.Range
-	first := p.first
+	configured := p.configured
 	for _, c := range cidrs {
 		var ranges []iprange.Range
-		if are(c) {
+		if usable(c) {
 			ranges = iprange.Parse(c.Spec.CIDRs)
 		}
 		if c.Name == DefaultServiceCIDR {
-			first = ranges
+			configured = ranges
 		} else {
 			list = append(list, ranges...)
 		}
 	}
-	return append(slices.Clone(first), list...), nil
+	return append(slices.Clone(configured), list...), nil
 }
 
-// rangesReady reports whether addresses may be taken from a ServiceCIDR. Without a condition they
-// may: perhaps no controller runs.
+// rangesReady reports whether a ServiceCIDR is ready. One without the condition Ready counts as
+// ready, because no controller may be running that sets it.
 func rangesReady(c *networkingv1.ServiceCIDR) bool {
 	ready := meta.FindCondition(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	return ready == nil || ready.Status == meta.ConditionTrue

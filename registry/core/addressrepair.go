@@ -16,35 +16,48 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// AddressRepair makes IPAddresses say again who has which address, where they do not: because a
-// server has died between writing a service and an IPAddress, or somebody has changed or deleted
-// one by hand. What is to be done it finds out in a state that may be old, and does by what it
-// reads then. Several servers may repair at the same time.
+// This file repairs the IPAddresses of services (KEP-1880), after Kubernetes' repair controller.
+// server/addresses calls Pass at intervals and Changed for each IPAddress that changes or goes.
+//
+// How it works: Pass compares all services with all IPAddresses in states that may be old, and only
+// collects suspects. repairService and repairAddress then read each suspect at the newest revision,
+// decide again, and write with preconditions. So a stale state costs a read, never a wrong write.
+
+// AddressRepair makes the IPAddresses agree with the services again. They disagree if a server died
+// between writing a service and its IPAddress, or if somebody changed or deleted an IPAddress by
+// hand. All methods may be called at once, and on several servers at once.
 type AddressRepair struct {
-	pool     *addressPool
+	pool *addressPool
+	// services finds the store of services at each call, as Config.Stores finds the others.
 	services func() *registry.Store
-	grace    time.Duration
-	event    func(ctx context.Context, e RepairEvent)
+	// An IPAddress without a service that is younger than grace is left alone.
+	grace time.Duration
+	// event tells people what is repaired.
+	event func(ctx context.Context, e RepairEvent)
 }
 
-// RepairEvent tells people what was wrong.
+// RepairEvent describes one thing that was wrong: About is the service or IPAddress, Reason and
+// Action are those of an Event, Message is its text.
 type RepairEvent struct {
 	About                   corev1.ObjectReference
 	Reason, Action, Message string
 }
 
-// NewAddressRepair returns the repair of what c.Stores has. No write of a service takes longer than
-// grace: younger IPAddresses may be of services that are still on their way to the store.
+// NewAddressRepair returns the repair of the services and IPAddresses in c.Stores. grace must be
+// longer than any write of a service takes: an IPAddress that is younger may belong to a service
+// that is still on its way to the store. The repair calls event for each thing that it finds wrong,
+// before it repairs it.
 func NewAddressRepair(c Config, grace time.Duration, event func(ctx context.Context, e RepairEvent)) *AddressRepair {
 	services := func() *registry.Store { return c.Stores.Store(meta.GroupResource{Resource: "services"}) }
 	return &AddressRepair{newAddressPool(&c), services, grace, event}
 }
 
-// serviceName names a service.
+// serviceName is the key of a service.
 type serviceName struct{ namespace, name string }
 
-// Pass looks at all services and addresses, and reports whether some IPAddresses were too young to
-// be judged.
+// Pass looks at all services and IPAddresses once. young says that some IPAddresses without a
+// service were younger than grace; the caller makes another pass later. It ends with the first
+// error of the store; what is already repaired stays so.
 func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {
@@ -52,7 +65,7 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	}
 	held := map[serviceName][]netip.Addr{}
 	for svc, err := range services.Each(ctx, "") {
-		if meta.IsUnreadable(err) { // nobody knows its addresses; see repairAddress
+		if meta.IsUnreadable(err) { // its addresses are not known; see repairAddress
 			continue
 		}
 		if err != nil {
@@ -61,9 +74,9 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 		held[serviceName{svc.Namespace, svc.Name}] = addressesOf(svc)
 	}
 	var odd []netip.Addr
-	owners := map[netip.Addr]serviceName{} // of IPAddresses that are as they should be
+	owners := map[netip.Addr]serviceName{} // of IPAddresses that need no repair
 	for a, err := range addresses.Each(ctx, "") {
-		if meta.IsUnreadable(err) { // nobody knows whose it is; see claim
+		if meta.IsUnreadable(err) { // its owner is not known; see claimAddress
 			continue
 		}
 		if err != nil {
@@ -84,7 +97,9 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 		return false, err
 	}
 	for owner, ips := range held {
-		if slices.ContainsFunc(ips, func(ip netip.Addr) bool { return owners[ip] != owner || !iprange.Within(ranges, ip) }) {
+		if slices.ContainsFunc(ips, func(ip netip.Addr) bool {
+			return owners[ip] != owner || !iprange.Within(ranges, ip)
+		}) {
 			if err := r.repairService(ctx, owner); err != nil {
 				return false, err
 			}
@@ -100,8 +115,9 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	return young, nil
 }
 
-// Changed is told the last state of an IPAddress that has changed or is gone, and repairs the
-// service that it named. It costs next to nothing if that is gone, too, as it mostly is.
+// Changed repairs the service that an IPAddress named. a is the last state of an IPAddress that was
+// changed or deleted. Most often its service is gone as well; then Changed costs one look into the
+// cache.
 func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) error {
 	owner, ok := serviceOf(a)
 	services, _, err := r.views()
@@ -127,8 +143,9 @@ func (r *AddressRepair) views() (registry.View[*corev1.Service], registry.View[*
 	return services, addresses, err
 }
 
-// service returns a service, nil if there is none.
-func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.Service, error) {
+// readService returns a service at its newest revision, nil if it does not exist or nothing can
+// have the name.
+func (r *AddressRepair) readService(ctx context.Context, name serviceName) (*corev1.Service, error) {
 	services, _, err := r.views()
 	if err != nil {
 		return nil, err
@@ -140,9 +157,11 @@ func (r *AddressRepair) service(ctx context.Context, name serviceName) (*corev1.
 	return svc, nil
 }
 
-// repairService sees to it that a service has its addresses.
+// repairService makes an IPAddress of its own for each address of a service that lacks one. It only
+// reports addresses that are invalid or outside of all ranges: a service cannot change them,
+// somebody must create it anew.
 func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
-	svc, err := r.service(ctx, name)
+	svc, err := r.readService(ctx, name)
 	if meta.IsUnreadable(err) {
 		return nil
 	}
@@ -161,9 +180,10 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 				"Cluster IP %s is not a valid IP; please recreate Service", text))
 		case !iprange.Within(ranges, ip):
 			r.event(ctx, aboutService(svc, "ClusterIPOutOfRange", "ClusterIPAllocation",
-				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", familyOf(ip.Is4()), ip))
+				"Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service",
+				familyOf(ip.Is4()), ip))
 		default:
-			if err := r.claim(ctx, svc, ip); err != nil {
+			if err := r.claimAddress(ctx, svc, ip); err != nil {
 				return err
 			}
 		}
@@ -171,38 +191,41 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 	return nil
 }
 
-// claim makes an IPAddress say that a service has an address, unless another service has it, too.
-func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
+// claimAddress makes the IPAddress of ip refer to svc. If the IPAddress refers to another service
+// that also has ip, the other keeps it and an event tells of the conflict.
+func (r *AddressRepair) claimAddress(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
 	_, addresses, err := r.views()
 	if err != nil {
 		return err
 	}
 	a, err := addresses.Read(ctx, "", ip.String(), request.Consistent)
-	if meta.IsUnreadable(err) { // it is there, and nobody else gets the address
+	if meta.IsUnreadable(err) {
 		return nil
 	}
 	if err != nil && !meta.IsNotFound(err) {
 		return err
 	}
 	missing := err != nil
-	if has, err := r.has(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has { // it has gone first
+	// The service is read once more, after the IPAddress: if it was deleted meanwhile, there is
+	// nothing to repair.
+	if has, err := r.serviceHas(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has {
 		return err
 	}
 	family := familyOf(ip.Is4())
 	if missing {
 		r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
 			"Cluster IP [%v]: %s is not allocated; repairing", family, ip))
-		return r.recreate(ctx, nil, ip, svc)
+		return r.replaceAddress(ctx, nil, ip, svc)
 	}
 	owner, ok := serviceOf(a)
 	if ok && owner == (serviceName{svc.Namespace, svc.Name}) {
 		if labelled(a, ip) {
 			return nil
 		}
-		return r.recreate(ctx, a, ip, svc)
+		return r.replaceAddress(ctx, a, ip, svc)
 	}
 	if ok {
-		if taken, err := r.has(ctx, owner, ip); err != nil {
+		if taken, err := r.serviceHas(ctx, owner, ip); err != nil {
 			return err
 		} else if taken {
 			r.event(ctx, aboutService(svc, "ClusterIPAlreadyAllocated", "ClusterIPAllocation",
@@ -211,34 +234,40 @@ func (r *AddressRepair) claim(ctx context.Context, svc *corev1.Service, ip netip
 		}
 	}
 	r.event(ctx, aboutService(svc, "ClusterIPNotAllocated", "ClusterIPAllocation",
-		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, svc.Namespace, svc.Name))
-	return r.recreate(ctx, a, ip, svc)
+		"the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing",
+		family, ip, svc.Namespace, svc.Name))
+	return r.replaceAddress(ctx, a, ip, svc)
 }
 
-// has reports whether a service has an address. One that cannot be read has what an IPAddress says.
-func (r *AddressRepair) has(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
-	svc, err := r.service(ctx, name)
+// serviceHas reports whether a service has an address. A service that cannot be read counts as
+// having it: its IPAddress is then left alone.
+func (r *AddressRepair) serviceHas(ctx context.Context, name serviceName, ip netip.Addr) (bool, error) {
+	svc, err := r.readService(ctx, name)
 	if meta.IsUnreadable(err) {
 		return true, nil
 	}
 	return svc != nil && slices.Contains(addressesOf(svc), ip), err
 }
 
-// recreate puts the IPAddress of a service in the place of another, if there is one.
-func (r *AddressRepair) recreate(ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service) error {
+// replaceAddress deletes the IPAddress wrong, if it is not nil, and creates that of svc. If another
+// writer creates one first, that one stays.
+func (r *AddressRepair) replaceAddress(
+	ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service,
+) error {
 	if wrong != nil {
-		if err := r.remove(ctx, wrong); err != nil {
+		if err := r.deleteAddress(ctx, wrong); err != nil {
 			return err
 		}
 	}
-	if err := r.pool.create(ctx, ip, svc); err != errAllocated { // else by another server, or to another service
+	if err := r.pool.createAddress(ctx, ip, svc); err != errAllocated {
 		return err
 	}
 	return nil
 }
 
-// remove deletes an IPAddress as it was read.
-func (r *AddressRepair) remove(ctx context.Context, a *networkingv1.IPAddress) error {
+// deleteAddress deletes an IPAddress as it was read. One that was created under its name since
+// stays.
+func (r *AddressRepair) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) error {
 	_, addresses, err := r.views()
 	if err != nil {
 		return err
@@ -250,8 +279,9 @@ func (r *AddressRepair) remove(ctx context.Context, a *networkingv1.IPAddress) e
 	return ignoreNotFound(err)
 }
 
-// repairAddress deletes an IPAddress of services that none has, and reports whether it is too young
-// for that.
+// repairAddress deletes an IPAddress that claims to belong to a service which does not have the
+// address, and reports whether it is too young for that. IPAddresses of other managers are left
+// alone.
 func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young bool, err error) {
 	_, addresses, err := r.views()
 	if err != nil {
@@ -264,11 +294,12 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 	owner, ok := serviceOf(a)
 	if !ok {
 		r.event(ctx, aboutAddress(a, "IPAddressNotAllocated",
-			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up", a.Name, refText(a.Spec.ParentRef)))
-		return false, r.remove(ctx, a)
+			"IPAddress %s appears to have been modified, not referencing a Service %s: cleaning up",
+			a.Name, refText(a.Spec.ParentRef)))
+		return false, r.deleteAddress(ctx, a)
 	}
-	svc, err := r.service(ctx, owner)
-	if meta.IsUnreadable(err) { // the service is there, and has it as far as anybody knows
+	svc, err := r.readService(ctx, owner)
+	if meta.IsUnreadable(err) {
 		return false, nil
 	}
 	if err != nil || svc != nil && slices.Contains(addressesOf(svc), ip) {
@@ -284,11 +315,11 @@ func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young
 		r.event(ctx, aboutAddress(a, "IPAddressWrongReference",
 			"IPAddress: %s for Service %s/%s has a wrong reference; cleaning up", a.Name, owner.namespace, owner.name))
 	}
-	return false, r.remove(ctx, a)
+	return false, r.deleteAddress(ctx, a)
 }
 
-// serviceOf is the service that an IPAddress says has the address; false if it says so of something
-// else.
+// serviceOf returns the service that an IPAddress refers to; false if it refers to something else
+// or to nothing.
 func serviceOf(a *networkingv1.IPAddress) (serviceName, bool) {
 	ref := a.Spec.ParentRef
 	if ref == nil || ref.Group != "" || ref.Resource != "services" {
@@ -297,7 +328,7 @@ func serviceOf(a *networkingv1.IPAddress) (serviceName, bool) {
 	return serviceName{ref.Namespace, ref.Name}, true
 }
 
-// labelled reports whether an IPAddress has the labels of those of services.
+// labelled reports whether an IPAddress has the two labels of an IPAddress of a service.
 func labelled(a *networkingv1.IPAddress, ip netip.Addr) bool {
 	return a.Labels[networkingv1.LabelManagedBy] == AddressManager &&
 		a.Labels[networkingv1.LabelIPAddressFamily] == string(familyOf(ip.Is4()))
@@ -305,26 +336,29 @@ func labelled(a *networkingv1.IPAddress, ip netip.Addr) bool {
 
 func aboutService(svc *corev1.Service, reason, action, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
+		APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name,
+		UID: svc.UID, ResourceVersion: svc.ResourceVersion,
 	}, reason, action, fmt.Sprintf(format, args...)}
 }
 
 func aboutAddress(a *networkingv1.IPAddress, reason, format string, args ...any) RepairEvent {
 	return RepairEvent{corev1.ObjectReference{
-		APIVersion: networkingv1.GroupVersion.String(), Kind: "IPAddress", Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion,
+		APIVersion: networkingv1.GroupVersion.String(), Kind: "IPAddress", Name: a.Name,
+		UID: a.UID, ResourceVersion: a.ResourceVersion,
 	}, reason, "IPAddressAllocation", fmt.Sprintf(format, args...)}
 }
 
-// refText shows a reference in messages.
+// refText prints a reference as Kubernetes' messages do.
 func refText(ref *networkingv1.ParentReference) string {
 	if ref == nil {
 		return "nil"
 	}
-	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}", ref.Group, ref.Resource, ref.Namespace, ref.Name)
+	return fmt.Sprintf("&ParentReference{Group:%s,Resource:%s,Namespace:%s,Name:%s,}",
+		ref.Group, ref.Resource, ref.Namespace, ref.Name)
 }
 
-// ignoreNoName ignores that a service cannot have the name that an IPAddress says: clients write
-// there what they like.
+// ignoreNoName ignores the error that no service can have a name. The reference of an IPAddress may
+// name anything: its client is not checked against services.
 func ignoreNoName(err error) error {
 	if meta.IsBadRequest(err) {
 		return nil

@@ -6,20 +6,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// claimStatuses checks what is said about the claims that were made for a pod: one status for each.
-func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim) field.ErrorList {
+// claimStatuses checks which ResourceClaims were made for the entries of spec.resourceClaims: each
+// status belongs to an entry, and no two to the same.
+func claimStatuses(
+	p *field.Path, statuses []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim,
+) field.ErrorList {
 	if len(statuses) == 0 {
 		return nil
 	}
 	var errs field.ErrorList
-	known, seen := check.Duplicates{}, check.Duplicates{}
+	claimNames, seen := check.Duplicates{}, check.Duplicates{}
 	for i := range claims {
-		known.Add(claims[i].Name)
+		claimNames.Add(claims[i].Name)
 	}
 	for i, status := range field.Each(&errs, statuses) {
 		p := p.Index(i)
-		if !known[status.Name] {
-			errs = append(errs, field.Invalid(p.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`"))
+		if !claimNames[status.Name] {
+			errs = append(errs, field.Invalid(p.Child("name"), status.Name,
+				"must match the name of an entry in `spec.resourceClaims`"))
 		}
 		if !seen.Add(status.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), status.Name))
@@ -31,9 +35,9 @@ func claimStatuses(p *field.Path, statuses []corev1.PodResourceClaimStatus, clai
 	return errs
 }
 
-// extendedClaim checks what is said about the claim that was made for a pod's extended resources:
-// each request of it is for a resource that a container asks for. As in Kubernetes, the place of a
-// request's name is not that of its mapping.
+// extendedClaim checks the ResourceClaim that the scheduler made for the extended resources of a
+// pod (KEP-5004): each mapping is for a resource that a container requests. As in Kubernetes, the
+// path of an invalid requestName is not below the mapping.
 func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec) field.ErrorList {
 	if status == nil {
 		return nil
@@ -61,8 +65,10 @@ func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus,
 		}
 		errs = append(errs, check.DNSLabel(p.Child("requestName"), m.RequestName)...)
 		if seen[*m] {
-			errs = append(errs, field.Duplicate(at.Child("containerName"), m.ContainerName),
-				field.Duplicate(at.Child("resourceName"), m.ResourceName), field.Duplicate(at.Child("requestName"), m.RequestName))
+			errs = append(errs,
+				field.Duplicate(at.Child("containerName"), m.ContainerName),
+				field.Duplicate(at.Child("resourceName"), m.ResourceName),
+				field.Duplicate(at.Child("requestName"), m.RequestName))
 		}
 		seen[*m] = true
 	}

@@ -10,15 +10,18 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// componentStatuses makes the resource componentstatuses. Kubernetes looks for a scheduler and a
-// controller manager on the machine that the server runs on; those that are found there need not
-// belong to this server, so nothing is known of them.
+// componentStatuses declares componentstatuses, deprecated since 1.19. Kubernetes looks for a
+// scheduler and a controller manager on the machine of the API server. Components that run there
+// need not belong to this server, so this server reports them as unknown and only asks its own
+// store.
 func componentStatuses() registry.Observed {
 	return registry.Observed{
 		GroupResource: meta.GroupResource{Resource: "componentstatuses"},
 		Kind:          "ComponentStatus", ShortNames: []string{"cs"},
 		Observe: func(ctx context.Context, store storage.Store) []meta.Object {
-			return []meta.Object{unknownComponent("controller-manager"), storeComponent(ctx, store), unknownComponent("scheduler")}
+			return []meta.Object{
+				unknownComponent("controller-manager"), storeComponent(ctx, store), unknownComponent("scheduler"),
+			}
 		},
 		Table: &registry.Table{
 			Columns: []meta.TableColumnDefinition{
@@ -33,19 +36,23 @@ func componentStatuses() registry.Observed {
 	}
 }
 
+// component returns the status of one component with its only condition, Healthy.
 func component(name string, c corev1.ComponentCondition) meta.Object {
 	c.Type = corev1.ComponentHealthy
 	return &corev1.ComponentStatus{ObjectMeta: meta.ObjectMeta{Name: name}, Conditions: []corev1.ComponentCondition{c}}
 }
 
 func unknownComponent(name string) meta.Object {
-	return component(name, corev1.ComponentCondition{Status: corev1.ConditionUnknown, Error: "this server does not look for one"})
+	return component(name, corev1.ComponentCondition{
+		Status: corev1.ConditionUnknown, Error: "this server does not look for one",
+	})
 }
 
-// maxStoreWait is how long the store may take to answer.
+// maxStoreWait is how long the store may take to answer before it counts as unhealthy.
 const maxStoreWait = 2 * time.Second
 
-// storeComponent asks the store, whatever it is, under the name that it has in a cluster.
+// storeComponent reports whether the store answers. Its name is etcd-0 whatever the store is,
+// because clients look for that name.
 func storeComponent(ctx context.Context, store storage.Store) meta.Object {
 	ctx, cancel := context.WithTimeout(ctx, maxStoreWait)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// answering is a store that does nothing but answer, or not.
+// answering is a store that can only say its revision, or fail to.
 type answering struct {
 	storage.Store
 	err error

@@ -14,10 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// maxData is the most that a config map or secret may hold, in bytes.
+// This file declares configmaps and secrets. Both hold at most 1 MiB of data, and both can be
+// marked immutable (KEP-1412). Resources calls configMaps and secrets.
+
+// maxData is the most that the values of a config map or secret may hold together, in bytes. Keys
+// do not count. An object of that size still fits into one request and one value of etcd.
 const maxData = 1 << 20
 
-// configMaps makes the resource configmaps.
+// configMaps declares configmaps.
 func configMaps() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ConfigMap]{
 		GroupResource: meta.GroupResource{Resource: "configmaps"},
@@ -28,41 +32,47 @@ func configMaps() registry.Resource {
 			Validate:                 checkConfigMap,
 			AllowUnconditionalUpdate: true,
 		},
-		Table: &registry.TableOf[*corev1.ConfigMap]{Columns: configMapColumns, Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
-			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
-		}},
+		Table: &registry.TableOf[*corev1.ConfigMap]{
+			Columns: configMapColumns,
+			Cells: func(cm *corev1.ConfigMap, now time.Time) []any {
+				return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), registry.Age(&cm.ObjectMeta, now)}
+			},
+		},
 	})
 }
 
-// configMapColumns carry descriptions that clients have always been sent.
+// configMapColumns have the descriptions of kube-apiserver, which clients see in each table.
 var configMapColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
-	registry.Column("Data", "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_'"+
-		" or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in "+
-		"Data must not overlap with the keys in the BinaryData field, this is enforced during validation "+
-		"process.", 0),
+	registry.Column("Data",
+		"Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_'"+
+			" or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in "+
+			"Data must not overlap with the keys in the BinaryData field, this is enforced during validation "+
+			"process.", 0),
 	registry.AgeColumn,
 }
 
-// changed reports whether data are not what they were. To kube-apiserver, which compares Go values
-// here, no map is another than an empty one.
-func changed[M map[string]V, V any](now, was M) bool {
+// dataChanged reports whether data differ from what they were. A nil map differs from an empty one:
+// kube-apiserver compares Go values here.
+func dataChanged[M map[string]V, V any](now, was M) bool {
 	return (now == nil) != (was == nil) || !scheme.Equal(&now, &was)
 }
 
-// sealed reports changes of an object that was marked immutable: of the mark itself, and of the
-// fields listed.
-func sealed(mark *bool, data ...check.Setting) field.ErrorList {
+// immutableChanges reports the changes of an object whose field immutable was true: taking the mark
+// back, and each of the listed fields that has changed. An object can be marked at any time, but
+// never unmarked: a client that wants other data deletes the object. Kubelets rely on that and stop
+// watching it.
+func immutableChanges(mark *bool, data ...check.Setting) field.ErrorList {
 	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)
 }
 
-// checkConfigMap tells of the seal before the rest.
+// checkConfigMap checks keys and size. It reports changes of an immutable object first.
 func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil && scheme.OrZero(old.Immutable) {
-		errs = sealed(cm.Immutable, check.Setting{"data", changed(cm.Data, old.Data)},
-			check.Setting{"binaryData", changed(cm.BinaryData, old.BinaryData)})
+		errs = immutableChanges(cm.Immutable, check.Setting{"data", dataChanged(cm.Data, old.Data)},
+			check.Setting{"binaryData", dataChanged(cm.BinaryData, old.BinaryData)})
 	}
 	size := 0
 	data, binary := field.NewPath("data"), field.NewPath("binaryData")
@@ -78,12 +88,13 @@ func checkConfigMap(cm, old *corev1.ConfigMap) field.ErrorList {
 		size += len(value)
 	}
 	if size > maxData {
+		// Data and binaryData share the limit, so the error belongs to no field.
 		errs = append(errs, field.TooLong(field.NewPath(""), "", maxData))
 	}
 	return errs
 }
 
-// secrets makes the resource secrets.
+// secrets declares secrets.
 func secrets() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Secret]{
 		GroupResource: meta.GroupResource{Resource: "secrets"},
@@ -92,6 +103,7 @@ func secrets() registry.Resource {
 		Strategy: registry.StrategyOf[*corev1.Secret]{
 			Metadata: registry.MetaWhole,
 			Prepare: func(_ *registry.Request, s, old *corev1.Secret) {
+				// The type is immutable. An update that leaves it out keeps it.
 				if old != nil && s.Type == "" {
 					s.Type = old.Type
 				}
@@ -115,7 +127,7 @@ func secrets() registry.Resource {
 	})
 }
 
-// Keys that typed secrets must have.
+// The keys that a secret of a Kubernetes type must have.
 const (
 	tlsCertKey          = "tls.crt"
 	tlsKeyKey           = "tls.key"
@@ -124,14 +136,16 @@ const (
 	dockerConfigJSONKey = ".dockerconfigjson"
 )
 
-// checkSecret tells of the type and the seal before the rest.
+// checkSecret checks keys, size and what the type asks for. It reports changes of the type and of
+// an immutable object first. A type outside of Kubernetes' asks for nothing. Errors never show the
+// data.
 func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
 		errs = check.Immutable(field.NewPath("type"), &s.Type, &old.Type)
 	}
 	if old != nil && scheme.OrZero(old.Immutable) {
-		errs = append(errs, sealed(s.Immutable, check.Setting{"data", changed(s.Data, old.Data)})...)
+		errs = append(errs, immutableChanges(s.Immutable, check.Setting{"data", dataChanged(s.Data, old.Data)})...)
 	}
 	p := field.NewPath("data")
 	size := 0
@@ -142,6 +156,7 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	if size > maxData {
 		errs = append(errs, field.TooLong(p, "", maxData))
 	}
+	// need requires keys; needJSON requires a key whose value is a JSON object.
 	need := func(keys ...string) {
 		for _, key := range keys {
 			if _, ok := s.Data[key]; !ok {
@@ -159,8 +174,10 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	}
 	switch s.Type {
 	case corev1.SecretTypeServiceAccountToken:
+		// The token itself may be missing: a controller fills it in.
 		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
-			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
+			errs = append(errs, field.Required(
+				field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
 		}
 	case corev1.SecretTypeDockercfg:
 		needJSON(dockercfgKey)
@@ -168,7 +185,7 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 		needJSON(dockerConfigJSONKey)
 	case corev1.SecretTypeBasicAuth:
 		if _, ok := s.Data["username"]; !ok {
-			if _, ok := s.Data["password"]; !ok { // one of them will do
+			if _, ok := s.Data["password"]; !ok { // either of the two is enough
 				need("username", "password")
 			}
 		}
@@ -182,7 +199,9 @@ func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	return errs
 }
 
-// secretWarnings tells of certificates that will not work.
+// secretWarnings tells of a TLS secret whose certificate and private key do not belong together or
+// cannot be parsed. Such a secret is stored all the same: some clients create it first and fill in
+// the certificate later.
 func secretWarnings(s, _ *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS {
 		return nil

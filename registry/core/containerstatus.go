@@ -9,11 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// maxHealthMessage is how long the message about a resource's health may be, in bytes.
+// maxHealthMessage is the longest message about the health of a resource, in bytes.
 const maxHealthMessage = 1024
 
-// containerStatuses checks users and allocated resources in the statuses of a pod's containers; p
-// is the path of its status.
+// containerStatuses checks users (KEP-3619) and the health of allocated devices (KEP-4680) in the
+// statuses of all containers. p is the path of the pod's status.
 func containerStatuses(p *field.Path, pod *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	s := &pod.Status
@@ -22,16 +22,19 @@ func containerStatuses(p *field.Path, pod *corev1.Pod) field.ErrorList {
 	errs = append(errs, statusUsers(p.Child("initContainerStatuses"), s.InitContainerStatuses, windows)...)
 	errs = append(errs, statusUsers(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses, windows)...)
 	errs = append(errs, allocatedStatuses(p.Child("containerStatuses"), s.ContainerStatuses, pod.Spec.Containers)...)
-	errs = append(errs, allocatedStatuses(p.Child("initContainerStatuses"), s.InitContainerStatuses, pod.Spec.InitContainers)...)
+	errs = append(errs, allocatedStatuses(p.Child("initContainerStatuses"), s.InitContainerStatuses,
+		pod.Spec.InitContainers)...)
 	for i, c := range field.Each(&errs, s.EphemeralContainerStatuses) {
 		if len(c.AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(p.Child("ephemeralContainerStatuses").Index(i).Child("allocatedResourcesStatus"),
+			errs = append(errs, field.Forbidden(
+				p.Child("ephemeralContainerStatuses").Index(i).Child("allocatedResourcesStatus"),
 				"must not be specified in container status"))
 		}
 	}
 	return errs
 }
 
+// statusUsers checks the user and groups that containers run as; Windows has no such numbers.
 func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, c := range field.Each(&errs, statuses) {
@@ -52,11 +55,13 @@ func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool)
 	return errs
 }
 
-// allocatedStatuses checks the health of what containers have been given: each has asked for it, or
-// is not known.
+// allocatedStatuses checks the health of the resources that containers were allocated. Each must be
+// one that its container in list requests. The status of a container that is not in list is not
+// compared.
 func allocatedStatuses(p *field.Path, statuses []corev1.ContainerStatus, list []corev1.Container) field.ErrorList {
-	if !slices.ContainsFunc(statuses, func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
-		return nil // mostly
+	if !slices.ContainsFunc(statuses,
+		func(c corev1.ContainerStatus) bool { return len(c.AllocatedResourcesStatus) > 0 }) {
+		return nil // the usual case, and no map is made
 	}
 	var errs field.ErrorList
 	byName := make(map[string]*corev1.Container, len(list))
@@ -76,7 +81,8 @@ func allocatedStatuses(p *field.Path, statuses []corev1.ContainerStatus, list []
 	return errs
 }
 
-// askedFor checks that a container asks for a resource, or for one of a claim.
+// askedFor checks that a container requests a resource: by its name, or as "claim:<claim>" or
+// "claim:<claim>/<request>".
 func askedFor(p *field.Path, ctr *corev1.Container, name corev1.ResourceName) field.ErrorList {
 	claimed, ok := strings.CutPrefix(string(name), "claim:")
 	if !ok {
@@ -86,7 +92,8 @@ func askedFor(p *field.Path, ctr *corev1.Container, name corev1.ResourceName) fi
 		return field.ErrorList{field.Invalid(p, name, "must match one of the container's resource requests")}
 	}
 	for _, claim := range ctr.Resources.Claims {
-		if claimed == claim.Name && claim.Request == "" || claim.Request != "" && claimed == claim.Name+"/"+claim.Request {
+		if claimed == claim.Name && claim.Request == "" ||
+			claim.Request != "" && claimed == claim.Name+"/"+claim.Request {
 			return nil
 		}
 	}
@@ -94,13 +101,15 @@ func askedFor(p *field.Path, ctr *corev1.Container, name corev1.ResourceName) fi
 		"must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty")}
 }
 
+// checkHealth checks the health of the devices of one resource. Each device occurs once.
 func checkHealth(p *field.Path, list []corev1.ResourceHealth) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, r := range field.Each(&errs, list) {
 		p := p.Index(i)
 		errs = append(errs, check.Supported(p.Child("health"), r.Health,
-			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)...)
+			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy,
+			corev1.ResourceHealthStatusUnknown)...)
 		switch {
 		case r.Message == nil:
 		case *r.Message == "":

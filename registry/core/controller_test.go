@@ -45,7 +45,7 @@ spec.template: Required value`},
 	}
 }
 
-// TestOldTemplates: what a template has had against a rule may stay.
+// TestOldTemplates: a template may keep what an older server accepted.
 func TestOldTemplates(t *testing.T) {
 	odd := strings.Replace(webTemplate, `"spec":{`, `"spec":{"overhead":{"hugepages-2Mi":"1Mi","memory":"1"},`, 1)
 	const want = `template.spec.overhead.limits[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`
@@ -61,7 +61,8 @@ func TestOldTemplates(t *testing.T) {
 	checktest.Want(t, update(templates, "", scheme.DeepCopy(pt), pt), "")
 }
 
-// TestNonConvertible: an annotation says that another version knew more of a field.
+// TestNonConvertible: an annotation says that another version has more in a field than this one can
+// show.
 func TestNonConvertible(t *testing.T) {
 	r := resource(t, "replicationcontrollers")
 	now := checktest.Decode[corev1.ReplicationController](t, `{"spec":{"selector":{"app":"web"},`+webTemplate+`}}`)
@@ -110,7 +111,7 @@ status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas
 	}
 }
 
-// TestTemplateWarnings: of a changed controller they are about the template before the change.
+// TestTemplateWarnings: the warnings of a changed controller are about its old template.
 func TestTemplateWarnings(t *testing.T) {
 	const odd = `{"spec":{"selector":{"app":"web"},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A"},{"name":"A"}]}]}}}}`
 	const said = `template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`
@@ -172,7 +173,8 @@ func TestControllerScale(t *testing.T) {
 	}
 }
 
-// TestTemplatesArePrepared: what is not served is dropped from templates, unless it has been there.
+// TestTemplatesArePrepared: fields that are not served are dropped from templates, unless the old
+// template has them.
 func TestTemplatesArePrepared(t *testing.T) {
 	const with = `"template":{"metadata":{"labels":{"app":"web"}},"spec":{"schedulingGroup":{"podGroupName":"g"},"containers":[{"name":"c","image":"i"}]}}`
 	template := func() *corev1.PodTemplate { return checktest.Decode[corev1.PodTemplate](t, `{`+with+`}`) }

@@ -43,7 +43,7 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 	return door{r.Strategy.Prepare, validate(r)}.write(obj, nil)
 }
 
-// complete does what stands before the reservation of a service, in a cluster with addresses of both families.
+// complete runs the step before the reservations of a service, in a cluster with both families.
 func complete(obj, old meta.Object) field.ErrorList {
 	svc, ok := obj.(*corev1.Service)
 	if !ok {
@@ -57,7 +57,7 @@ func complete(obj, old meta.Object) field.ErrorList {
 	return completeService(f, svc, was)
 }
 
-// update runs obj through a door of the resource, "" for the resource itself, as a change of old.
+// update runs obj through a door as a change of old; the door "" is the resource itself.
 func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
 	d := door{r.Strategy.Prepare, validate(r)}
 	if name == "" {
@@ -77,7 +77,7 @@ func update(r *registry.Resource, name string, obj, old meta.Object) field.Error
 	return d.write(obj, old)
 }
 
-// validate are the checks of what is written in the version of the core group.
+// validate runs the checks of an object that is written in the version of the core group.
 func validate(r *registry.Resource) func(obj, old meta.Object) field.ErrorList {
 	if f := r.Strategy.ValidateIn; f != nil {
 		return func(obj, old meta.Object) field.ErrorList { return f(corev1.GroupVersion, obj, old) }
@@ -85,7 +85,7 @@ func validate(r *registry.Resource) func(obj, old meta.Object) field.ErrorList {
 	return r.Strategy.Validate
 }
 
-// door is what a door decides.
+// door holds the functions of a door.
 type door struct {
 	prepare  func(r *registry.Request, obj, old meta.Object)
 	validate func(obj, old meta.Object) field.ErrorList
@@ -106,13 +106,13 @@ func kindOf(r *registry.Resource) kind.Kind {
 	return kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
 }
 
-// keeper takes back what a door may not set, as the registry does.
+// keeper returns the function that restores what a door may not set, as the registry does.
 func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 	var owned []string
 	if r.Status != nil {
 		owned = append(owned, "status")
 	}
-	inside := false // whether the door owns something, and may set nothing else
+	inside := false // the door owns fields and may set nothing else
 	for _, sub := range r.Subresources {
 		owned = append(owned, sub.Owns...)
 	}

@@ -12,18 +12,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// budgetResource has the budgets that evictions are charged to; messages call it by its kind.
+// budgetResource is the resource of the budgets. Messages of Kubernetes name it in the singular,
+// budgetKind.
 var (
 	budgetResource = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudgets"}
 	budgetKind     = meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudget"}
 )
 
-// maxDisrupted is of how many pods a budget says that they are about to be deleted. More are not
-// evicted before some of these are seen to go.
+// maxDisrupted is the length of a budget's status.disruptedPods above which evictions wait: the
+// disruption controller must first see some of these pods go. It bounds the size of the object.
 const maxDisrupted = 2000
 
-// budget returns the budget that counts a pod, nil if none does. There may be no more than one.
-func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
+// budgetOf returns the budget that selects a pod, nil if none does. Two are an error, as in
+// Kubernetes. It looks at each budget of the namespace.
+func (e *eviction) budgetOf(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
 	list, err := e.budgets.List(ctx, e.namespace)
 	if err != nil {
 		return nil, err
@@ -42,9 +44,10 @@ func (e *eviction) budget(ctx context.Context, pod *corev1.Pod) (*policyv1.PodDi
 	return found, nil
 }
 
-// mayGoUnhealthy reports whether a pod goes uncharged because it does not count as healthy: if its
-// budget says so, or if enough others are.
-func mayGoUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
+// evictableUnhealthy reports whether a pod may go uncharged because it is not ready (KEP-3017): if
+// its budget always allows that (AlwaysAllow), or if enough others are healthy (IfHealthyBudget,
+// the default).
+func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	if pod.Status.Ready() {
 		return false
 	}
@@ -54,16 +57,19 @@ func mayGoUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
 }
 
-// charge takes one disruption from a budget, for a pod. The error says why there is none.
+// charge takes one disruption from a budget and notes the pod in disruptedPods, so that the
+// disruption controller does not count the pod as healthy. The error says why the budget allows
+// none. A budget whose status is older than its spec allows none: nobody has counted by that spec.
 func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	s := &b.Status
 	switch {
 	case s.ObservedGeneration < b.Generation:
-		return processing(b.Name)
+		return budgetProcessing(b.Name)
 	case s.DisruptionsAllowed < 0:
 		return meta.NewForbidden(budgetKind, b.Name, errors.New("pdb disruptions allowed is negative"))
 	case len(s.DisruptedPods) > maxDisrupted:
-		return meta.NewForbidden(budgetKind, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+		return meta.NewForbidden(budgetKind, b.Name,
+			errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
 	case s.DisruptionsAllowed == 0:
 		return wouldViolate(whyNone(b), 0)
 	}
@@ -77,12 +83,12 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	return nil
 }
 
-// errRecounted ends a taking back that comes too late.
+// errRecounted ends a refund that comes too late.
 var errRecounted = errors.New("the budget has changed since")
 
-// giveBack makes the status of a budget what it was before the charge, unless it is another than
-// the charge has left.
-func giveBack(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
+// restoreStatus makes the status of a budget what it was before the charge, unless the budget was
+// written since the charge.
+func restoreStatus(b, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) error {
 	if b.ResourceVersion != charged.ResourceVersion {
 		return errRecounted
 	}
@@ -96,22 +102,27 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 	c := scheme.OrZero(meta.FindCondition(s.Conditions, policyv1.DisruptionAllowed))
 	says := c.Status == meta.ConditionFalse && c.Message != ""
 	switch {
-	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are of no worth then
-		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s", b.Name, c.Message)
+	case says && c.Reason == policyv1.ReasonSyncFailed: // first: the counts are stale
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently because it failed sync: %s",
+			b.Name, c.Message)
 	case s.CurrentHealthy <= s.DesiredHealthy:
-		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", b.Name, s.DesiredHealthy, s.CurrentHealthy)
+		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently",
+			b.Name, s.DesiredHealthy, s.CurrentHealthy)
 	case says:
-		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s", b.Name, c.Reason, c.Message)
+		return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently (%s): %s",
+			b.Name, c.Reason, c.Message)
 	}
 	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
-// processing is the answer while nobody knows what a budget allows.
-func processing(budget string) error {
+// budgetProcessing is the answer while the status of a budget lags behind: 429, with the advice to
+// come back in 10 seconds.
+func budgetProcessing(budget string) error {
 	return wouldViolate(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), 10)
 }
 
-// wouldViolate is the answer to an eviction that a budget does not allow.
+// wouldViolate is the answer 429 to an eviction that a budget does not allow. retrySeconds is the
+// advice when to come back; 0 gives none.
 func wouldViolate(why string, retrySeconds int) error {
 	err := meta.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retrySeconds)
 	err.Status.Details.Causes = []meta.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: why}}

@@ -1,21 +1,38 @@
-// Package core knows what is special about the resources of the core group: how their objects are
-// prepared, checked, changed, deleted, selected and printed.
+// Package core declares the resources of the core group (apiVersion v1, path /api/v1): how their
+// objects are prepared, validated, changed, deleted, selected and printed.
 //
-// Resources returns the declarations that a server makes stores from. The rules are pure functions
-// of the new and the old object; messages are those of kube-apiserver, in its order. Whatever loops
-// over a list or map of an object and may find something wrong with each element goes by field.Each
-// or field.Entries; what it compares with, it finds by hash.
+// Words: a declaration is the value of type registry.Resource that a file here makes for one kind.
+// A cluster IP is the virtual address of a service, a node port the port by which each node
+// forwards to it. An IPAddress (networking.k8s.io) records which service holds a cluster IP. A
+// budget is a PodDisruptionBudget (policy).
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/corev1), the rules for the spec of
-// a pod, which other groups need as well (registry/podspec), the order of addresses in a range
-// (scheme/iprange) and the record of node ports (registry/ports), and the subresources of pods that
-// lead to their nodes.
+// Laws:
+//   - The rules of a kind are pure functions of the new and the old object, which is nil on create.
+//     Only reservations, actions, componentstatuses and AddressRepair do I/O.
+//   - Messages, and the order of errors, are those of kube-apiserver, also where it reports an
+//     error twice or at an odd path. Comments name such cases.
+//   - A check that may find an error in each element of a client's list or map loops by field.Each
+//     or field.Entries, which bound the errors. It looks up old values in a map, so that its time
+//     is linear in the size of the object.
+//   - An update may keep a value that was stored under older, weaker rules. It may not bring a new
+//     one.
 //
-// Some writes do more than change their object, and I/O: services take addresses and ports
-// (servicereserve.go), bindings and evictions write pods and budgets (podbinding.go,
+// The functions that check something take the path of the checked value, p, and return a
+// field.ErrorList. All of them may be called at once, as they share nothing. A server calls
+// Resources, Actions and Observed once each, and NewAddressRepair if it runs the repair of cluster
+// IPs.
+//
+// Services, bindings and evictions do more than change their object: services take addresses and
+// ports (servicereserve.go), bindings and evictions write pods and budgets (podbinding.go,
 // podeviction.go).
 //
-// Read: namespace.go as the plainest kind; pod.go, then podupdate.go.
+// Not here: the verbs (registry); types and defaults (scheme/api/corev1); the rules for the spec of
+// a pod, which other groups need as well (registry/podspec); the order of addresses in a range
+// (scheme/iprange); the record of node ports (registry/ports); exec, log and the other subresources
+// of pods that lead to a kubelet.
+//
+// Read: namespace.go as the plainest kind; config.go; pod.go, then podupdate.go; service.go, then
+// servicereserve.go.
 package core
 
 import (
@@ -27,26 +44,33 @@ import (
 	"github.com/coracle-project/coracle/registry/ports"
 )
 
-// Config is what the resources of the core group go by.
+// Config is the part of a server's configuration that the resources of the core group depend on.
 type Config struct {
+	// Rules are the settings of a server for the specs of pods, such as whether containers may be
+	// privileged.
 	Rules podspec.Rules
-	// EventTTL is how long Events are kept; 0 means until they are deleted.
+	// EventTTL is how long an Event is kept; 0 means until it is deleted.
 	EventTTL time.Duration
-	// ServiceRanges are one or two ranges that the addresses of services come from at first, of
-	// different families. Services that name no family have that of the first. None is IPv4.
+	// ServiceRanges are the ranges that cluster IPs come from until a ServiceCIDR says otherwise
+	// (--service-cluster-ip-range): at most two, of different IP families. A service that names no
+	// family gets the family of the first. Without a range the family is IPv4.
 	ServiceRanges []netip.Prefix
-	// Stores has what some writes change beside their own object.
+	// Stores finds the stores of other resources that some writes read or change: pods, budgets,
+	// IPAddresses, service accounts.
 	Stores registry.Stores
-	// HeadStart returns how much earlier than a service its IPAddresses are stored, and how much
-	// later they are deleted; nil: at once.
+	// HeadStart returns how much earlier than its service an IPAddress is stored, and how much
+	// later it is deleted. nil means no difference. See addressPool.waitHeadStart for the reason.
 	HeadStart func() time.Duration
-	// NodePorts hands out the node ports of services; nil: what clients ask for is taken as it is.
+	// NodePorts allocates the node ports of services. Without it a service keeps the node ports
+	// that its client sent, and gets no others.
 	NodePorts *ports.Allocator
-	// Tokens are what service accounts are given; without Sign there are none.
+	// Tokens says how tokens of service accounts are made. Without Tokens.Sign the subresource
+	// token is not served.
 	Tokens TokenConfig
 }
 
-// Resources returns the resources of the core group.
+// Resources returns the declarations of the resources of the core group that are stored.
+// ComponentStatuses are not among them: see Observed.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
 		namespaces(), configMaps(), secrets(), serviceAccounts(c), nodes(), events(c.EventTTL), services(c), pods(c),
@@ -55,8 +79,10 @@ func Resources(c Config) []registry.Resource {
 	}
 }
 
-// Actions returns the resources of the core group that are only created.
+// Actions returns the resources of the core group whose objects can only be created and are never
+// stored: bindings.
 func Actions(c Config) []registry.Actions { return []registry.Actions{bindings(c.Stores)} }
 
-// Observed returns the resources of the core group that are not stored.
+// Observed returns the resources of the core group whose objects are made when they are read:
+// componentstatuses.
 func Observed() []registry.Observed { return []registry.Observed{componentStatuses()} }

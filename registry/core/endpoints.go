@@ -15,7 +15,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// endpoints makes the resource endpoints. What clients write is kept in its order.
+// This file declares endpoints, the older form of EndpointSlices: one object for each service,
+// deprecated since 1.33 (KEP-4974). Resources calls it.
+
+// endpoints declares endpoints. Subsets stay in the order in which the client wrote them.
 func endpoints() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Endpoints]{
 		GroupResource: meta.GroupResource{Resource: "endpoints"},
@@ -39,12 +42,14 @@ func endpoints() registry.Resource {
 			},
 		},
 		Deprecated: []registry.Deprecation{{
-			Since: "1.33", Instead: meta.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
+			Since:   "1.33",
+			Instead: meta.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
 		}},
 	})
 }
 
-// checkEndpoints lets subsets that have been there be as they are: less was asked of them once.
+// checkEndpoints checks subsets. Subsets that an update does not change may be invalid: older
+// servers had weaker rules, and a controller must be able to update the labels of such an object.
 func checkEndpoints(e, old *corev1.Endpoints) field.ErrorList {
 	errs := checkSubsets(field.NewPath("subsets"), e.Subsets)
 	if len(errs) > 0 && old != nil && scheme.Equal(&e.Subsets, &old.Subsets) {
@@ -82,6 +87,8 @@ func checkEndpointAddress(p *field.Path, a *corev1.EndpointAddress) field.ErrorL
 	return append(errs, check.EndpointIP(p.Child("ip"), a.IP)...)
 }
 
+// checkSubsetPort checks one port of a subset. named says that the port needs a name, because the
+// subset has several.
 func checkSubsetPort(p *field.Path, port *corev1.EndpointPort, named bool) field.ErrorList {
 	var errs field.ErrorList
 	if named {
@@ -97,13 +104,14 @@ func checkSubsetPort(p *field.Path, port *corev1.EndpointPort, named bool) field
 	return errs
 }
 
-// The label by which Kubernetes's controller of endpoints marks those that it looks after.
+// The label, and its value, by which the endpoints controller marks the objects that it manages.
 const (
 	endpointsManagedBy  = "endpoints.kubernetes.io/managed-by"
 	endpointsController = "endpoint-controller"
 )
 
-// endpointsWarnings tell of addresses that are not written as they should be, in what people write.
+// endpointsWarnings tells of addresses that are not in canonical form (KEP-4858). It is silent if
+// the endpoints controller writes: nobody reads its warnings.
 func endpointsWarnings(e, _ *corev1.Endpoints) []string {
 	if e.Labels[endpointsManagedBy] == endpointsController {
 		return nil
@@ -125,9 +133,10 @@ func endpointsWarnings(e, _ *corev1.Endpoints) []string {
 	return warnings
 }
 
-// maxEndpointCells is how many endpoints a row shows.
+// maxEndpointCells is how many endpoints a row shows. "+ N more..." stands for the others.
 const maxEndpointCells = 3
 
+// endpointsCell lists the first ready endpoints, such as "10.0.0.1:80,10.0.0.2:80 + 3 more...".
 func endpointsCell(subsets []corev1.EndpointSubset) string {
 	if len(subsets) == 0 {
 		return registry.None
@@ -142,7 +151,7 @@ func endpointsCell(subsets []corev1.EndpointSubset) string {
 	}
 	for i := range subsets {
 		s := &subsets[i]
-		if len(s.Ports) == 0 { // of a headless service
+		if len(s.Ports) == 0 { // a headless service without ports has plain addresses
 			add(s, func(ip string) string { return ip })
 		}
 		for j := range s.Ports {

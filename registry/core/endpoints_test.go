@@ -40,7 +40,7 @@ subsets[0].ports[1].appProtocol: Invalid value: "a b": name part must consist of
 	unset := &corev1.Endpoints{Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "10.0.0.1"}}, Ports: []corev1.EndpointPort{{Port: 1}}}}}
 	checktest.Want(t, create(r, unset), "subsets[0].ports[0].protocol: Required value")
 
-	// What has been there may stay.
+	// Invalid subsets may stay if they do not change.
 	old := checktest.Decode[corev1.Endpoints](t, `{"subsets":[{}]}`)
 	checktest.Want(t, update(r, "", scheme.DeepCopy(old), old), ``)
 	checktest.Want(t, update(r, "", checktest.Decode[corev1.Endpoints](t, `{"subsets":[{},{}]}`), old),

@@ -10,15 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// events makes the resource events, which the group events.k8s.io shows as well. They are kept for
-// a while only, and have no dependents.
+// events declares events, one resource under two group versions: v1 and events.k8s.io/v1 (KEP-383).
+// An event ends by its TTL. Events have no dependents, so the garbage collector leaves them alone.
 func events(ttl time.Duration) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},
 		Kind:          "Event", ShortNames: []string{"ev"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*corev1.Event]{
-			ValidateName:             names.PathSegmentName, // any that can stand in a path
+			ValidateName:             names.PathSegmentName, // any name that can be a segment of a path
 			ValidateIn:               checkEvent,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
@@ -48,7 +48,10 @@ func events(ttl time.Duration) registry.Resource {
 				registry.Column("Message", "What happened.", 0),
 				registry.Column("First Seen", "Time since the event was first recorded.", 1),
 				registry.Column("Count", "How often the event has occurred.", 1),
-				{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: registry.NameColumn.Description},
+				{
+					Name: "Name", Type: "string", Format: "name", Priority: 1,
+					Description: registry.NameColumn.Description,
+				},
 			},
 			Cells: eventCells,
 		},
@@ -56,6 +59,9 @@ func events(ttl time.Duration) registry.Resource {
 	})
 }
 
+// eventCells prints an event of either sort. A newer event has eventTime, series and reporting
+// fields, an older one has firstTimestamp, lastTimestamp, count and source; a missing value is
+// taken from the other sort.
 func eventCells(e *corev1.Event, now time.Time) []any {
 	first := e.FirstTimestamp.Time
 	if first.IsZero() {

@@ -53,7 +53,7 @@ func TestStrictEventUpdate(t *testing.T) {
 	checktest.Want(t, strictly(t, eventOf(t, goodEvent+`,"series":{"count":3,"lastObservedTime":"2020-01-01T00:00:00.000000Z"}`), old), ``)
 	odd := eventOf(t, goodEvent+`,"series":{}`)
 	checktest.Want(t, strictly(t, odd, old), "series.count: Invalid value: \"\": should be at least 2\nseries.lastObservedTime: Required value")
-	checktest.Want(t, strictly(t, scheme.DeepCopy(odd), odd), ``) // it has been there
+	checktest.Want(t, strictly(t, scheme.DeepCopy(odd), odd), ``) // nothing changes
 
 	finer := scheme.DeepCopy(old)
 	finer.EventTime.Time = finer.EventTime.Add(999)

@@ -12,14 +12,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Limits of the texts of an event, in bytes.
+// The longest texts of a newer event, in bytes: of reportingInstance, action and reason, and of the
+// message.
 const (
 	maxEventWord    = 128
 	maxEventMessage = 1024
 )
 
-// checkEvent checks an event. Much of what clients of the core group have always been let write is
-// refused in others.
+// checkEvent checks an event by the rules of the group version that the client writes in.
+// events.k8s.io is strict and lets only the series change. v1 accepts nearly anything and any
+// change, because its clients came first.
 func checkEvent(gv meta.GroupVersion, e, old *corev1.Event) field.ErrorList {
 	if gv == corev1.GroupVersion {
 		return checkAnyEvent(e, "reportingComponent")
@@ -31,17 +33,22 @@ func checkEvent(gv meta.GroupVersion, e, old *corev1.Event) field.ErrorList {
 	return append(errs, checkEventChange(e, old)...)
 }
 
-// checkAnyEvent checks an event of whichever group, where the name of the reporter is a field
-// called component. Events that give an event time are of the newer sort, of which more is asked.
+// checkAnyEvent checks an event of either group; component is the name of the reporter's field in
+// the client's version. An event with eventTime is of the newer sort and must name its reporter and
+// action in v1, too.
 func checkAnyEvent(e *corev1.Event, component string) field.ErrorList {
 	var errs field.ErrorList
 	about, newer := e.InvolvedObject.Namespace, !e.EventTime.IsZero()
 	fits := about == e.Namespace || about == "" && e.Namespace == "default"
-	if newer { // which are reported from wherever the reporter runs
+	// A newer event may be about an object of another namespace than its own: its reporter writes
+	// to the namespace that it runs in. An event about a cluster-wide object is in default or
+	// kube-system.
+	if newer {
 		fits = about != "" || e.Namespace == "default" || e.Namespace == "kube-system"
 	}
 	if !fits {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about,
+			"does not match event.namespace"))
 	}
 	if newer {
 		errs = append(errs, checkNewerEvent(e, field.NewPath(component))...)
@@ -49,6 +56,8 @@ func checkAnyEvent(e *corev1.Event, component string) field.ErrorList {
 	return append(errs, check.DNSSubdomain(field.NewPath("namespace"), e.Namespace)...)
 }
 
+// checkNewerEvent checks the fields that an event with eventTime must have. Its errors show ""
+// instead of the value, as in Kubernetes.
 func checkNewerEvent(e *corev1.Event, component *field.Path) field.ErrorList {
 	errs := check.Required(component, e.ReportingController)
 	errs = append(errs, check.QualifiedName(component, e.ReportingController)...)
@@ -69,8 +78,8 @@ func checkNewerEvent(e *corev1.Event, component *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkStrictEvent checks a new event that is not of the core group: it is of the newer sort, and
-// uses no field that this has no use for.
+// checkStrictEvent checks a new event of events.k8s.io: it has eventTime and sets none of the
+// deprecated fields.
 func checkStrictEvent(e *corev1.Event) field.ErrorList {
 	errs := check.ObjectMeta(&e.ObjectMeta, true, names.DNSSubdomainName)
 	errs = append(errs, checkSeries(e.Series)...)
@@ -92,6 +101,8 @@ func checkStrictEvent(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
+// checkSeries checks the count of a repeated event. A single event has no series, so the least
+// count is 2.
 func checkSeries(s *corev1.EventSeries) field.ErrorList {
 	if s == nil {
 		return nil
@@ -106,7 +117,8 @@ func checkSeries(s *corev1.EventSeries) field.ErrorList {
 	return errs
 }
 
-// checkEventChange lets the series of an event alone change. A client is told of the reason twice.
+// checkEventChange lets only the series of an event change: reporters count repetitions in it. As
+// in kube-apiserver, a change of the reason is reported twice.
 func checkEventChange(e, old *corev1.Event) field.ErrorList {
 	errs := check.ObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)
 	if !scheme.Equal(&e.Series, &old.Series) {
@@ -122,7 +134,8 @@ func checkEventChange(e, old *corev1.Event) field.ErrorList {
 	errs = append(errs, check.Immutable(p("count"), &e.Count, &old.Count)...)
 	errs = append(errs, check.Immutable(p("reason"), &e.Reason, &old.Reason)...)
 	errs = append(errs, check.Immutable(p("type"), &e.Type, &old.Type)...)
-	// Protobuf has finer times than JSON, in which clients may have read this one.
+	// JSON shows eventTime in microseconds, but a client that created the event in protobuf may
+	// have stored nanoseconds. What the client has read back must not count as a change.
 	if !e.EventTime.Truncate(time.Microsecond).Equal(old.EventTime.Truncate(time.Microsecond)) {
 		errs = append(errs, field.Invalid(p("eventTime"), e.EventTime, "field is immutable"))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// Whatever decodes as a pod can be defaulted, checked, compared and printed.
+// Every pod that can be decoded can be defaulted, checked, compared and printed.
 func FuzzPod(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","projected":{"sources":[{}]}}]}}`), []byte(`{}`))
 	f.Add([]byte(`{"spec":{"schedulingGates":[{"name":"g"}],"affinity":{"podAffinity":{},"nodeAffinity":{}}}}`),

@@ -140,7 +140,7 @@ status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0`
 	}
 }
 
-// TestNodes has nodes that are valid, or not, when they are new or changed.
+// TestNodes has valid and invalid nodes, new and changed.
 func TestNodes(t *testing.T) {
 	r := resource(t, "nodes")
 	const once = "spec.podCIDRs: Invalid value: "

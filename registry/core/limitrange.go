@@ -14,7 +14,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// limitRanges makes the resource limitranges.
+// This file declares limitranges, which bound and default the resources of pods, containers and
+// claims of a namespace. The admission plugin LimitRanger applies them; here they are only checked.
+// Resources calls limitRanges.
+
+// limitRanges declares limitranges.
 func limitRanges() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.LimitRange]{
 		GroupResource: meta.GroupResource{Resource: "limitranges"},
@@ -30,13 +34,15 @@ func limitRanges() registry.Resource {
 	})
 }
 
-// nameLimitRange gives one a name that brings neither a name nor the beginning of one.
+// nameLimitRange gives an object without name and generateName a UID as its name, as Kubernetes
+// does for this kind.
 func nameLimitRange(_ *registry.Request, l, _ *corev1.LimitRange) {
 	if l.Name == "" && l.GenerateName == "" {
 		l.Name = string(registry.NewUID())
 	}
 }
 
+// checkLimitRange checks each item, and that no two have one type.
 func checkLimitRange(l, _ *corev1.LimitRange) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "limits")
@@ -48,15 +54,18 @@ func checkLimitRange(l, _ *corev1.LimitRange) field.ErrorList {
 			errs = append(errs, field.Duplicate(p.Child("type"), item.Type))
 		}
 		errs = append(errs, checkLimitNames(p, item)...)
-		for name := range field.Entries(&errs, limited(item)) {
+		for name := range field.Entries(&errs, limitedNames(item)) {
 			errs = append(errs, checkLimits(p, item, name)...)
 		}
 	}
 	return errs
 }
 
+// limitType checks the type of an item: Pod, Container, PersistentVolumeClaim, or a name with a
+// domain.
 func limitType(p *field.Path, t corev1.LimitType) field.ErrorList {
-	if errs := check.Invalid(p, t, names.IsQualifiedName(string(t))); len(errs) > 0 || strings.Contains(string(t), "/") {
+	if errs := check.Invalid(p, t, names.IsQualifiedName(string(t))); len(errs) > 0 ||
+		strings.Contains(string(t), "/") {
 		return errs
 	}
 	switch t {
@@ -66,13 +75,15 @@ func limitType(p *field.Path, t corev1.LimitType) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, t, "must be a standard limit type or fully qualified")}
 }
 
-// checkLimitNames checks what is limited.
+// checkLimitNames checks which resources an item limits. Items for pods have no defaults. An item
+// for claims must bound storage.
 func checkLimitNames(p *field.Path, item *corev1.LimitRangeItem) field.ErrorList {
 	var errs field.ErrorList
 	rule := podspec.ResourceName
 	if item.Type == corev1.LimitTypePod || item.Type == corev1.LimitTypeContainer {
 		rule = podspec.ContainerResourceName
 	}
+	// each checks the names in one list of the item.
 	each := func(p *field.Path, list corev1.ResourceList) {
 		for name := range field.Entries(&errs, list) {
 			errs = append(errs, rule(p.Key(string(name)), name)...)
@@ -100,10 +111,12 @@ func checkLimitNames(p *field.Path, item *corev1.LimitRangeItem) field.ErrorList
 	return errs
 }
 
-// limited are the resources that an item names.
-func limited(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
+// limitedNames returns the names of the resources that any list of an item has.
+func limitedNames(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
 	all := map[corev1.ResourceName]bool{}
-	for _, list := range []corev1.ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+	for _, list := range []corev1.ResourceList{
+		item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+	} {
 		for name := range list {
 			all[name] = true
 		}
@@ -111,44 +124,49 @@ func limited(item *corev1.LimitRangeItem) map[corev1.ResourceName]bool {
 	return all
 }
 
-// amount is what an item says of a resource, in one of its lists.
+// amount is the entry of one resource in one list of an item.
 type amount struct {
 	meta.Quantity
+	// set is false if the list lacks the resource; comparisons then pass.
 	set  bool
 	path *field.Path
-	name string // in messages
+	name string // how messages call the list
 }
 
-// checkLimits compares what an item says of one resource: from least to most stand min, the default
-// request, the default limit and max.
+// checkLimits compares the amounts of one resource in the lists of an item: min <= default request
+// <= default limit <= max. It reports each pair that is out of order, by the path that Kubernetes
+// gives it.
 func checkLimits(p *field.Path, item *corev1.LimitRangeItem, name corev1.ResourceName) field.ErrorList {
-	of := func(list corev1.ResourceList, key, text string) amount {
+	amountOf := func(list corev1.ResourceList, key, text string) amount {
 		q, ok := list[name]
 		return amount{q, ok, p.Child(key).Key(string(name)), text}
 	}
-	least, most := of(item.Min, "min", "min"), of(item.Max, "max", "max")
-	limit, request := of(item.Default, "default", "default"), of(item.DefaultRequest, "defaultRequest", "default request")
+	least, most := amountOf(item.Min, "min", "min"), amountOf(item.Max, "max", "max")
+	limit, request := amountOf(item.Default, "default", "default"),
+		amountOf(item.DefaultRequest, "defaultRequest", "default request")
 	if item.Type == corev1.LimitTypePod {
 		limit.set, request.set = false, false
 	}
+	// Only the comparison with the default request calls it "default limit".
 	bound := limit
 	bound.name = "default limit"
-	errs := atMost(least, most, least)
-	errs = append(errs, atMost(least, request, request)...)
-	errs = append(errs, atMost(request, most, request)...)
-	errs = append(errs, atMost(request, bound, request)...)
-	errs = append(errs, atMost(least, limit, amount{least.Quantity, true, limit.path, ""})...)
-	errs = append(errs, atMost(limit, most, amount{most.Quantity, true, limit.path, ""})...)
-	errs = append(errs, checkRatio(of(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
+	errs := checkAtMost(least, most, least)
+	errs = append(errs, checkAtMost(least, request, request)...)
+	errs = append(errs, checkAtMost(request, most, request)...)
+	errs = append(errs, checkAtMost(request, bound, request)...)
+	errs = append(errs, checkAtMost(least, limit, amount{least.Quantity, true, limit.path, ""})...)
+	errs = append(errs, checkAtMost(limit, most, amount{most.Quantity, true, limit.path, ""})...)
+	errs = append(errs, checkRatio(amountOf(item.MaxLimitRequestRatio, "maxLimitRequestRatio", ""), least, most)...)
 	if limit.set && request.set && !podspec.CanOvercommit(name) && limit.Cmp(request.Quantity) != 0 {
 		errs = append(errs, field.Invalid(request.path, request.Quantity,
-			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s", limit, request, meta.Excerpt(string(name)))))
+			fmt.Sprintf("default value %s must equal to defaultRequest value %s in %s",
+				limit, request, meta.Excerpt(string(name)))))
 	}
 	return errs
 }
 
-// atMost reports that a is above b; shown is the amount that the error shows, and where.
-func atMost(a, b, shown amount) field.ErrorList {
+// checkAtMost reports that a is above b. shown gives the path and the amount of the error.
+func checkAtMost(a, b, shown amount) field.ErrorList {
 	if !a.set || !b.set || a.Cmp(b.Quantity) <= 0 {
 		return nil
 	}
@@ -156,8 +174,8 @@ func atMost(a, b, shown amount) field.ErrorList {
 		fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
 }
 
-// checkRatio checks how much more than the request a limit may be: not less, and no more than max
-// is of min.
+// checkRatio checks maxLimitRequestRatio, the most that a limit may be of its request: at least 1,
+// and no more than max/min, beyond which it could never matter.
 func checkRatio(ratio, least, most amount) field.ErrorList {
 	if !ratio.set {
 		return nil
@@ -170,13 +188,14 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 		return errs
 	}
 	if value, limit := ratios(ratio.Quantity, most.Quantity, least.Quantity); value > limit {
-		errs = append(errs, field.Invalid(ratio.path, ratio.Quantity, fmt.Sprintf("ratio %s is greater than max/min = %f", ratio, limit)))
+		errs = append(errs, field.Invalid(ratio.path, ratio.Quantity,
+			fmt.Sprintf("ratio %s is greater than max/min = %f", ratio, limit)))
 	}
 	return errs
 }
 
-// ratios are a ratio, and that of most to least: in thousandths, unless these are too many to be
-// counted.
+// ratios returns the ratio, and that of most to least. It computes in thousandths, unless an amount
+// in thousandths would not fit an int64.
 func ratios(ratio, most, least meta.Quantity) (value, limit float64) {
 	const maxMilli = math.MaxInt64 / 1000
 	if max(ratio.Value(), most.Value(), least.Value()) < maxMilli {

@@ -13,9 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// namespaces makes the resource namespaces. A deleted namespace is Terminating until
-// spec.finalizers is empty, which the namespace controller sees to once the content is gone,
-// through the finalize subresource.
+// namespaces declares namespaces. A deleted namespace stays, in phase Terminating, until
+// spec.finalizers is empty. The namespace controller deletes the content first and then takes its
+// finalizer away, through the subresource finalize. As in Kubernetes, there is no deletecollection.
 func namespaces() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Namespace]{
 		GroupResource: meta.GroupResource{Resource: "namespaces"},
@@ -32,12 +32,17 @@ func namespaces() registry.Resource {
 		},
 		Status: &registry.StatusOf[*corev1.Namespace]{Validate: checkNamespacePhase},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
-			{Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"}, Verbs: []string{"update"}, Validate: checkFinalized},
+			{
+				Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"},
+				Verbs: []string{"update"}, Validate: checkFinalized,
+			},
 		},
 		Fields: []registry.FieldValue{{Label: "status.phase", Path: "status.phase"}},
 		Table: &registry.TableOf[*corev1.Namespace]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("Status", "Active, or Terminating while it is being deleted.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("Status", "Active, or Terminating while it is being deleted.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(ns *corev1.Namespace, now time.Time) []any {
 				return []any{ns.Name, string(ns.Status.Phase), registry.Age(&ns.ObjectMeta, now)}
@@ -47,6 +52,8 @@ func namespaces() registry.Resource {
 	})
 }
 
+// prepareNamespace makes a new namespace Active and adds the finalizer of the namespace controller.
+// On an update spec.finalizers and status are those of old already: their subresources own them.
 func prepareNamespace(_ *registry.Request, ns, old *corev1.Namespace) {
 	if old != nil {
 		return
@@ -57,8 +64,8 @@ func prepareNamespace(_ *registry.Request, ns, old *corev1.Namespace) {
 	}
 }
 
-// labelNamespace gives a namespace the label with its name. Defaulting could not know one that is
-// generated.
+// labelNamespace sets the label kubernetes.io/metadata.name, by which selectors find a namespace of
+// a name (KEP-2161). It runs last, because the name may be generated after defaulting.
 func labelNamespace(ns *corev1.Namespace) {
 	if ns.Labels == nil {
 		ns.Labels = make(map[string]string, 1)
@@ -66,7 +73,8 @@ func labelNamespace(ns *corev1.Namespace) {
 	ns.Labels[corev1.NamespaceNameLabel] = ns.Name
 }
 
-// checkNamespace checks the finalizers of a new namespace; an update keeps them.
+// checkNamespace checks the finalizers of a new namespace. An update cannot change them. As in
+// kube-apiserver, an error does not say which of the finalizers is wrong.
 func checkNamespace(ns, old *corev1.Namespace) field.ErrorList {
 	if old != nil {
 		return nil
@@ -79,7 +87,8 @@ func checkNamespace(ns, old *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// checkFinalized checks the finalizers for the finalize subresource, which tells them apart.
+// checkFinalized checks the finalizers that a write to finalize sets. Its errors name the index, as
+// those of checkNamespace do not.
 func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
@@ -89,16 +98,20 @@ func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// finalizerName checks the name of a finalizer, which is qualified unless it is one of the server's
-// own.
+// finalizerName checks the name of a finalizer: it is qualified by a domain, or one of Kubernetes'
+// three that are not.
 func finalizerName(p *field.Path, name string) field.ErrorList {
 	errs := check.QualifiedName(p, name)
-	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {
-		errs = append(errs, field.Invalid(p, name, "name is neither a standard finalizer name nor is it fully qualified"))
+	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" &&
+		name != "foregroundDeletion" {
+		errs = append(errs, field.Invalid(p, name,
+			"name is neither a standard finalizer name nor is it fully qualified"))
 	}
 	return errs
 }
 
+// checkNamespacePhase ties the phase to deletionTimestamp, so that a client of the status can
+// neither end nor fake a deletion. The path "status.Phase" is Kubernetes' own spelling.
 func checkNamespacePhase(ns, _ *corev1.Namespace) field.ErrorList {
 	want, when := corev1.NamespaceActive, "is empty"
 	if ns.DeletionTimestamp != nil {

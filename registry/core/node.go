@@ -16,7 +16,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// nodes makes the resource nodes. A kubelet may bring the status along when it creates its node.
+// This file declares nodes: preparation, checks of the whole object, and the table. nodecheck.go
+// checks pod ranges, declared features and the removed kubelet configuration. Resources calls
+// nodes.
+
+// nodes declares nodes. A kubelet may send the status of its node with the create (OnCreate).
 func nodes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Node]{
 		GroupResource: meta.GroupResource{Resource: "nodes"},
@@ -48,7 +52,8 @@ func nodes() registry.Resource {
 	})
 }
 
-// prepareNode drops what configured kubelets from afar once, unless the old node has it.
+// prepareNode drops the fields of dynamic kubelet configuration (KEP-281), which was removed,
+// unless the old node has them.
 func prepareNode(_ *registry.Request, n, old *corev1.Node) {
 	if old == nil || old.Spec.ConfigSource == nil {
 		n.Spec.ConfigSource = nil
@@ -58,13 +63,17 @@ func prepareNode(_ *registry.Request, n, old *corev1.Node) {
 	}
 }
 
+// checkNode checks a node, and its change if old is not nil. The paths metadata.taints and
+// metadata.nodeSwapStatus are Kubernetes' own, although the fields are in spec and status. An
+// update repeats some checks, as in kube-apiserver.
 func checkNode(n, old *corev1.Node) field.ErrorList {
 	errs := checkTaints(field.NewPath("metadata", "taints"), n.Spec.Taints)
 	errs = append(errs, checkNodeResources(n)...)
 	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil {
 		errs = append(errs, check.Positive(field.NewPath("metadata", "nodeSwapStatus", "capacity"), *swap.Capacity)...)
 	}
-	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"),
+		n.Status.DeclaredFeatures)...)
 	errs = append(errs, checkPodCIDRs(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs)...)
 	if old != nil {
 		errs = append(errs, checkNodeUpdate(n, old)...)
@@ -84,6 +93,7 @@ func checkNodeResources(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
+// checkTaints checks taints, which are unique by key and effect.
 func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -103,10 +113,12 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	return errs
 }
 
-// checkNodeUpdate returns what is wrong with a change of a node or of its status.
+// checkNodeUpdate checks a change of a node or of its status. podCIDRs and providerID are set once:
+// the network and the cloud have been set up by them.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
-	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"), n.Status.DeclaredFeatures)...)
+	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"),
+		n.Status.DeclaredFeatures)...)
 	seen := make(map[corev1.NodeAddress]bool)
 	for i, address := range field.Each(&errs, n.Status.Addresses) {
 		if seen[*address] {
@@ -131,6 +143,7 @@ func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	return errs
 }
 
+// nodeWarnings tells of removed and deprecated fields, and of pod ranges that are not canonical.
 func nodeWarnings(n, _ *corev1.Node) []string {
 	var warnings []string
 	if n.Spec.ConfigSource != nil {
@@ -139,7 +152,8 @@ func nodeWarnings(n, _ *corev1.Node) []string {
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs, check.CIDRWarnings)...)
+	return append(warnings, check.AddressWarnings(field.NewPath("spec", "podCIDRs"), n.Spec.PodCIDRs,
+		check.CIDRWarnings)...)
 }
 
 func nodeCells(n *corev1.Node, now time.Time) []any {
@@ -149,12 +163,15 @@ func nodeCells(n *corev1.Node, now time.Time) []any {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None), registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
+		n.Name, nodeStatus(n), cmp.Or(strings.Join(nodeRoles(n), ","), registry.None),
+		registry.Age(&n.ObjectMeta, now), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
 		cmp.Or(info.OSImage, registry.Unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, registry.Unknown),
 	}
 }
 
+// nodeStatus returns a word such as "Ready,SchedulingDisabled". Without the condition Ready it is
+// "Unknown".
 func nodeStatus(n *corev1.Node) string {
 	status := "Unknown"
 	for _, c := range n.Status.Conditions {
@@ -171,7 +188,8 @@ func nodeStatus(n *corev1.Node) string {
 	return status
 }
 
-// nodeRoles finds the roles in labels node-role.kubernetes.io/<role> and kubernetes.io/role=<role>.
+// nodeRoles returns the roles that the labels node-role.kubernetes.io/<role> and
+// kubernetes.io/role=<role> name, sorted, each once.
 func nodeRoles(n *corev1.Node) []string {
 	var roles []string
 	for key, value := range n.Labels {
@@ -187,6 +205,7 @@ func nodeRoles(n *corev1.Node) []string {
 	return slices.Compact(roles)
 }
 
+// nodeAddress returns the first address of a type, or "<none>".
 func nodeAddress(n *corev1.Node, t corev1.NodeAddressType) string {
 	for _, a := range n.Status.Addresses {
 		if a.Type == t {

@@ -12,9 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkPodCIDRs checks the ranges of a node's pods: one, or one of each IP family.
+// checkPodCIDRs checks the ranges of a node's pods: at most one for each IP family. With several
+// ranges, the first that is invalid yields an internal error besides its own, as in Kubernetes.
 func checkPodCIDRs(p *field.Path, cidrs []string) field.ErrorList {
 	var errs field.ErrorList
+	// families has bit 1 for IPv4 and bit 2 for IPv6; bad is the text of the internal error.
 	families, bad := 0, ""
 	for i, cidr := range field.Each(&errs, cidrs) {
 		prefix, msgs := names.ParseCIDR(*cidr, true)
@@ -37,9 +39,11 @@ func checkPodCIDRs(p *field.Path, cidrs []string) field.ErrorList {
 	return errs
 }
 
+// declaredFeature is the form of names such as "MyFeature/mySubFeature".
 var declaredFeature = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*$`)
 
-// checkDeclaredFeatures checks the names of what a kubelet says that it can do, which are sorted.
+// checkDeclaredFeatures checks the features that a kubelet says that it has (KEP-5328). The list is
+// sorted, so each name is compared only with the one before.
 func checkDeclaredFeatures(p *field.Path, features []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, feature := range field.Each(&errs, features) {
@@ -54,17 +58,19 @@ func checkDeclaredFeatures(p *field.Path, features []string) field.ErrorList {
 		}
 		switch {
 		case len(name) > names.DNS1123SubdomainMaxLength:
-			errs = append(errs, field.Invalid(p, name, fmt.Sprintf("invalid feature name %q: must be no more than %d characters",
-				name, names.DNS1123SubdomainMaxLength)))
+			errs = append(errs, field.Invalid(p, name,
+				fmt.Sprintf("invalid feature name %q: must be no more than %d characters",
+					name, names.DNS1123SubdomainMaxLength)))
 		case !declaredFeature.MatchString(name):
-			errs = append(errs, field.Invalid(p, name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
-				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
+			errs = append(errs, field.Invalid(p, name,
+				fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
+					"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
 		}
 	}
 	return errs
 }
 
-// checkNodeConfig checks what old nodes still say of how their kubelet was configured from afar.
+// checkNodeConfig checks the fields of dynamic kubelet configuration that an old node still has.
 func checkNodeConfig(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	if source := n.Spec.ConfigSource; source != nil {
@@ -84,8 +90,8 @@ func checkNodeConfig(n *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// checkConfigSource checks where a kubelet's configuration is: of the status, in which revision,
-// too.
+// checkConfigSource checks the config map that holds a kubelet's configuration. used is true for
+// the sources in the status: they name its UID and resourceVersion, which the spec must not.
 func checkConfigSource(p *field.Path, source *corev1.NodeConfigSource, used bool) field.ErrorList {
 	ref := source.ConfigMap
 	if ref == nil {
@@ -93,7 +99,9 @@ func checkConfigSource(p *field.Path, source *corev1.NodeConfigSource, used bool
 	}
 	var errs field.ErrorList
 	p = p.Child("configMap")
-	for _, f := range []struct{ name, value string }{{"uid", string(ref.UID)}, {"resourceVersion", ref.ResourceVersion}} {
+	for _, f := range []struct{ name, value string }{
+		{"uid", string(ref.UID)}, {"resourceVersion", ref.ResourceVersion},
+	} {
 		switch {
 		case used:
 			errs = append(errs, check.Required(p.Child(f.name), f.value)...)

@@ -16,19 +16,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// persistentVolumes makes the resource persistentvolumes. The phase is the business of whoever
-// binds volumes to claims; the server keeps the time at which it changed.
+// This file declares persistentvolumes, and the cells that volumes and claims share.
+// registry/podspec checks the spec: it has the rules of volume sources. Resources calls
+// persistentVolumes.
+
+// persistentVolumes declares persistentvolumes. A controller outside of this server binds volumes
+// to claims and sets the phase. This server only records when the phase changed (KEP-3762).
 func persistentVolumes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.PersistentVolume]{
 		GroupResource: meta.GroupResource{Resource: "persistentvolumes"},
 		Kind:          "PersistentVolume", ShortNames: []string{"pv"},
 		Strategy: registry.StrategyOf[*corev1.PersistentVolume]{
-			Prepare:                  prepareVolume,
-			Validate:                 checkVolume,
-			Warnings:                 func(v, _ *corev1.PersistentVolume) []string { return podspec.PersistentVolumeWarnings(v) },
+			Prepare:  prepareVolume,
+			Validate: checkVolume,
+			Warnings: func(v, _ *corev1.PersistentVolume) []string {
+				return podspec.PersistentVolumeWarnings(v)
+			},
 			AllowUnconditionalUpdate: true,
 		},
-		Status: &registry.StatusOf[*corev1.PersistentVolume]{Prepare: prepareVolumeStatus, Metadata: registry.MetaChange},
+		Status: &registry.StatusOf[*corev1.PersistentVolume]{
+			Prepare: prepareVolumeStatus, Metadata: registry.MetaChange,
+		},
 		Table: &registry.TableOf[*corev1.PersistentVolume]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
@@ -49,14 +57,15 @@ func persistentVolumes() registry.Resource {
 	})
 }
 
+// prepareVolume makes a new volume Pending.
 func prepareVolume(r *registry.Request, v, old *corev1.PersistentVolume) {
 	if old == nil {
 		v.Status.Phase, v.Status.LastPhaseTransitionTime = corev1.VolumePending, &meta.Time{Time: r.Now}
 	}
 }
 
-// prepareVolumeStatus keeps the time of the last phase, or takes the present one for another phase,
-// unless the client says when that was.
+// prepareVolumeStatus keeps the time of the last change of the phase. If the phase changes, it sets
+// the time of the request, unless the client sets another time than before.
 func prepareVolumeStatus(r *registry.Request, v, old *corev1.PersistentVolume) {
 	status, was := &v.Status, &old.Status
 	switch {
@@ -69,7 +78,8 @@ func prepareVolumeStatus(r *registry.Request, v, old *corev1.PersistentVolume) {
 	}
 }
 
-// checkVolume tells of what is wrong with a changed volume twice, as kube-apiserver does.
+// checkVolume checks a volume. An update repeats the checks of metadata and spec, so a client gets
+// each of these errors twice, as from kube-apiserver.
 func checkVolume(v, old *corev1.PersistentVolume) field.ErrorList {
 	spec := podspec.PersistentVolume(field.NewPath("spec"), &v.Spec, v.Name)
 	if old == nil {
@@ -79,12 +89,13 @@ func checkVolume(v, old *corev1.PersistentVolume) field.ErrorList {
 	return slices.Concat(whole, checkMountOptions(v), whole, checkVolumeUpdate(v, old))
 }
 
-// checkMountOptions refuses the old annotation for options where nobody has ever looked at it.
+// checkMountOptions refuses the annotation volume.beta.kubernetes.io/mount-options for sources that
+// have never read it.
 func checkMountOptions(v *corev1.PersistentVolume) field.ErrorList {
 	s := &v.Spec.PersistentVolumeSource
-	mounted := s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil || s.RBD != nil ||
-		s.Quobyte != nil || s.ISCSI != nil || s.Cinder != nil || s.CephFS != nil || s.AzureFile != nil || s.VsphereVolume != nil ||
-		s.AzureDisk != nil || s.PhotonPersistentDisk != nil
+	mounted := s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil ||
+		s.RBD != nil || s.Quobyte != nil || s.ISCSI != nil || s.Cinder != nil || s.CephFS != nil ||
+		s.AzureFile != nil || s.VsphereVolume != nil || s.AzureDisk != nil || s.PhotonPersistentDisk != nil
 	if _, ok := v.Annotations[corev1.MountOptionsAnnotation]; !ok || mounted {
 		return nil
 	}
@@ -92,18 +103,22 @@ func checkMountOptions(v *corev1.PersistentVolume) field.ErrorList {
 		"may not specify mount options for this volume type")}
 }
 
+// checkVolumeUpdate checks a change. The source is immutable, except that the secret for expansion
+// of a CSI volume may be set once. Node affinity may be set once. A volume attributes class may
+// change but not go (KEP-3751). The paths are those of Kubernetes, without "spec" or in lower case.
 func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	var errs field.ErrorList
 	spec, was := &v.Spec, &old.Spec
 	source := spec.PersistentVolumeSource
-	if source.CSI != nil && was.CSI != nil && was.CSI.ControllerExpandSecretRef == nil { // that can be set later
+	if source.CSI != nil && was.CSI != nil && was.CSI.ControllerExpandSecretRef == nil {
 		csi := *source.CSI
 		csi.ControllerExpandSecretRef = nil
 		source.CSI = &csi
 	}
 	if !scheme.Equal(&source, &was.PersistentVolumeSource) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "persistentvolumesource"),
-			"spec.persistentvolumesource is immutable after creation\n"+govalue.Diff(was.PersistentVolumeSource, source)))
+			"spec.persistentvolumesource is immutable after creation\n"+
+				govalue.Diff(was.PersistentVolumeSource, source)))
 	}
 	errs = append(errs, check.Immutable(field.NewPath("volumeMode"), spec.VolumeMode, was.VolumeMode)...)
 	if was.NodeAffinity != nil && !sameNodes(spec.NodeAffinity, was.NodeAffinity) {
@@ -117,7 +132,7 @@ func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	return errs
 }
 
-// newLabels are the names that labels of nodes got when they were no longer beta.
+// newLabels maps the beta names of node labels to their final names.
 var newLabels = map[string]string{
 	"failure-domain.beta.kubernetes.io/zone":   "topology.kubernetes.io/zone",
 	"failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -126,7 +141,8 @@ var newLabels = map[string]string{
 	"beta.kubernetes.io/instance-type":         "node.kubernetes.io/instance-type",
 }
 
-// sameNodes reports whether an affinity is what it was, but for new names of labels.
+// sameNodes reports whether an affinity is the old one, except that beta labels may have got their
+// final names.
 func sameNodes(now, was *corev1.VolumeNodeAffinity) bool {
 	if now == nil || now.Required == nil || was.Required == nil {
 		return scheme.Equal(now, was)
@@ -140,6 +156,7 @@ func sameNodes(now, was *corev1.VolumeNodeAffinity) bool {
 	return scheme.Equal(now, was)
 }
 
+// renameLabels gives was the final names of labels where now has them. It changes was.
 func renameLabels(now, was []corev1.NodeSelectorRequirement) {
 	for i := range min(len(now), len(was)) {
 		if newLabels[was[i].Key] == now[i].Key {
@@ -156,26 +173,28 @@ func volumeCells(v *corev1.PersistentVolume, now time.Time) []any {
 	return []any{
 		v.Name, amountText(spec.Capacity), accessModes(spec.AccessModes), string(spec.PersistentVolumeReclaimPolicy),
 		phaseOf(&v.ObjectMeta, string(v.Status.Phase)), claim, classOf(&v.ObjectMeta, &spec.StorageClassName),
-		orUnset(spec.VolumeAttributesClassName), v.Status.Reason, registry.Age(&v.ObjectMeta, now), orUnset(spec.VolumeMode),
+		orUnset(spec.VolumeAttributesClassName), v.Status.Reason, registry.Age(&v.ObjectMeta, now),
+		orUnset(spec.VolumeMode),
 	}
 }
 
 // The cells that volumes and claims have in common.
 
-// amountText is how much storage a list of amounts has.
+// amountText prints the amount of storage in a list, "0" if there is none.
 func amountText(list corev1.ResourceList) string {
 	q := list[corev1.ResourceStorage]
 	return q.String()
 }
 
-// accessModes abbreviates access modes, each once, in the usual order.
+// accessModes abbreviates access modes, each once, in kubectl's order: "RWO,ROX".
 func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 	var list []string
 	for _, m := range []struct {
 		mode corev1.PersistentVolumeAccessMode
 		text string
 	}{
-		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
+		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"},
+		{corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
 	} {
 		if slices.Contains(modes, m.mode) {
 			list = append(list, m.text)
@@ -184,6 +203,7 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 	return strings.Join(list, ",")
 }
 
+// phaseOf returns the phase, or Terminating for an object that is being deleted.
 func phaseOf(m *meta.ObjectMeta, phase string) string {
 	if m.DeletionTimestamp != nil {
 		return "Terminating"
@@ -191,7 +211,7 @@ func phaseOf(m *meta.ObjectMeta, phase string) string {
 	return phase
 }
 
-// classOf is a storage class, which an old annotation may name.
+// classOf returns the storage class. The beta annotation overrides the field.
 func classOf(m *meta.ObjectMeta, class *string) string {
 	if name, ok := m.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return name
@@ -199,6 +219,7 @@ func classOf(m *meta.ObjectMeta, class *string) string {
 	return scheme.OrZero(class)
 }
 
+// orUnset prints an optional text, "<unset>" for nil.
 func orUnset[T ~string](s *T) string {
 	if s == nil {
 		return registry.Unset

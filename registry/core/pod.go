@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// pods makes the resource pods. The spec of a pod is mostly fixed once it exists: see podupdate.go.
+// pods declares pods. Most of a pod's spec is fixed once the pod exists: see podupdate.go. The
+// subresources ephemeralcontainers and resize change what the resource itself keeps.
 func pods(c Config) registry.Resource {
 	rules := c.Rules
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
@@ -34,7 +35,8 @@ func pods(c Config) registry.Resource {
 		Subresources: []registry.SubresourceOf[*corev1.Pod]{
 			ephemeralContainers(rules), podResize(rules), podBinding(c.Stores), podEviction(c.Stores),
 		},
-		// status.podIPs is accepted in selectors, too, but as in Kubernetes it is empty.
+		// Selectors may name status.podIPs as well (scheme/api/corev1). It has no value here, as in
+		// Kubernetes, so it selects only by "".
 		Fields: []registry.FieldValue{
 			{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true},
 			{Label: "spec.restartPolicy", Path: "spec.restartPolicy"},
@@ -50,12 +52,14 @@ func pods(c Config) registry.Resource {
 	})
 }
 
+// preparePod gives a new pod the status Pending and completes its spec. On an update it only drops
+// the fields of features that are not served.
 func preparePod(r *registry.Request, pod, old *corev1.Pod) {
 	if old != nil {
 		podspec.DropDisabled(&pod.Spec, &old.Spec)
 		return
 	}
-	// Of a status that the client brings, the class alone is believed.
+	// Of the status that the client sends, only the QoS class counts, as in Kubernetes.
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: pod.Status.QOSClass}
 	if pod.Status.QOSClass == "" {
 		pod.Status.QOSClass = qosClass(&pod.Spec)
@@ -71,20 +75,23 @@ func preparePod(r *registry.Request, pod, old *corev1.Pod) {
 	podspec.AppArmorFields(pod, r.Warn)
 }
 
-// podWarnings tells when a pod is created: people rarely change pods by hand.
+// podWarnings warns on create only: controllers, not people, update pods.
 func podWarnings(pod, old *corev1.Pod) []string {
 	if old != nil {
 		return nil
 	}
 	var warnings []string
 	if msgs := names.IsDNS1123Label(pod.Name); len(msgs) > 0 {
-		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "+
-			"a DNS label is recommended: %v", msgs))
+		warnings = append(warnings,
+			fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "+
+				"a DNS label is recommended: %v", msgs))
 	}
 	return append(warnings, podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)...)
 }
 
-// gracePod gives a pod the time that it asks for, but none to one that no kubelet looks after.
+// gracePod decides the grace period of a deletion, in seconds: the client's, else the pod's. A pod
+// without a node or whose containers have ended gets none, because no kubelet would confirm its
+// end. Less than 0 counts as 1. It always returns true.
 func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 	var period int64
 	switch {
@@ -104,7 +111,7 @@ func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 	return true
 }
 
-// checkPod returns what is wrong with a pod or its change.
+// checkPod checks a new pod, or a changed pod and its change.
 func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if old != nil {
 		rules = rules.After(&old.Spec, old.Annotations)
@@ -116,7 +123,8 @@ func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(p.Child("ephemeralContainers"), "cannot be set on create"))
 	}
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(p.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+		errs = append(errs, field.Forbidden(p.Child("nodeName"),
+			"cannot be set until all schedulingGates have been cleared"))
 	}
 	return append(errs, podspec.Profiles(p, pod.Annotations, &pod.Spec)...)
 }

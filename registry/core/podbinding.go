@@ -12,29 +12,34 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// podResource and boundPods are what messages about bindings speak of.
+// podResource is the resource pods. boundPods stands in messages about bindings that conflict.
 var (
 	podResource = meta.GroupResource{Resource: "pods"}
 	boundPods   = meta.GroupResource{Resource: "pods/binding"}
 )
 
-// podBinding makes the subresource through which schedulers assign a pod to a node.
+// podBinding declares the subresource pods/binding, by which a scheduler assigns a pod to a node.
 func podBinding(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name: "binding", Kind: corev1.GroupVersion.WithKind("Binding"), Check: checkBinding,
-		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bindPod(ctx, stores, a) },
 	}
 }
 
-// bindings makes the older way to the same: a resource of its own, where the body names the pod. It
-// knows of no UID.
+// bindings declares the older resource for the same purpose, in which the body names the pod. The
+// server clears metadata.uid of the body of a new object, so the precondition on the UID works for
+// pods/binding alone.
 func bindings(stores registry.Stores) registry.Actions {
 	return registry.Actions{
-		GroupResource: meta.GroupResource{Resource: "bindings"}, Kind: "Binding", Singular: "binding", Namespaced: true, Check: checkBinding,
-		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bind(ctx, stores, a) },
+		GroupResource: meta.GroupResource{Resource: "bindings"},
+		Kind:          "Binding", Singular: "binding",
+		Namespaced: true, Check: checkBinding,
+		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) { return bindPod(ctx, stores, a) },
 	}
 }
 
+// checkBinding checks the name and the target. Its errors come without a reason (status Unknown),
+// as in Kubernetes.
 func checkBinding(a *registry.Action) error {
 	b := a.Object.(*corev1.Binding)
 	if a.Name != "" && a.Name != b.Name {
@@ -55,8 +60,10 @@ func checkBinding(a *registry.Action) error {
 	return nil
 }
 
-// bind assigns a pod to a node, once.
-func bind(ctx context.Context, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
+// bindPod assigns a pod to a node. A pod is bound once: of two schedulers the second gets a
+// conflict. UID and resourceVersion of the binding are preconditions. The update goes past the
+// strategy of pods, which does not let spec.nodeName change.
+func bindPod(ctx context.Context, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
 	pods, err := registry.ViewOf[*corev1.Pod](stores.Store(podResource))
 	if err != nil {
 		return nil, err
@@ -76,7 +83,7 @@ func bind(ctx context.Context, stores registry.Stores, a *registry.Action) (meta
 		if why := notBindable(pod); why != "" {
 			return meta.NewConflict(boundPods, pod.Name, errors.New(why))
 		}
-		assign(pod, b)
+		assignToNode(pod, b)
 		return nil
 	})
 	if err != nil {
@@ -85,7 +92,7 @@ func bind(ctx context.Context, stores registry.Stores, a *registry.Action) (meta
 	return &meta.Status{Status: meta.StatusSuccess}, nil
 }
 
-// notBindable says why a pod cannot be assigned to a node; "" if it can.
+// notBindable says why a pod cannot be assigned to a node, "" if it can.
 func notBindable(pod *corev1.Pod) string {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -98,16 +105,17 @@ func notBindable(pod *corev1.Pod) string {
 	return ""
 }
 
-// assign is what a binding makes of a pod.
-func assign(pod *corev1.Pod, b *corev1.Binding) {
+// assignToNode changes the pod as the binding says: the node, labels and annotations, and the
+// condition PodScheduled.
+func assignToNode(pod *corev1.Pod, b *corev1.Binding) {
 	pod.Spec.NodeName, pod.Status.NominatedNodeName = b.Target.Name, ""
-	pod.Annotations = withAll(pod.Annotations, b.Annotations)
-	pod.Labels = withAll(pod.Labels, b.Labels)
+	pod.Annotations = mergeInto(pod.Annotations, b.Annotations)
+	pod.Labels = mergeInto(pod.Labels, b.Labels)
 	pod.Status.SetCondition(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, time.Now())
 }
 
-// withAll adds the entries of more to m, which may be nil.
-func withAll(m, more map[string]string) map[string]string {
+// mergeInto adds the entries of more to m and returns it. If m is nil, it returns more itself.
+func mergeInto(m, more map[string]string) map[string]string {
 	if m == nil {
 		return more
 	}

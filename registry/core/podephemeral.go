@@ -11,15 +11,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// ephemeralContainers makes the door through which containers are added to a pod that runs, to look
-// into it.
+// ephemeralContainers declares the subresource pods/ephemeralcontainers, which adds containers to a
+// running pod for debugging (KEP-277). The write can change nothing else of the pod.
 func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name:     "ephemeralcontainers",
 		Metadata: registry.MetaWhole,
 		Prepare: func(_ *registry.Request, pod, old *corev1.Pod) {
 			list := pod.Spec.EphemeralContainers
-			keepPod(pod, old)
+			restorePod(pod, old)
 			pod.Spec.EphemeralContainers = list
 			podspec.DropDisabled(&pod.Spec, &old.Spec)
 		},
@@ -29,16 +29,17 @@ func ephemeralContainers(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod
 	}
 }
 
-// keepPod makes all of a pod as it was but what identifies the write.
-func keepPod(pod, old *corev1.Pod) {
+// restorePod makes spec and metadata of pod those of old, except what identifies the write: name,
+// UID, resourceVersion and managed fields. The slices and maps are copies.
+func restorePod(pod, old *corev1.Pod) {
 	pod.Spec = scheme.DeepCopy(old.Spec)
 	m, was := &pod.ObjectMeta, scheme.DeepCopy(old.ObjectMeta)
 	m.DeletionTimestamp, m.Labels, m.Annotations = was.DeletionTimestamp, was.Labels, was.Annotations
 	m.Finalizers, m.OwnerReferences = was.Finalizers, was.OwnerReferences
 }
 
-// checkEphemeralUpdate returns what is wrong with ephemeral containers: those that there are stay
-// as they are.
+// checkEphemeralUpdate checks ephemeral containers: they can be added, never removed or changed,
+// because the kubelet has started them.
 func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if isMirror(old) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
@@ -53,16 +54,19 @@ func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 	}
 	for _, was := range field.Each(&errs, old.Spec.EphemeralContainers) {
 		if now := byName[was.Name]; now == nil {
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
 		} else if !scheme.Equal(now, was) {
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%s", was.Name,
-				govalue.Diff(*was, *now))))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("existing ephemeral containers %q may not be changed\n%s",
+					was.Name, govalue.Diff(*was, *now))))
 		}
 	}
 	return errs
 }
 
-// isMirror reports whether a pod mirrors one that a kubelet runs by itself.
+// isMirror reports whether a pod is the mirror of a static pod. The kubelet runs that one from a
+// file, whatever the API says.
 func isMirror(pod *corev1.Pod) bool {
 	_, ok := pod.Annotations[podspec.MirrorAnnotation]
 	return ok

@@ -16,10 +16,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// podEviction makes the subresource that deletes a pod if the budgets allow it.
+// This file is the subresource pods/eviction: it deletes a pod if the budgets allow that.
+// disruption.go decides what a budget allows. pods declares the subresource.
+//
+// Law: a pod that counts for a budget is deleted only after one disruption was charged to the
+// budget, whatever other servers do at the same time. A charge may be too much, if the server ends
+// before the deletion; the disruption controller takes it back after some time. A charge is never
+// too little.
+
+// podEviction declares the subresource pods/eviction. Clients may send policy/v1 or policy/v1beta1.
 func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
-		Name: "eviction", Kind: policyv1.GroupVersion.WithKind("Eviction"), Also: []string{policyv1.Beta1.Version}, Check: checkEviction,
+		Name: "eviction", Kind: policyv1.GroupVersion.WithKind("Eviction"),
+		Also: []string{policyv1.Beta1.Version}, Check: checkEviction,
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			e, err := newEviction(stores, a)
 			if err != nil {
@@ -33,21 +42,23 @@ func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
+// checkEviction checks the name and the options for deleting the pod.
 func checkEviction(a *registry.Action) error {
 	e := a.Object.(*policyv1.Eviction)
 	if a.Name != e.Name {
 		return meta.NewBadRequest("name in URL does not match name in Eviction object")
 	}
 	if e.DeleteOptions != nil && e.DeleteOptions.IgnoresReadErrors() {
-		return meta.NewInvalid(policyv1.GroupVersion.WithKind("Eviction").GroupKind(), a.Name, field.ErrorList{field.Invalid(
-			field.NewPath("deleteOptions", meta.IgnoreReadErrors), true, "can not be set for pod eviction, try after removing the option")})
+		return meta.NewInvalid(policyv1.GroupVersion.WithKind("Eviction").GroupKind(), a.Name, field.ErrorList{
+			field.Invalid(field.NewPath("deleteOptions", meta.IgnoreReadErrors), true,
+				"can not be set for pod eviction, try after removing the option")})
 	}
 	_, err := deleteOptions(e, a.Options)
 	return err
 }
 
-// deleteOptions are how an eviction has the pod deleted. It is a dry run if its body says so, or
-// the request.
+// deleteOptions returns the options for deleting the pod. A dry run may be requested in the body or
+// in the query. If both name one, they must be the same.
 func deleteOptions(e *policyv1.Eviction, request *meta.CreateOptions) (*meta.DeleteOptions, error) {
 	var opts meta.DeleteOptions
 	if e.DeleteOptions != nil {
@@ -63,16 +74,16 @@ func deleteOptions(e *policyv1.Eviction, request *meta.CreateOptions) (*meta.Del
 	return &opts, nil
 }
 
-// eviction is one eviction under way.
+// eviction is one request to evict a pod.
 type eviction struct {
 	pods            registry.View[*corev1.Pod]
 	budgets         registry.View[*policyv1.PodDisruptionBudget]
 	namespace, name string
-	opts            *meta.DeleteOptions // never changed
+	opts            *meta.DeleteOptions // shared with the request, so never changed
 	dryRun          bool
 }
 
-// newEviction finds what an eviction is about. checkEviction has found nothing wrong with it.
+// newEviction returns the eviction that a asks for; checkEviction has accepted it.
 func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) {
 	pods, err := registry.ViewOf[*corev1.Pod](stores.Store(podResource))
 	if err != nil {
@@ -84,61 +95,68 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 	}
 	opts, err := deleteOptions(a.Object.(*policyv1.Eviction), a.Options)
 	return &eviction{
-		pods: pods, budgets: budgets, namespace: a.Namespace, name: a.Name, opts: opts, dryRun: opts != nil && len(opts.DryRun) > 0,
+		pods: pods, budgets: budgets, namespace: a.Namespace, name: a.Name,
+		opts: opts, dryRun: opts != nil && len(opts.DryRun) > 0,
 	}, err
 }
 
-// run evicts the pod. Whatever other servers do meanwhile, a pod that counts for a budget goes only
-// if the budget has been charged for it.
+// run evicts the pod, in one of four ways:
+//   - A pod that needs no budget is deleted at once (evictUnprotected).
+//   - A pod that no budget selects is deleted.
+//   - An unhealthy pod may go uncharged. It is deleted only in the state that was read, because it
+//     must not become ready meanwhile and go uncharged as well.
+//   - Any other pod is deleted after its budget was charged.
 func (e *eviction) run(ctx context.Context, a *registry.Action) error {
-	pod, gone, err := e.passing(ctx)
+	pod, gone, err := e.evictUnprotected(ctx)
 	if gone || err != nil {
 		return err
 	}
-	budget, err := e.budget(ctx, pod)
+	budget, err := e.budgetOf(ctx, pod)
 	switch {
 	case err != nil:
 		return err
 	case budget == nil:
-		return e.remove(ctx, e.opts)
-	case mayGoUnhealthy(pod, budget):
-		err := e.remove(ctx, e.pinned(pod)) // as it is: it must not become ready and go uncharged
+		return e.deletePod(ctx, e.opts)
+	case evictableUnhealthy(pod, budget):
+		err := e.deletePod(ctx, e.pinnedOptions(pod))
 		if meta.IsConflict(err) && !e.isPinned() {
-			return processing(budget.Name)
+			return budgetProcessing(budget.Name)
 		}
 		return err
 	}
-	if err := e.reserve(ctx, a, pod, budget); err != nil {
+	if err := e.chargeBudget(ctx, a, pod, budget); err != nil {
 		return err
 	}
-	return e.remove(ctx, e.opts)
+	return e.deletePod(ctx, e.opts)
 }
 
-// maxOvertaken is how often an eviction begins again because the pod has changed meanwhile.
+// maxOvertaken is how many times an eviction tries to delete a pod that changes between the read
+// and the deletion.
 const maxOvertaken = 20
 
-// passing deletes a pod that no budget counts, if it is one, and returns one that it may be up to a
-// budget to protect.
-func (e *eviction) passing(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
+// evictUnprotected deletes the pod if it needs no budget; gone says that it did. Otherwise it
+// returns the pod for run to look at its budget. A pending pod is deleted only in the state that
+// was read, because it may become ready; if it changed, it is read again.
+func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
 		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
-		if err != nil || !passes(pod) {
+		if err != nil || !needsNoBudget(pod) {
 			return pod, false, err
 		}
 		opts := e.opts
 		if pod.Status.Phase == corev1.PodPending && pod.DeletionTimestamp == nil && !e.isPinned() {
-			opts = e.pinned(pod) // as it is: else it may be ready by then
+			opts = e.pinnedOptions(pod)
 		}
-		err = e.remove(ctx, opts)
+		err = e.deletePod(ctx, opts)
 		if overtaken := meta.IsConflict(err) && e.refusal(pod, e.opts) == nil; !overtaken || try == maxOvertaken {
 			return pod, err == nil, err
 		}
 	}
 }
 
-// passes reports whether a pod is deleted whatever budgets say: it has ended, has not begun, or is
-// on its way out.
-func passes(pod *corev1.Pod) bool {
+// needsNoBudget reports whether a pod is deleted whatever budgets say: it has ended, has not
+// started, or is being deleted.
+func needsNoBudget(pod *corev1.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed, corev1.PodPending:
 		return true
@@ -146,13 +164,13 @@ func passes(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil
 }
 
-// isPinned reports whether the client evicts a certain state of the pod.
+// isPinned reports whether the client asks to evict one state of the pod, by its resourceVersion.
 func (e *eviction) isPinned() bool {
 	return e.opts.Preconditions != nil && e.opts.Preconditions.ResourceVersion != nil
 }
 
-// pinned are the options for deleting the pod as it is.
-func (e *eviction) pinned(pod *corev1.Pod) *meta.DeleteOptions {
+// pinnedOptions returns the options for deleting the pod in the state given and no other.
+func (e *eviction) pinnedOptions(pod *corev1.Pod) *meta.DeleteOptions {
 	opts := *e.opts
 	pre := scheme.OrZero(opts.Preconditions)
 	pre.ResourceVersion = &pod.ResourceVersion
@@ -160,11 +178,13 @@ func (e *eviction) pinned(pod *corev1.Pod) *meta.DeleteOptions {
 	return &opts
 }
 
-// refusal says why a pod is not deleted with some options, nil if it is.
+// refusal returns the error that a deletion of the pod with opts would end with, nil if it would
+// succeed. A real eviction reports a conflict before invalid options, a dry run after them, as in
+// Kubernetes.
 func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 	pre := opts.Preconditions
 	if !e.dryRun && e.isPinned() && *pre.ResourceVersion == "" {
-		pre = &meta.Preconditions{UID: pre.UID} // as in Kubernetes that is any version, but in a dry run
+		pre = &meta.Preconditions{UID: pre.UID} // "" means any version to Kubernetes, except in a dry run
 	}
 	conflict := e.pods.MayDelete(pod, pre)
 	if conflict != nil && !e.dryRun {
@@ -176,14 +196,17 @@ func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 	return conflict
 }
 
-// remove deletes the pod, after its status says why.
-func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
+// deletePod sets the condition DisruptionTarget (KEP-3329), which tells controllers why the pod
+// ends, and then deletes the pod. If opts name a resourceVersion, the deletion names the one that
+// the condition has got.
+func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) error {
 	pod, err := e.pods.Update(ctx, e.namespace, e.name, e.dryRun, func(pod *corev1.Pod) error {
 		if err := e.refusal(pod, opts); err != nil {
 			return err
 		}
 		pod.Status.SetCondition(corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 			ObservedGeneration: scheme.OrZero(pod.Status.Condition(corev1.DisruptionTarget)).ObservedGeneration,
 		}, time.Now())
 		return nil
@@ -192,43 +215,52 @@ func (e *eviction) remove(ctx context.Context, opts *meta.DeleteOptions) error {
 		return err
 	}
 	if opts.Preconditions != nil && opts.Preconditions.ResourceVersion != nil {
-		opts = e.pinned(pod)
+		opts = e.pinnedOptions(pod)
 	}
 	return e.pods.Delete(ctx, e.namespace, e.name, e.dryRun, opts)
 }
 
-// reserve charges the budget that counts a pod, before the pod is deleted. Nothing is charged for
-// what is refused anyway. The charge is settled with the fate of the action.
-func (e *eviction) reserve(ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget) error {
+// chargeBudget charges budget for the pod before the pod is deleted. It charges nothing if the
+// deletion would be refused. The charge is settled with the fate of the action: if the pod was
+// certainly not deleted, it is refunded.
+func (e *eviction) chargeBudget(
+	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
+) error {
 	var before policyv1.PodDisruptionBudgetStatus
-	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun, func(b *policyv1.PodDisruptionBudget) error {
-		before = scheme.DeepCopy(b.Status)
-		if err := charge(b, pod.Name, time.Now()); err != nil {
-			return err
-		}
-		return e.refusal(pod, e.opts)
-	})
+	charged, err := e.budgets.Update(ctx, e.namespace, budget.Name, e.dryRun,
+		func(b *policyv1.PodDisruptionBudget) error {
+			before = scheme.DeepCopy(b.Status)
+			if err := charge(b, pod.Name, time.Now()); err != nil {
+				return err
+			}
+			return e.refusal(pod, e.opts)
+		})
 	if err != nil || e.dryRun {
 		return err
 	}
 	a.Take(func(ctx context.Context, fate admission.Fate) {
 		if fate == admission.NotStored {
-			e.giveBack(ctx, pod, charged, before)
+			e.refund(ctx, pod, charged, before)
 		}
 	})
 	return nil
 }
 
-// giveBack takes the charge back if the pod is not deleted after all. It stays if the pod is gone,
-// or going, some other way, and if somebody has counted anew since, or charged for another pod:
-// then the disruption controller lets the pod go from the status after some time, as it does if the
-// server ends here, or if nobody knows what has become of the deletion.
-func (e *eviction) giveBack(ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget, before policyv1.PodDisruptionBudgetStatus) {
+// refund takes the charge back because the pod was not deleted. The charge stays if
+//   - the pod is gone or being deleted in another way, or
+//   - the budget has changed since, by a controller that counted or by the charge for another pod.
+//
+// Then the disruption controller removes the pod from the status after some time. It does the same
+// if the server ends before the refund or the fate of the deletion is in doubt.
+func (e *eviction) refund(
+	ctx context.Context, pod *corev1.Pod, charged *policyv1.PodDisruptionBudget,
+	before policyv1.PodDisruptionBudgetStatus,
+) {
 	now, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
 	if err != nil || now.UID != pod.UID || now.DeletionTimestamp != nil {
 		return
 	}
 	_, _ = e.budgets.Update(ctx, e.namespace, charged.Name, false, func(b *policyv1.PodDisruptionBudget) error {
-		return giveBack(b, charged, before)
+		return restoreStatus(b, charged, before)
 	})
 }

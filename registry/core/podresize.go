@@ -10,7 +10,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// podResize makes the door through which a pod that runs gets more or less of CPU and memory.
+// This file is the subresource pods/resize: it changes CPU and memory of a pod in place (KEP-1287),
+// of its containers and of the pod as a whole (KEP-5419). pods declares it.
+//
+// How a change is checked: a copy of the new spec, rest, gets the old values of all that may
+// change. If rest then differs from the old spec, something else was changed.
+
+// podResize declares the subresource pods/resize.
 func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	return registry.SubresourceOf[*corev1.Pod]{
 		Name:     "resize",
@@ -25,21 +31,22 @@ func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
-// prepareResize lets resources be changed, and what to do when they change. A pod with other
-// containers is left to the checks.
+// prepareResize keeps all of the pod but resources and resize policies. If the containers are
+// others than before, it keeps nothing: checkResize then reports them.
 func prepareResize(pod, old *corev1.Pod) {
 	now := pod.Spec
 	if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
 		return
 	}
-	keepPod(pod, old)
+	restorePod(pod, old)
 	pod.Spec.Resources = now.Resources
-	pod.Spec.Containers = resized(now.Containers, pod.Spec.Containers)
-	pod.Spec.InitContainers = resized(now.InitContainers, pod.Spec.InitContainers)
+	pod.Spec.Containers = withNewResources(now.Containers, pod.Spec.Containers)
+	pod.Spec.InitContainers = withNewResources(now.InitContainers, pod.Spec.InitContainers)
 }
 
-// resized returns containers as they were, with new resources; or the new ones, if they are others.
-func resized(now, was []corev1.Container) []corev1.Container {
+// withNewResources returns the containers was with the resources and resize policies of now. If a
+// name differs, it returns now, which checkResize refuses. It changes was.
+func withNewResources(now, was []corev1.Container) []corev1.Container {
 	for i := range now {
 		if now[i].Name != was[i].Name {
 			return now
@@ -51,7 +58,8 @@ func resized(now, was []corev1.Container) []corev1.Container {
 
 const onlyCompute = "only cpu and memory resources are mutable"
 
-// checkResize returns what is wrong with a change of resources.
+// checkResize checks a change of resources. Static and Windows pods cannot be resized, the QoS
+// class cannot change, and no amount can be removed.
 func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	switch {
 	case isMirror(old):
@@ -62,7 +70,8 @@ func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	errs := rules.Pod(pod)
 	p := field.NewPath("spec")
 	if storedClass(old) != qosClass(&pod.Spec) {
-		errs = append(errs, field.Invalid(p, pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
+		errs = append(errs, field.Invalid(p, pod.Status.QOSClass,
+			"Pod QOS Class may not change as a result of resizing"))
 	}
 	if !nodeResizes(&old.Status) {
 		errs = append(errs, field.Forbidden(p, "Pod running on node without support for resize"))
@@ -77,8 +86,9 @@ func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if others := sameContainers(p, &pod.Spec, &old.Spec); len(others) > 0 {
 		return append(errs, others...)
 	}
-	errs = append(errs, amountsKept(p.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers)...)
-	errs = append(errs, amountsKept(p.Child("containers"), pod.Spec.Containers, old.Spec.Containers)...)
+	errs = append(errs, checkAmountsKept(p.Child("initContainers"), pod.Spec.InitContainers,
+		old.Spec.InitContainers)...)
+	errs = append(errs, checkAmountsKept(p.Child("containers"), pod.Spec.Containers, old.Spec.Containers)...)
 	for i, ctr := range field.Each(&errs, rest.Containers) {
 		was := &old.Spec.Containers[i]
 		if keepCompute(ctr, was); !scheme.Equal(ctr, was) {
@@ -92,7 +102,7 @@ func checkResize(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// storedClass is the class that the status tells.
+// storedClass returns the QoS class in the status, or derives it for a pod without one.
 func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
 	if class := pod.Status.QOSClass; class != "" {
 		return class
@@ -100,8 +110,9 @@ func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
 	return qosClass(&pod.Spec)
 }
 
-// nodeResizes reports whether the node of a pod can resize: it tells the resources of what runs.
-// While nothing does, nobody knows, and it may be tried.
+// nodeResizes reports whether the node of a pod can resize it: a kubelet that can reports the
+// resources of a running container. Only the first running one counts. If none runs, the answer is
+// not known and the resize is accepted.
 func nodeResizes(s *corev1.PodStatus) bool {
 	for i := range s.ContainerStatuses {
 		if c := &s.ContainerStatuses[i]; c.State.Running != nil {
@@ -115,8 +126,8 @@ func hasAmounts(r *corev1.ResourceRequirements) bool {
 	return r != nil && len(r.Requests)+len(r.Limits) > 0
 }
 
-// podResourcesUpdate checks a change of the resources of the pod as a whole, and takes back in rest
-// what may change.
+// podResourcesUpdate checks a change of the pod's own resources, and gives rest the old CPU and
+// memory.
 func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.ErrorList {
 	at := p.Child("resources")
 	if old.Resources != nil && spec.Resources == nil {
@@ -126,10 +137,10 @@ func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.Er
 	var was corev1.ResourceRequirements
 	if old.Resources != nil {
 		was = *old.Resources
-		if removed(spec.Resources.Requests, was.Requests) {
+		if lacksAmount(spec.Resources.Requests, was.Requests) {
 			errs = append(errs, field.Forbidden(at.Child("requests"), "pod-level resource requests cannot be removed"))
 		}
-		if removed(spec.Resources.Limits, was.Limits) {
+		if lacksAmount(spec.Resources.Limits, was.Limits) {
 			errs = append(errs, field.Forbidden(at.Child("limits"), "pod-level resource limits cannot be removed"))
 		}
 	}
@@ -144,7 +155,7 @@ func podResourcesUpdate(p *field.Path, rest, spec, old *corev1.PodSpec) field.Er
 	return errs
 }
 
-// sameContainers checks that the containers are those that there were, in their order.
+// sameContainers checks that the containers are those of old, in the same order.
 func sameContainers(p *field.Path, spec, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for _, list := range []struct {
@@ -161,30 +172,31 @@ func sameContainers(p *field.Path, spec, old *corev1.PodSpec) field.ErrorList {
 		}
 		for i, was := range field.Each(&errs, list.was) {
 			if list.now[i].Name != was.Name {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("name"), list.name+" may not be renamed or reordered on resize"))
+				errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
+					list.name+" may not be renamed or reordered on resize"))
 			}
 		}
 	}
 	return errs
 }
 
-// amountsKept checks that what containers have been given some of is not left open now.
-func amountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
+// checkAmountsKept checks that no request or limit that a container had is left out.
+func checkAmountsKept(p *field.Path, now, was []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, old := range field.Each(&errs, was) {
 		p := p.Index(i).Child("resources")
-		if removed(now[i].Resources.Requests, old.Resources.Requests) {
+		if lacksAmount(now[i].Resources.Requests, old.Resources.Requests) {
 			errs = append(errs, field.Forbidden(p.Child("requests"), "resource requests cannot be removed"))
 		}
-		if removed(now[i].Resources.Limits, old.Resources.Limits) {
+		if lacksAmount(now[i].Resources.Limits, old.Resources.Limits) {
 			errs = append(errs, field.Forbidden(p.Child("limits"), "resource limits cannot be removed"))
 		}
 	}
 	return errs
 }
 
-// removed reports whether an amount of old is missing.
-func removed(now, old corev1.ResourceList) bool {
+// lacksAmount reports whether now lacks an entry of old.
+func lacksAmount(now, old corev1.ResourceList) bool {
 	for name := range old {
 		if _, ok := now[name]; !ok {
 			return true
@@ -193,29 +205,33 @@ func removed(now, old corev1.ResourceList) bool {
 	return false
 }
 
-// initResize checks init containers, of which those that restart when they are resized cannot be,
-// unless they are sidecars. It takes back in list what may change.
+// initResize checks the resize of init containers. Sidecars can be resized like containers. Other
+// init containers cannot, if their policy is to restart for it: they run once. It gives list the
+// old CPU and memory.
 func initResize(p *field.Path, list, was []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
 		old, p := &was[i], p.Index(i)
 		changed := !scheme.Equal(ctr, old)
 		if keepCompute(ctr, old); !scheme.Equal(ctr, old) {
-			errs = append(errs, field.Forbidden(p, "only cpu and memory resources for init or sidecar containers are mutable"))
+			errs = append(errs, field.Forbidden(p,
+				"only cpu and memory resources for init or sidecar containers are mutable"))
 		}
 		if !changed || corev1.IsSidecar(ctr) {
 			continue
 		}
 		for _, policy := range field.Each(&errs, ctr.ResizePolicy) {
 			if policy.RestartPolicy == corev1.RestartContainer {
-				errs = append(errs, field.Forbidden(p, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+				errs = append(errs, field.Forbidden(p,
+					"non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 			}
 		}
 	}
 	return errs
 }
 
-// keepCompute gives a container the CPU and memory that it had, and no claims.
+// keepCompute gives a container the CPU and memory that old has. It drops the claims, as Kubernetes
+// does, so a container with claims never equals its old one and cannot be resized.
 func keepCompute(ctr, old *corev1.Container) {
 	ctr.Resources = corev1.ResourceRequirements{
 		Limits:   withCompute(ctr.Resources.Limits, old.Resources.Limits),
@@ -223,7 +239,7 @@ func keepCompute(ctr, old *corev1.Container) {
 	}
 }
 
-// withCompute returns a list with CPU and memory of another.
+// withCompute returns a copy of list with CPU and memory taken from of.
 func withCompute(list, of corev1.ResourceList) corev1.ResourceList {
 	if list == nil && of == nil {
 		return nil

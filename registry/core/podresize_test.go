@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestEphemeralContainers: they can be added to a pod, and then stay as they are. Nothing else changes by this door.
+// TestEphemeralContainers: they can be added to a pod and then stay as they are. The door changes
+// nothing else.
 func TestEphemeralContainers(t *testing.T) {
 	r := resource(t, "pods")
 	const common = `"imagePullPolicy":"Always","terminationMessagePolicy":"File"`
@@ -94,7 +95,8 @@ spec.resources.limits: Forbidden: pod-level resource limits cannot be removed`},
 	}
 }
 
-// TestResizeNode: the node must be able to, and claims must not take part in it.
+// TestResizeNode: the node must support resizing, and the pod must have no claims that take part in
+// it.
 func TestResizeNode(t *testing.T) {
 	r := resource(t, "pods")
 	pod := func(status string) *corev1.Pod {

@@ -14,10 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// preparePodStatus keeps owner references, as kubelets are known to send stale ones, and what is
-// left out of QoS class and generations.
+// This file prepares and checks writes to the status of pods, which come from kubelets and the
+// scheduler. pods declares preparePodStatus and checkPodStatus. containerstatus.go and
+// claimstatus.go check parts of it.
+
+// preparePodStatus fills in what older kubelets leave out: QoS class and generations. It keeps
+// owner references, because kubelets send stale ones.
 func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
-	pod.DeletionTimestamp = nil // taken from old by the store
+	pod.DeletionTimestamp = nil // the store takes it from old
 	pod.OwnerReferences = scheme.DeepCopy(old.OwnerReferences)
 	if pod.Status.QOSClass == "" {
 		pod.Status.QOSClass = old.Status.QOSClass
@@ -26,8 +30,8 @@ func preparePodStatus(_ *registry.Request, pod, old *corev1.Pod) {
 	dropDisabledStatus(&pod.Status, &old.Status)
 }
 
-// dropDisabledStatus takes out what belongs to features that are not served, unless the old status
-// tells of them.
+// dropDisabledStatus drops the fields of features that are not served, unless the old status uses
+// them.
 func dropDisabledStatus(now, was *corev1.PodStatus) {
 	if len(was.NodeAllocatableResourceClaimStatuses) == 0 {
 		now.NodeAllocatableResourceClaimStatuses = nil
@@ -40,10 +44,12 @@ func dropDisabledStatus(now, was *corev1.PodStatus) {
 	}
 }
 
-// mounts are what a status tells of the volumes that are mounted into containers.
+// mounts returns the statuses of all volume mounts of all containers. The pointers lead into s.
 func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	var all []*corev1.VolumeMountStatus
-	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{
+		s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses,
+	} {
 		for i := range list {
 			for j := range list[i].VolumeMounts {
 				all = append(all, &list[i].VolumeMounts[j])
@@ -53,8 +59,8 @@ func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	return all
 }
 
-// keepGenerations keeps the generations that a status and its conditions speak of, where they are
-// left out. There may be several conditions of a type.
+// keepGenerations fills in observed generations (KEP-5067) of the status and its conditions from
+// the old ones. There may be several conditions of a type: the n-th takes from the n-th.
 func keepGenerations(now, was *corev1.PodStatus) {
 	if now.ObservedGeneration == 0 {
 		now.ObservedGeneration = was.ObservedGeneration
@@ -76,7 +82,7 @@ func keepGenerations(now, was *corev1.PodStatus) {
 	}
 }
 
-// podStatusWarnings tells of addresses that are written in an old way.
+// podStatusWarnings tells of addresses that are not in canonical form.
 func podStatusWarnings(pod, _ *corev1.Pod) []string {
 	p, s := field.NewPath("status"), &pod.Status
 	warnings := func(p *field.Path, ip string) []string { return check.IPWarnings(p.Child("ip"), ip) }
@@ -84,17 +90,19 @@ func podStatusWarnings(pod, _ *corev1.Pod) []string {
 		check.AddressWarnings(p.Child("hostIPs"), hostIPs(s), warnings)...)
 }
 
-// notNegative is how generations are asked for.
+// notNegative is Kubernetes' message about a generation below 0.
 const notNegative = "must be a non-negative integer"
 
-// checkPodStatus returns what is wrong with a change of a pod's status.
+// checkPodStatus checks a change of a pod's status. The path "Type" of a condition is Kubernetes'
+// own spelling.
 func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(podspec.Rules{}.After(&old.Spec, old.Annotations), pod, old)
 	p := field.NewPath("status")
 	s, was := &pod.Status, &old.Status
 	for i, c := range field.Each(&errs, s.Conditions) {
 		if c.ObservedGeneration < 0 {
-			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration, notNegative))
+			errs = append(errs, field.Invalid(p.Child("conditions").Index(i).Child("observedGeneration"),
+				c.ObservedGeneration, notNegative))
 		}
 		switch c.Type {
 		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
@@ -105,7 +113,8 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	if s.NominatedNodeName != was.NominatedNodeName && s.NominatedNodeName != "" {
 		errs = append(errs, check.DNSSubdomain(p.Child("nominatedNodeName"), s.NominatedNodeName)...)
 		if old.Spec.NodeName != "" {
-			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+			errs = append(errs, field.Forbidden(p.Child("nominatedNodeName"),
+				"may not be set on pods that are already bound to a node"))
 		}
 	}
 	if s.ObservedGeneration < 0 {
@@ -114,22 +123,26 @@ func checkPodStatus(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, check.Immutable(p.Child("qosClass"), &s.QOSClass, &was.QOSClass)...)
 	errs = append(errs, stateUpdate(p.Child("containerStatuses"), s.ContainerStatuses, was.ContainerStatuses,
 		restartRules(&old.Spec, old.Spec.Containers))...)
-	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses, was.InitContainerStatuses,
-		restartRules(&old.Spec, old.Spec.InitContainers))...)
+	errs = append(errs, stateUpdate(p.Child("initContainerStatuses"), s.InitContainerStatuses,
+		was.InitContainerStatuses, restartRules(&old.Spec, old.Spec.InitContainers))...)
 	errs = append(errs, stateUpdate(p.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses,
 		was.EphemeralContainerStatuses, func(string, int32) bool { return false })...)
-	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, pod.Spec.ResourceClaims)...)
-	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus, &pod.Spec)...)
+	errs = append(errs, claimStatuses(p.Child("resourceClaimStatuses"), s.ResourceClaimStatuses,
+		pod.Spec.ResourceClaims)...)
+	errs = append(errs, extendedClaim(p.Child("extendedResourceClaimStatus"), s.ExtendedResourceClaimStatus,
+		&pod.Spec)...)
 	errs = append(errs, statusIPs(p.Child("podIPs"), podIPs(s), podIPs(was), govalue.JSON(s.PodIPs))...)
 	if len(s.HostIPs) > 0 && s.HostIPs[0].IP != s.HostIP {
-		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), s.HostIPs[0].IP, "must be equal to `hostIP`"))
+		errs = append(errs, field.Invalid(p.Child("hostIPs").Index(0).Child("ip"), s.HostIPs[0].IP,
+			"must be equal to `hostIP`"))
 	}
 	errs = append(errs, statusIPs(p.Child("hostIPs"), hostIPs(s), hostIPs(was), govalue.JSON(s.HostIPs))...)
 	return append(errs, containerStatuses(p, pod)...)
 }
 
-// restartRules returns what says whether a container of a list that has ended with an exit status
-// may run again.
+// restartRules returns a function that reports whether the container of a name in list may run
+// again after it ended with an exit code. If any rule of the pod restarts all containers
+// (KEP-5532), every container may.
 func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name string, exit int32) bool {
 	if restartsAll(spec.InitContainers) || restartsAll(spec.Containers) {
 		return func(string, int32) bool { return true }
@@ -144,7 +157,7 @@ func restartRules(spec *corev1.PodSpec, list []corev1.Container) func(name strin
 	}
 }
 
-// restartsAll reports whether the end of a container may have all of them run again.
+// restartsAll reports whether a rule of a container restarts all containers of the pod.
 func restartsAll(list []corev1.Container) bool {
 	for i := range list {
 		for _, rule := range list[i].RestartPolicyRules {
@@ -156,13 +169,15 @@ func restartsAll(list []corev1.Container) bool {
 	return false
 }
 
-// restarts reports whether a container that has ended with an exit status runs again: by its rules,
-// its own policy, or that of its pod.
+// restarts reports whether a container that ended with an exit code runs again: by its own rules
+// (KEP-5307), else by its own policy, else by that of the pod. Rules count only beside a policy of
+// the container's own.
 func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bool {
 	if ctr.RestartPolicy != nil {
 		for _, rule := range ctr.RestartPolicyRules {
 			codes := rule.ExitCodes
-			if codes != nil && slices.Contains(codes.Values, exit) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+			if codes != nil &&
+				slices.Contains(codes.Values, exit) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
 				return true
 			}
 		}
@@ -171,9 +186,11 @@ func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bo
 	return policy != corev1.RestartPolicyNever && (policy != corev1.RestartPolicyOnFailure || exit != 0)
 }
 
-// stateUpdate keeps containers that have ended for good from running again. As in Kubernetes, the
-// place of an error is that of the old status.
-func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool) field.ErrorList {
+// stateUpdate refuses statuses in which a container runs again that has ended for good. As in
+// Kubernetes, the index in the error is that of the old status.
+func stateUpdate(
+	p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool,
+) field.ErrorList {
 	var errs field.ErrorList
 	running := check.Duplicates{}
 	for i := range now {
@@ -183,7 +200,8 @@ func stateUpdate(p *field.Path, now, was []corev1.ContainerStatus, restarts func
 	}
 	for i, c := range field.Each(&errs, was) {
 		if ended := c.State.Terminated; ended != nil && running[c.Name] && !restarts(c.Name, ended.ExitCode) {
-			errs = append(errs, field.Forbidden(p.Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+			errs = append(errs, field.Forbidden(p.Index(i).Child("state"),
+				"may not be transitioned to non-terminated state"))
 		}
 	}
 	return errs
@@ -205,11 +223,11 @@ func hostIPs(s *corev1.PodStatus) []string {
 	return ips
 }
 
-// maxIPs are more addresses than a pod or node has.
+// maxIPs bounds how many old addresses a new one is compared with; no pod or node has that many.
 const maxIPs = 100
 
-// statusIPs checks addresses, of which there may be one for each IP family. Odd ones may stay if
-// they stand alone.
+// statusIPs checks the addresses of a pod or its host: at most one for each IP family. A single
+// invalid address that the old status has may stay. shown is the list as errors show it.
 func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	var errs field.ErrorList
 	for i, text := range field.Each(&errs, ips) {
@@ -224,7 +242,8 @@ func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	for i, text := range ips {
 		ip, _ := names.ParseIP(text, true)
 		if !ip.IsValid() {
-			errs = append(errs, field.InternalError(p, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", i, text)))
+			errs = append(errs, field.InternalError(p,
+				fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", i, text)))
 			families = 0
 			break
 		}

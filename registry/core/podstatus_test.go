@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestContainerTransitions: a container that has ended runs again by its rules, its own policy or that of its pod, and what
-// the pod does not have does not. As in Kubernetes the place named is that in the old status.
+// TestContainerTransitions: a container that has ended may run again by its rules, its own policy
+// or the policy of its pod. A container that the pod does not have may not. As in Kubernetes the
+// index is that of the old status.
 func TestContainerTransitions(t *testing.T) {
 	const refused = `status.%s[1].state: Forbidden: may not be transitioned to non-terminated state`
 	rules := func(rule string) string { return `"restartPolicy":"Never","restartPolicyRules":[` + rule + `]` }
@@ -51,7 +52,7 @@ func TestContainerTransitions(t *testing.T) {
 	}
 }
 
-// TestStatusOfResources: users, what containers were given, and claims are checked in a status.
+// TestStatusOfResources: the status is checked for users, allocated resources and claims.
 func TestStatusOfResources(t *testing.T) {
 	r := resource(t, "pods")
 	spec := `"spec":{"resourceClaims":[{"name":"claim"}],"containers":[{"name":"c","image":"i","resources":{"requests":{"example.com/gpu":"1"},
@@ -106,7 +107,8 @@ status.extendedResourceClaimStatus.resourceClaimName: Invalid value: "A": ` + ch
 		`status.containerStatuses[0].user.linux: Forbidden: cannot be set for a windows pod`)
 }
 
-// TestStatusGenerations: generations that a status leaves out stay, those of conditions by type and order.
+// TestStatusGenerations: generations that a status leaves out stay, those of conditions by type and
+// order.
 func TestStatusGenerations(t *testing.T) {
 	const spec = `"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
 	old := checktest.Decode[corev1.Pod](t, `{`+spec+`,"observedGeneration":4,"conditions":[{"type":"Ready","observedGeneration":1},{"type":"a/b","observedGeneration":2},{"type":"a/b","observedGeneration":3}]}}`)
@@ -126,7 +128,8 @@ func TestStatusGenerations(t *testing.T) {
 	}
 }
 
-// TestStatusAddresses: an address in an old form may stay and is told of, and may not come.
+// TestStatusAddresses: an old address in another form than the canonical may stay with a warning; a
+// new one is refused.
 func TestStatusAddresses(t *testing.T) {
 	r := resource(t, "pods")
 	const spec = `"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
@@ -141,7 +144,7 @@ status.hostIPs[0].ip: IPv6 address "FD00::1" should be in RFC 5952 canonical for
 	}
 }
 
-// TestPodNameWarning: who names a pod so that its host cannot have the name is told.
+// TestPodNameWarning: a pod whose name cannot be a host name gets a warning.
 func TestPodNameWarning(t *testing.T) {
 	r := resource(t, "pods")
 	pod := checktest.Decode[corev1.Pod](t, `{"metadata":{"name":"a.b"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
@@ -154,7 +157,8 @@ func TestPodNameWarning(t *testing.T) {
 	}
 }
 
-// TestNodeFeatures: features of a node have names of a form, are in order, and each is there once. Odd ranges are told of.
+// TestNodeFeatures: the features of a node are well-formed, sorted and unique. Pod ranges that are
+// not canonical get a warning.
 func TestNodeFeatures(t *testing.T) {
 	r := resource(t, "nodes")
 	const form = `must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), ` +

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// podTemplates makes the resource podtemplates.
+// podTemplates declares podtemplates. Nothing in the API server uses their objects; clients may
+// keep templates in them.
 func podTemplates(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.PodTemplate]{
 		GroupResource: meta.GroupResource{Resource: "podtemplates"},
@@ -19,9 +20,12 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*corev1.PodTemplate]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, t, old *corev1.PodTemplate) {
-				podspec.DropDisabledTemplate(t, old, func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template })
+				podspec.DropDisabledTemplate(t, old,
+					func(t *corev1.PodTemplate) *corev1.PodTemplateSpec { return &t.Template })
 			},
 			Validate: func(t, old *corev1.PodTemplate) field.ErrorList {
+				// The function is shared by all requests: a copy keeps one request's old template
+				// from the others.
 				rules := rules
 				if old != nil {
 					rules = rules.AfterTemplate(&old.Template)
@@ -29,6 +33,8 @@ func podTemplates(rules podspec.Rules) registry.Resource {
 				return rules.Template(field.NewPath("template"), &t.Template)
 			},
 			Warnings: func(t, old *corev1.PodTemplate) []string {
+				// The generation counts changes of the template: an update of metadata alone
+				// repeats no warning.
 				if old != nil && t.Generation == old.Generation {
 					return nil
 				}

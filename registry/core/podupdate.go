@@ -13,12 +13,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// updatable are the fields of a spec that may change, as the message about others names them.
+// This file checks updates of pods. checkPod calls checkPodUpdate, and podAnnotationsUpdate serves
+// the subresources as well. Of a pod's spec little may change: images, the deadline, added
+// tolerations and removed scheduling gates; while gates remain, node selector and affinity may
+// become narrower (KEP-3838).
+//
+// How a change is checked: a copy of the new spec, rest, gets the old values of all that may
+// change. If rest then differs from the old spec, something else was changed, and the error shows
+// the difference.
+
+// updatable names the fields of a spec that may change, in Kubernetes' words.
 const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
 	"(allow it to be set to 1 if it was previously negative)"
 
-// checkPodUpdate returns what may not change about a pod as it did.
+// checkPodUpdate checks a change of a pod. Another number of containers, or a deadline that is out
+// of range or longer than before, hides all later errors, as in Kubernetes.
 func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(rules, pod, old)
 	p := field.NewPath("spec")
@@ -34,7 +44,8 @@ func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 			return errs
 		}
 	}
-	bad, stop := deadlineUpdate(p.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds)
+	bad, stop := deadlineUpdate(p.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds,
+		old.Spec.ActiveDeadlineSeconds)
 	if errs = append(errs, bad...); stop {
 		return errs
 	}
@@ -54,7 +65,8 @@ func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// withoutUpdatable returns spec with the fields that may change taken from old.
+// withoutUpdatable returns a copy of spec in which the fields that may change have the values of
+// old. Both have the same number of containers.
 func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
 	rest := scheme.DeepCopy(*spec)
 	for i := range rest.Containers {
@@ -64,11 +76,12 @@ func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
 		rest.InitContainers[i].Image = old.InitContainers[i].Image
 	}
 	if len(rest.InitContainers) == 0 {
-		rest.InitContainers = nil // which is how an empty list is stored
+		rest.InitContainers = nil // an empty list is stored as none
 	}
 	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
 	rest.SchedulingGates = old.SchedulingGates
 	rest.Tolerations = old.Tolerations
+	// Old servers accepted negative grace periods. The only way out is 1, which is what they mean.
 	now, was := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
 	if was != nil && *was < 0 && now != nil && *now == 1 {
 		rest.TerminationGracePeriodSeconds = was
@@ -76,6 +89,8 @@ func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
 	return &rest
 }
 
+// imagesUpdate checks the images of containers. stop says that their number differs, so that the
+// caller cannot compare the lists.
 func imagesUpdate(p *field.Path, now, was []corev1.Container) (errs field.ErrorList, stop bool) {
 	if len(now) != len(was) {
 		return field.ErrorList{field.Forbidden(p, "pod updates may not add or remove containers")}, true
@@ -87,7 +102,8 @@ func imagesUpdate(p *field.Path, now, was []corev1.Container) (errs field.ErrorL
 	return errs, false
 }
 
-// deadlineUpdate lets a deadline be set, and be shortened.
+// deadlineUpdate checks activeDeadlineSeconds: it may be set, and shortened, but not extended or
+// removed.
 func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop bool) {
 	switch {
 	case now == nil && was == nil:
@@ -102,7 +118,8 @@ func deadlineUpdate(p *field.Path, now, was *int64) (errs field.ErrorList, stop 
 	return nil, false
 }
 
-// tolerationsUpdate lets tolerations be added, and their times be changed.
+// tolerationsUpdate checks that the old tolerations are all still there, except for their
+// tolerationSeconds. New ones may be added: the pod then tolerates more.
 func tolerationsUpdate(rules podspec.Rules, p *field.Path, now, was []corev1.Toleration) field.ErrorList {
 	kept := make(map[corev1.Toleration]bool, len(now))
 	for _, t := range now {
@@ -111,23 +128,26 @@ func tolerationsUpdate(rules podspec.Rules, p *field.Path, now, was []corev1.Tol
 	}
 	for _, t := range was {
 		if t.TolerationSeconds = nil; !kept[t] {
-			return field.ErrorList{field.Forbidden(p, "existing toleration can not be modified except its tolerationSeconds")}
+			return field.ErrorList{field.Forbidden(p,
+				"existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
 	return rules.Tolerations(p, now)
 }
 
+// gatesUpdate checks that no scheduling gate is added (KEP-3521). Of a new gate that occurs twice,
+// the last index is reported, as in Kubernetes.
 func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
-	known, last := check.Duplicates{}, make(map[string]int, len(now))
+	had, last := check.Duplicates{}, make(map[string]int, len(now))
 	for _, gate := range was {
-		known.Add(gate.Name)
+		had.Add(gate.Name)
 	}
 	for i, gate := range now {
 		last[gate.Name] = i
 	}
 	for i, gate := range field.Each(&errs, now) {
-		if !known[gate.Name] && last[gate.Name] == i {
+		if !had[gate.Name] && last[gate.Name] == i {
 			errs = append(errs, field.Forbidden(p.Index(i).Child("name"),
 				fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name)))
 		}
@@ -135,8 +155,9 @@ func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.Error
 	return errs
 }
 
-// gatedUpdate checks what may change as long as the scheduler has not looked at the pod: the choice
-// of nodes may become narrower. What is checked here is taken back in rest.
+// gatedUpdate checks the changes that only a gated pod may make: the scheduler has not looked at
+// the pod, so the choice of nodes may become narrower, never wider. It gives rest the old values of
+// what it has checked.
 func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range old.NodeSelector {
@@ -166,8 +187,9 @@ func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// affinityUpdate lets required terms gain requirements: terms may be set, but none added to those
-// that are, and none of their requirements may change. Preferences may change freely.
+// affinityUpdate checks a change of node affinity. Required terms may be set if there were none;
+// otherwise the terms stay, and each may gain requirements. Terms are alternatives, so another one
+// would make the choice wider. Preferences may change freely.
 func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorList {
 	if was == nil || was.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
@@ -182,19 +204,21 @@ func affinityUpdate(p *field.Path, now, was *corev1.NodeAffinity) field.ErrorLis
 		after = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
 	if len(after) != len(before) {
-		return field.ErrorList{field.Invalid(p, govalue.JSON(after), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
+		return field.ErrorList{field.Invalid(p, govalue.JSON(after),
+			"no additions/deletions to non-empty NodeSelectorTerms list are allowed")}
 	}
 	var errs field.ErrorList
 	for i := range field.Each(&errs, before) {
 		if !narrower(&after[i], &before[i]) {
-			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]), "only additions are allowed (no mutations or deletions)"))
+			errs = append(errs, field.Invalid(p.Index(i), govalue.JSON(after[i]),
+				"only additions are allowed (no mutations or deletions)"))
 		}
 	}
 	return errs
 }
 
-// narrower reports whether a term has its old requirements and maybe more. An empty one matches
-// nothing, and stays so.
+// narrower reports whether a term has its old requirements, in order, and maybe more behind them.
+// An empty term matches no node; with requirements it could match some, so it must stay empty.
 func narrower(now, was *corev1.NodeSelectorTerm) bool {
 	if len(was.MatchExpressions) == 0 && len(was.MatchFields) == 0 {
 		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0
@@ -210,7 +234,8 @@ func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
 	return scheme.Equal(&head, &was)
 }
 
-// podAnnotationsUpdate returns what is wrong with annotations, and with their change.
+// podAnnotationsUpdate checks annotations and their change. The annotations of AppArmor profiles
+// and of mirror pods can be neither added, changed nor removed.
 func podAnnotationsUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("metadata", "annotations")

@@ -15,7 +15,7 @@ const othersMessage = "spec: Forbidden: pod updates may not change fields other 
 	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
 
-// TestPodCreate: what is said about a pod that comes into being, beside what holds for every pod.
+// TestPodCreate: the rules that hold only for a new pod.
 func TestPodCreate(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"good", `"containers":[{"name":"c","image":"i"}]`, ``},
@@ -110,7 +110,7 @@ spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647,
 	}
 }
 
-// TestPodAnnotations: annotations that the server gives a meaning are not changed.
+// TestPodAnnotations: annotations that have a meaning to the server cannot change.
 func TestPodAnnotations(t *testing.T) {
 	const armor, mirror = "container.apparmor.security.beta.kubernetes.io/c", "kubernetes.io/config.mirror"
 	for _, tt := range []struct{ old, now, want string }{
@@ -272,7 +272,8 @@ func TestPodPrepare(t *testing.T) {
 	}
 }
 
-// TestAppArmorFields: annotations that came before the fields become fields, where these are not set.
+// TestAppArmorFields: annotations that are older than the fields become fields where these are not
+// set.
 func TestAppArmorFields(t *testing.T) {
 	const own = `"securityContext":{"appArmorProfile":{"type":"Unconfined"}}`
 	for _, tt := range []struct{ annotation, pod, container, want string }{
@@ -294,7 +295,7 @@ func TestAppArmorFields(t *testing.T) {
 	}
 }
 
-// TestPodWarnings: of a pod that is changed nothing is told.
+// TestPodWarnings: a changed pod gets no warnings.
 func TestPodWarnings(t *testing.T) {
 	r := resource(t, "pods")
 	pod := checktest.Decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"},{"name":"A"}]}]}}`)

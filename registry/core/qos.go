@@ -5,9 +5,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// qosClass follows from the resources of a pod: all limits set and equal to the requests is
-// Guaranteed, none at all BestEffort, all else Burstable. Resources of the pod as a whole count
-// instead of those of its containers.
+// qosClass derives the quality-of-service class of a pod from its CPU and memory:
+//   - BestEffort: no request and no limit is above zero.
+//   - Guaranteed: each container has both limits, and for each resource the sum of requests equals
+//     the sum of limits.
+//   - Burstable: anything else.
+//
+// If the pod as a whole has resources (KEP-2837), they count instead of those of its containers.
+// Ephemeral containers never count.
 func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	guaranteed := true

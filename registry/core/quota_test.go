@@ -54,7 +54,7 @@ func TestLimitRange(t *testing.T) {
 	}
 }
 
-// TestLimitRangeNames: one without a name gets some.
+// TestLimitRangeNames: an object without a name gets a UID as its name.
 func TestLimitRangeNames(t *testing.T) {
 	prepare := resource(t, "limitranges").Strategy.Prepare
 	for _, tt := range []struct {

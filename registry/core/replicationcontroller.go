@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// replicationControllers makes the resource replicationcontrollers.
+// replicationControllers declares replicationcontrollers, the predecessor of ReplicaSets. A
+// deletion leaves the pods alone if the client says nothing (OrphanByDefault), as in Kubernetes.
 func replicationControllers(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ReplicationController]{
 		GroupResource: meta.GroupResource{Resource: "replicationcontrollers"},
@@ -25,23 +26,32 @@ func replicationControllers(rules podspec.Rules) registry.Resource {
 			Metadata:     registry.MetaChange,
 			ValidateName: names.LongName,
 			Prepare: func(_ *registry.Request, rc, old *corev1.ReplicationController) {
-				podspec.DropDisabledTemplate(rc, old, func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
+				podspec.DropDisabledTemplate(rc, old,
+					func(rc *corev1.ReplicationController) *corev1.PodTemplateSpec { return rc.Spec.Template })
 			},
-			Validate:                 func(rc, old *corev1.ReplicationController) field.ErrorList { return checkController(rules, rc, old) },
+			Validate: func(rc, old *corev1.ReplicationController) field.ErrorList {
+				return checkController(rules, rc, old)
+			},
 			Warnings:                 controllerWarnings,
 			AllowUnconditionalUpdate: true,
 			OrphanByDefault:          true,
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*corev1.ReplicationController]{
-			// Labels that a client takes off come back: a client need not send the template that
-			// they are taken from.
+			// Labels default to those of the template. A client of the status need not send the
+			// template, so defaulting may have found none; the template of old is in rc by now.
 			Prepare:  func(_ *registry.Request, rc, _ *corev1.ReplicationController) { corev1.CompleteController(rc) },
 			Validate: checkControllerStatus,
 		},
-		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{scale.Of(func(rc *corev1.ReplicationController) scale.Size {
-			return scale.Size{Wanted: &rc.Spec.Replicas, Counted: rc.Status.Replicas, Selector: meta.SelectorFromSet(rc.Spec.Selector)}
-		})},
+		Subresources: []registry.SubresourceOf[*corev1.ReplicationController]{
+			scale.Of(func(rc *corev1.ReplicationController) scale.Size {
+				return scale.Size{
+					Wanted:   &rc.Spec.Replicas,
+					Counted:  rc.Status.Replicas,
+					Selector: meta.SelectorFromSet(rc.Spec.Selector),
+				}
+			}),
+		},
 		Fields: []registry.FieldValue{{Label: "status.replicas", Path: "status.replicas", Default: "0"}},
 		Table: &registry.TableOf[*corev1.ReplicationController]{
 			Columns: []meta.TableColumnDefinition{
@@ -80,12 +90,13 @@ func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController)
 	return errs
 }
 
-// nonConvertible begins the annotations that name a field whose value another version had, and this
-// one cannot show.
+// nonConvertible begins the names of annotations "non-convertible.kubernetes.io/<field>". A
+// conversion sets them if another version has a value in the field that this version cannot
+// express.
 const nonConvertible = "non-convertible.kubernetes.io"
 
-// checkConverted keeps a selector that another version said more about. No other field can have
-// more to it.
+// checkConverted keeps a selector that another version says more about. The selector is the only
+// field for which such an annotation is known.
 func checkConverted(p *field.Path, selector map[string]string, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, old.Annotations) {
@@ -104,8 +115,8 @@ func checkConverted(p *field.Path, selector map[string]string, old *corev1.Repli
 	return errs
 }
 
-// controllerWarnings tell of the template of a new controller and, when the spec changes, of the
-// template before that.
+// controllerWarnings tells of the template of a new controller. When the spec changes it tells of
+// the old template, as kube-apiserver does.
 func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	p := field.NewPath("spec", "template")
 	switch {
@@ -117,9 +128,11 @@ func controllerWarnings(rc, old *corev1.ReplicationController) []string {
 	return nil
 }
 
+// checkControllerStatus checks the counts: none is negative, and a part is no more than its whole.
 func checkControllerStatus(rc, _ *corev1.ReplicationController) field.ErrorList {
 	s, p := &rc.Status, field.NewPath("status")
-	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas),
+		check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
 	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
 		check.Number{"observedGeneration", s.ObservedGeneration})

@@ -15,7 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// resourceQuotas makes the resource resourcequotas.
+// This file declares resourcequotas, which bound the sums of resources and the number of objects in
+// a namespace. The admission plugin ResourceQuota charges them; here they are only checked.
+// Resources calls resourceQuotas.
+//
+// A scope narrows the objects that a quota counts. Each scope fits certain resources only, so a
+// quota that bounds another resource is refused.
+
+// resourceQuotas declares resourcequotas.
 func resourceQuotas() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.ResourceQuota]{
 		GroupResource: meta.GroupResource{Resource: "resourcequotas"},
@@ -41,7 +48,8 @@ func resourceQuotas() registry.Resource {
 	})
 }
 
-// checkQuota keeps the scopes of a quota as they are.
+// checkQuota checks amounts and scopes. The set of scopes is immutable: the usage was counted by
+// it.
 func checkQuota(q, old *corev1.ResourceQuota) field.ErrorList {
 	p, spec := field.NewPath("spec"), &q.Spec
 	errs := checkQuotaAmounts(p.Child("hard"), spec.Hard)
@@ -55,6 +63,7 @@ func checkQuota(q, old *corev1.ResourceQuota) field.ErrorList {
 	return errs
 }
 
+// scopeSet returns the scopes without order and repetition.
 func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]bool {
 	set := make(map[corev1.ResourceQuotaScope]bool, len(scopes))
 	for _, s := range scopes {
@@ -65,9 +74,12 @@ func scopeSet(scopes []corev1.ResourceQuotaScope) map[corev1.ResourceQuotaScope]
 
 func checkQuotaStatus(q, _ *corev1.ResourceQuota) field.ErrorList {
 	p := field.NewPath("status")
-	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard), checkQuotaAmounts(p.Child("used"), q.Status.Used)...)
+	return append(checkQuotaAmounts(p.Child("hard"), q.Status.Hard),
+		checkQuotaAmounts(p.Child("used"), q.Status.Used)...)
 }
 
+// checkQuotaAmounts checks names and amounts. A name without a domain must be one that quotas
+// count.
 func checkQuotaAmounts(p *field.Path, list corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	for name, q := range field.Entries(&errs, list) {
@@ -81,15 +93,18 @@ func checkQuotaAmounts(p *field.Path, list corev1.ResourceList) field.ErrorList 
 	return errs
 }
 
-// isQuotaResource reports whether quotas count a resource whose name has no domain.
+// isQuotaResource reports whether quotas count a resource whose name has no domain. "storage" is
+// not counted, requests.storage is.
 func isQuotaResource(name corev1.ResourceName) bool {
 	return name != corev1.ResourceStorage && podspec.IsStandardResource(name)
 }
 
-// What the scopes are for: pods, and some of what they use, or claims.
+// The resources that each scope fits: pods and what they use, or claims. A scope that is not a key
+// does not exist.
 var (
 	podResources = []corev1.ResourceName{
-		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU,
+		corev1.ResourceLimitsMemory,
 		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
 	}
 	scopeResources = map[corev1.ResourceQuotaScope][]corev1.ResourceName{
@@ -99,13 +114,15 @@ var (
 		corev1.ResourceQuotaScopeNotBestEffort:             podResources,
 		corev1.ResourceQuotaScopePriorityClass:             podResources,
 		corev1.ResourceQuotaScopeCrossNamespacePodAffinity: podResources,
-		corev1.ResourceQuotaScopeVolumeAttributesClass:     {corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage},
+		corev1.ResourceQuotaScopeVolumeAttributesClass: {
+			corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage,
+		},
 	}
 )
 
-// misapplied is, for each scope, the number of the resources of a quota that it is not for, as far
-// as it counts.
-func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
+// countMisapplied returns, for each scope, how many resources in hard do not fit the scope. It
+// stops counting where errors would no longer be shown. The client gets one error for each.
+func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
 	for scope, fit := range scopeResources {
 		for name := range hard {
@@ -120,7 +137,7 @@ func misapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	bad := func(msg string) { errs = append(errs, field.Invalid(p, spec.Scopes, msg)) }
-	wrong := misapplied(spec.Hard)
+	wrong := countMisapplied(spec.Hard)
 	for _, scope := range field.Each(&errs, spec.Scopes) {
 		if scopeResources[*scope] == nil {
 			bad("unsupported scope")
@@ -129,14 +146,14 @@ func checkScopes(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList 
 			bad("unsupported scope applied to resource")
 		}
 	}
-	for range conflicts(scopeSet(spec.Scopes)) {
+	for range countConflicts(scopeSet(spec.Scopes)) {
 		bad("conflicting scopes")
 	}
 	return errs
 }
 
-// conflicts is the number of pairs of scopes that no object can be in both of.
-func conflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
+// countConflicts returns the number of pairs of scopes that exclude each other.
+func countConflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 	if set[corev1.ResourceQuotaScopeBestEffort] && set[corev1.ResourceQuotaScopeNotBestEffort] {
 		n++
 	}
@@ -146,30 +163,33 @@ func conflicts(set map[corev1.ResourceQuotaScope]bool) (n int) {
 	return n
 }
 
+// checkScopeSelector checks spec.scopeSelector, the newer form of scopes, which can compare values.
 func checkScopeSelector(p *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
-	set, wrong := map[corev1.ResourceQuotaScope]bool{}, misapplied(spec.Hard)
+	set, wrong := map[corev1.ResourceQuotaScope]bool{}, countMisapplied(spec.Hard)
 	for _, r := range field.Each(&errs, spec.ScopeSelector.MatchExpressions) {
 		set[r.ScopeName] = true
 		if scopeResources[r.ScopeName] == nil {
 			errs = append(errs, field.Invalid(p.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
 		for range wrong[r.ScopeName] {
-			errs = append(errs, field.Invalid(p, govalue.JSON(spec.ScopeSelector), "unsupported scope applied to resource"))
+			errs = append(errs, field.Invalid(p, govalue.JSON(spec.ScopeSelector),
+				"unsupported scope applied to resource"))
 		}
 		errs = append(errs, checkScopeOperator(p, r)...)
 	}
-	for range conflicts(set) {
+	for range countConflicts(set) {
 		errs = append(errs, field.Invalid(p, spec.Scopes, "conflicting scopes"))
 	}
 	return errs
 }
 
-// checkScopeOperator checks that an operator fits the scope, which may have no values to compare
-// with, and the values given.
+// checkScopeOperator checks the operator of a requirement. Only two scopes have values to compare
+// with, PriorityClass and VolumeAttributesClass; the others just exist.
 func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
 	var errs field.ErrorList
-	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass || r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
+	valued := r.ScopeName == corev1.ResourceQuotaScopePriorityClass ||
+		r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
 	if scopeResources[r.ScopeName] != nil && !valued && r.Operator != corev1.ScopeSelectorOpExists {
 		errs = append(errs, field.Invalid(p.Child("operator"), r.Operator, "must be 'Exists' when scope is any of "+
 			"ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "+
@@ -192,13 +212,13 @@ func checkScopeOperator(p *field.Path, r *corev1.ScopedResourceSelectorRequireme
 	return errs
 }
 
-// comparedResources are those of which a quota may bound both requests and limits.
+// comparedResources are the resources of which a quota may bound requests and limits.
 var comparedResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage,
 }
 
-// quotaWarnings tell of a new quota with requests above limits. The older names of requests count
-// if the newer ones are not there.
+// quotaWarnings tells of a new quota that bounds requests above limits. "cpu" and "memory" are
+// older names of requests.cpu and requests.memory, and count if those are not there.
 func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil
@@ -212,12 +232,15 @@ func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 			request, ok = q.Spec.Hard[name]
 		}
 		if limit, limited := q.Spec.Hard["limits."+of]; ok && limited && request.Cmp(limit) > 0 {
-			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than limits.%s (%s)", name, request, of, limit))
+			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than limits.%s (%s)",
+				name, request, of, limit))
 		}
 	}
 	return warnings
 }
 
+// quotaCells prints used/hard of each resource, such as "pods: 3/10", limits in a column of their
+// own.
 func quotaCells(q *corev1.ResourceQuota, now time.Time) []any {
 	var requests, limits []string
 	for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {

@@ -9,8 +9,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// services makes the resource services. What is allocated for them is taken and given back by
-// reserveService; here it is let go where a type has no use for it.
+// This file declares services, and says which type of service uses what: cluster IPs, node ports,
+// the port for health checks. Allocation is in servicereserve.go and the files that it names,
+// validation in servicecheck.go, IP families in servicefamilies.go.
+//
+// The order of a write: reserveService completes the object and takes addresses and ports; then
+// prepareService, checkService and dropInternalPolicy run; after the store has answered, the
+// reservations are settled.
+
+// services declares services. Complete repairs what older servers stored: see
+// families.completeStored.
 func services(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Service]{
 		GroupResource: meta.GroupResource{Resource: "services"},
@@ -42,24 +50,29 @@ func services(c Config) registry.Resource {
 	})
 }
 
+// prepareService drops what a new type of service has no use for; see dropUseless.
 func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 	if old != nil {
 		dropUseless(svc, old)
 	}
 }
 
-// dropInternalPolicy takes from services outside of the cluster what was once a default of theirs,
-// too.
+// dropInternalPolicy removes internalTrafficPolicy from an ExternalName, which has no traffic in
+// the cluster. Early releases set it there by default, so manifests may have it (KEP-2086).
 func dropInternalPolicy(svc *corev1.Service) {
 	if svc.Spec.Type == corev1.ServiceTypeExternalName {
 		svc.Spec.InternalTrafficPolicy = nil
 	}
 }
 
-// What the types of services make use of.
+// What each type of service uses.
 
+// usesClusterIP reports whether a service has cluster IPs or is headless, as all but ExternalName.
 func usesClusterIP(svc *corev1.Service) bool { return svc.Spec.Type != corev1.ServiceTypeExternalName }
 
+// usesNodePorts reports whether each port of a service must have a node port. A load balancer can
+// go without them (allocateLoadBalancerNodePorts, KEP-1864); allocatesPorts is true for it all the
+// same.
 func usesNodePorts(svc *corev1.Service) bool {
 	switch svc.Spec.Type {
 	case corev1.ServiceTypeNodePort:
@@ -71,19 +84,23 @@ func usesNodePorts(svc *corev1.Service) bool {
 	return false
 }
 
+// usesHealthCheckPort reports whether a load balancer asks the nodes, by a port of its own, which
+// of them have endpoints.
 func usesHealthCheckPort(svc *corev1.Service) bool {
 	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer &&
 		svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// clusterIPNone is the address of a service that wants none.
+// clusterIPNone is the cluster IP of a headless service, which wants no address.
 const clusterIPNone = "None"
 
+// isHeadless reports whether a service has refused cluster IPs.
 func isHeadless(svc *corev1.Service) bool {
 	return len(svc.Spec.ClusterIPs) > 0 && svc.Spec.ClusterIPs[0] == clusterIPNone
 }
 
-// keepAllocated fills in what an update leaves out and the old object has.
+// keepAllocated fills in the addresses and ports that an update leaves out and old has, if both
+// types use them. So a client can update a service from a manifest that has never had them.
 func keepAllocated(svc, old *corev1.Service) {
 	spec, was := &svc.Spec, &old.Spec
 	if usesClusterIP(svc) && usesClusterIP(old) {
@@ -102,7 +119,7 @@ func keepAllocated(svc, old *corev1.Service) {
 	}
 }
 
-// keepNodePorts gives ports that leave theirs out the node port of the old port with their name,
+// keepNodePorts gives each port without a node port the one that the old port of the same name had,
 // unless another port asks for it.
 func keepNodePorts(ports, old []corev1.ServicePort) {
 	byName, used := make(map[string]int32), make(map[int32]bool)
@@ -119,8 +136,9 @@ func keepNodePorts(ports, old []corev1.ServicePort) {
 	}
 }
 
-// completeClusterIPs makes clusterIPs follow clusterIP where a client knows only the latter. old is
-// nil on create.
+// completeClusterIPs makes clusterIPs follow clusterIP if the client knows only the latter, which
+// is older (KEP-563). old is nil on create. If the client changed clusterIP alone, clusterIPs
+// becomes that address; if it changed both, checkClusterIPs compares them.
 func completeClusterIPs(svc, old *corev1.Service) {
 	spec := &svc.Spec
 	switch {
@@ -132,7 +150,7 @@ func completeClusterIPs(svc, old *corev1.Service) {
 		if old != nil {
 			spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
 		}
-	case !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs): // the client says both
+	case !slices.Equal(spec.ClusterIPs, old.Spec.ClusterIPs): // the client changed both
 	case spec.ClusterIP == "":
 		spec.ClusterIPs = nil
 	default:
@@ -140,8 +158,9 @@ func completeClusterIPs(svc, old *corev1.Service) {
 	}
 }
 
-// dropUseless lets go of values that the new type has no use for, if the client left them as they
-// were, and of where a load balancer was, which may go on for a while.
+// dropUseless clears what the old type used and the new type does not, if the client left it
+// unchanged. A changed value stays: validation refuses it. The status of a load balancer goes with
+// the type, although the balancer itself may forward for a while.
 func dropUseless(svc, old *corev1.Service) {
 	spec, was := &svc.Spec, &old.Spec
 	if usesClusterIP(old) && !usesClusterIP(svc) {
@@ -154,7 +173,7 @@ func dropUseless(svc, old *corev1.Service) {
 		dropSame(&spec.IPFamilyPolicy, was.IPFamilyPolicy)
 		dropSame(&spec.InternalTrafficPolicy, was.InternalTrafficPolicy)
 	}
-	if hasPorts(old) && !hasPorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
+	if allocatesPorts(old) && !allocatesPorts(svc) && sameNodePorts(spec.Ports, was.Ports) {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = 0
 		}
@@ -175,12 +194,14 @@ func dropUseless(svc, old *corev1.Service) {
 	}
 }
 
+// dropSame clears *p if it equals old.
 func dropSame[T comparable](p **T, old *T) {
 	if *p != nil && old != nil && **p == *old {
 		*p = nil
 	}
 }
 
+// sameNodePorts reports whether two lists of ports have the same set of node ports.
 func sameNodePorts(a, b []corev1.ServicePort) bool {
 	set := func(ports []corev1.ServicePort) []int32 {
 		var list []int32

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestServices has services right and wrong. In want, $ is the path of the spec.
+// TestServices has valid and invalid services. In want, $ is the path of the spec.
 func TestServices(t *testing.T) {
 	const ports, balancer = `"ports":[{"port":80}]`, `"type":"LoadBalancer","ports":[{"port":80}]`
 	for _, tt := range []struct{ spec, want string }{
@@ -99,7 +99,7 @@ $.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may only hold up 
 	}
 }
 
-// TestServiceAnnotations has the annotations that say what fields say, or said.
+// TestServiceAnnotations has the annotations that are older names of fields.
 func TestServiceAnnotations(t *testing.T) {
 	const ranges, path = `"service.beta.kubernetes.io/load-balancer-source-ranges"`, `metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]`
 	const bad = `: must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`
@@ -125,7 +125,7 @@ func TestServiceAnnotations(t *testing.T) {
 	checktest.Want(t, update(resource(t, "services"), "", now, old), `spec.LoadBalancerSourceRanges[1]: Invalid value: "x"`+bad)
 }
 
-// TestInternalPolicy: services outside of the cluster have no internal traffic policy, whatever a client says.
+// TestInternalPolicy: an ExternalName has no internal traffic policy, even if the client sends one.
 func TestInternalPolicy(t *testing.T) {
 	r := resource(t, "services")
 	for kind, kept := range map[string]bool{"ClusterIP": true, "ExternalName": false} {
@@ -136,7 +136,8 @@ func TestInternalPolicy(t *testing.T) {
 	}
 }
 
-// TestServiceChanges has changes of services, and what becomes of values that a client leaves out or a new type has no use for.
+// TestServiceChanges has changes of services, with values that a client leaves out or that a new
+// type has no use for.
 func TestServiceChanges(t *testing.T) {
 	const one, two = `"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"]`,
 		`"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"]`
@@ -182,7 +183,8 @@ spec.ipFamilies: Forbidden: may not be set for ExternalName services`},
 	}
 }
 
-// TestNodePortsStay: ports that leave out their node port keep that of the old port with their name, unless it is taken.
+// TestNodePortsStay: a port without a node port keeps that of the old port with its name, unless
+// another port asks for it.
 func TestNodePortsStay(t *testing.T) {
 	for _, tt := range []struct {
 		kind, now string
@@ -207,7 +209,8 @@ func TestNodePortsStay(t *testing.T) {
 	}
 }
 
-// TestAddressesStay: an update that leaves addresses or families out keeps those of the old service.
+// TestAddressesStay: an update that leaves out addresses or families keeps those of the old
+// service.
 func TestAddressesStay(t *testing.T) {
 	const old = `"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"],"ipFamilyPolicy":"PreferDualStack","ports":[{"port":80}]`
 	for _, now := range []string{`"clusterIP":""`, `"clusterIP":"10.0.0.1"`, `"clusterIPs":["10.0.0.1","fd00::1"]`,
@@ -218,7 +221,7 @@ func TestAddressesStay(t *testing.T) {
 			t.Errorf("%s: got %+v, want the old addresses and families", now, s)
 		}
 	}
-	// A client that knows one address only, and takes it away.
+	// A client that knows only clusterIP, and clears it.
 	svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"ExternalName","externalName":"a","clusterIP":"","clusterIPs":["10.0.0.1"]}}`)
 	checktest.Want(t, update(resource(t, "services"), "", svc, checktest.Decode[corev1.Service](t, `{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[{"port":80}]}}`)), ``)
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// mountableAnnotation restricts the secrets that pods of an account may mount.
 const mountableAnnotation = "kubernetes.io/enforce-mountable-secrets"
 
-// serviceAccounts makes the resource serviceaccounts.
+// serviceAccounts declares serviceaccounts. The subresource token is there only if the server can
+// sign tokens.
 func serviceAccounts(c Config) registry.Resource {
 	var subresources []registry.SubresourceOf[*corev1.ServiceAccount]
 	if c.Tokens.Sign != nil {
@@ -37,13 +39,16 @@ func serviceAccounts(c Config) registry.Resource {
 	})
 }
 
-// prepareServiceAccount leaves only the names of secrets: they are of the account's namespace.
+// prepareServiceAccount keeps the names alone of the references to secrets: the secrets of an
+// account are always in its namespace, and the other fields of a reference would only mislead.
 func prepareServiceAccount(_ *registry.Request, sa, _ *corev1.ServiceAccount) {
 	for i := range sa.Secrets {
 		sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
 	}
 }
 
+// serviceAccountWarnings warns once, by the write that sets the deprecated annotation, not by each
+// later write.
 func serviceAccountWarnings(sa, old *corev1.ServiceAccount) []string {
 	marked := func(sa *corev1.ServiceAccount) bool { _, ok := sa.Annotations[mountableAnnotation]; return ok }
 	if !marked(sa) || old != nil && marked(old) {

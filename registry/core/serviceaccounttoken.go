@@ -14,31 +14,43 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file is the subresource token of service accounts (TokenRequest, KEP-1205): it completes a
+// request, finds the object that the token is bound to, decides how long the token lasts, and has
+// it signed. serviceAccounts declares the subresource; server/identity implements TokenConfig.Sign.
+
 // TokenConfig says how tokens of service accounts are made.
 type TokenConfig struct {
-	// Sign makes a token, and says by which id those who use it are known.
+	// Sign makes the token that t describes. credential is the ID of the token, under which audit
+	// records name the credential of those who use it. nil: there are no tokens.
 	Sign func(ctx context.Context, t *AccountToken) (token, credential string, err error)
-	// Audiences are those of the server itself: what a token is for by default.
+	// Audiences are the names of the API server itself. A request that names no audience gets a
+	// token for these.
 	Audiences []string
-	// Bounds says how long tokens may be good. longest is for what is asked; 0 does not bound it.
-	// extended is how long tokens are good that pods are given by kubelet, as there are programs
-	// that read theirs but once; 0: no longer than it asks.
+	// Bounds returns how long tokens may last. longest bounds every requested duration; 0 does not
+	// bound it. extended is the duration of tokens that kubelet requests for pods: they last longer
+	// than requested, because older programs read their token file only once; 0 means no longer
+	// than requested.
 	Bounds func() (longest, extended time.Duration)
 }
 
-// AccountToken is what a token says that is to be made.
+// AccountToken is the content of a token that Sign is to make.
 type AccountToken struct {
 	Namespace string
 	Account   ObjectName
-	// Pod, Secret or Node is what the token is bound to. With a pod, Node is where that runs, and
-	// may have no UID.
+	// Pod, Secret or Node is the object that the token is bound to: when that object is deleted,
+	// the token ends. At most one of them is set, except that a token bound to a Pod also names the
+	// Node that the pod runs on. That Node has no UID if it does not exist.
 	Pod, Secret, Node *ObjectName
 	Audiences         []string
-	Issued            time.Time
-	Lasts, WarnAfter  time.Duration // WarnAfter is 0 unless the token lasts longer than it should be used
+	// Issued is when the token begins to be valid.
+	Issued time.Time
+	// Lasts is how long the token is valid. WarnAfter is 0, or the shorter time after which a
+	// client should have read a newer token; the audit record of a later request says so, so that
+	// operators find such clients.
+	Lasts, WarnAfter time.Duration
 }
 
-// ObjectName names one object in its namespace.
+// ObjectName names one object of a kind and namespace that its user knows.
 type ObjectName struct {
 	Name string
 	UID  meta.UID
@@ -46,20 +58,26 @@ type ObjectName struct {
 
 var tokenRequestKind = authenticationv1.GroupVersion.WithKind("TokenRequest")
 
-// Bounds on how long a token may be asked to be good, in seconds.
+// Bounds on the requested duration of a token, in seconds. The upper one keeps arithmetic on it in
+// range; TokenConfig.Bounds has the one that matters.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
 )
 
-// kubeletToken is how long a token lasts that kubelet asks for by default.
+// kubeletToken is the duration that the ServiceAccount admission plugin writes into the token
+// volumes of pods (kube-api-access), and that kubelet therefore requests. The odd 7 seconds tell
+// such a request from one that somebody wrote by hand.
 const kubeletToken = (60*60 + 7) * time.Second
 
-// accountToken makes the subresource that hands out tokens of a service account.
+// accountToken declares the subresource token, which answers a TokenRequest with the same object
+// and a token in its status.
 func accountToken(c TokenConfig, stores registry.Stores) registry.SubresourceOf[*corev1.ServiceAccount] {
 	return registry.SubresourceOf[*corev1.ServiceAccount]{
 		Name: "token", Kind: tokenRequestKind,
-		Complete: func(ctx context.Context, a *registry.Action) error { return completeTokenRequest(ctx, c, stores, a) },
+		Complete: func(ctx context.Context, a *registry.Action) error {
+			return completeTokenRequest(ctx, c, stores, a)
+		},
 		Check:    checkTokenRequest,
 		Returned: true,
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
@@ -68,20 +86,24 @@ func accountToken(c TokenConfig, stores registry.Stores) registry.SubresourceOf[
 	}
 }
 
-// completeTokenRequest fills in who the account is.
+// completeTokenRequest fills in name, namespace and UID of the account, the default audiences and
+// the time of issue. It refuses a request for an account of another name or UID. Whatever status
+// the client sent is dropped.
 func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) error {
 	r := a.Object.(*authenticationv1.TokenRequest)
 	if r.Name != "" && r.Name != a.Name {
 		return meta.NewInvalid(tokenRequestKind.GroupKind(), a.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "name"), r.Name, "must match the service account name if specified")})
+			field.Invalid(field.NewPath("metadata", "name"), r.Name,
+				"must match the service account name if specified")})
 	}
-	account, err := find[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
+	account, err := readObject[*corev1.ServiceAccount](ctx, stores, "serviceaccounts", a.Namespace, a.Name)
 	if err != nil {
 		return err
 	}
 	if r.UID != "" && r.UID != account.UID {
-		return meta.NewConflict(meta.GroupResource{Group: tokenRequestKind.Group, Resource: tokenRequestKind.Kind}, a.Name,
-			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.UID))
+		return meta.NewConflict(meta.GroupResource{Group: tokenRequestKind.Group, Resource: tokenRequestKind.Kind},
+			a.Name, fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)",
+				r.UID, account.UID))
 	}
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = c.Audiences
@@ -93,8 +115,10 @@ func completeTokenRequest(ctx context.Context, c TokenConfig, stores registry.St
 	return nil
 }
 
+// checkTokenRequest checks the requested duration; defaulting has set one.
 func checkTokenRequest(a *registry.Action) error {
-	p, seconds := field.NewPath("spec", "expirationSeconds"), *a.Object.(*authenticationv1.TokenRequest).Spec.ExpirationSeconds
+	p, seconds := field.NewPath("spec", "expirationSeconds"),
+		*a.Object.(*authenticationv1.TokenRequest).Spec.ExpirationSeconds
 	var errs field.ErrorList
 	if seconds < minTokenSeconds {
 		errs = append(errs, field.Invalid(p, seconds, "may not specify a duration less than 10 minutes"))
@@ -108,10 +132,14 @@ func checkTokenRequest(a *registry.Action) error {
 	return nil
 }
 
-// makeToken makes the token that a request asks for which is complete.
+// makeToken makes the token of a completed request. status.expirationTimestamp is the requested end
+// even if the token lasts longer (Bounds): kubelet goes by it to request the next token.
 func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
 	r := a.Object.(*authenticationv1.TokenRequest)
-	t := &AccountToken{Namespace: r.Namespace, Account: ObjectName{r.Name, r.UID}, Audiences: r.Spec.Audiences, Issued: r.CreationTimestamp.Time}
+	t := &AccountToken{
+		Namespace: r.Namespace, Account: ObjectName{r.Name, r.UID}, Audiences: r.Spec.Audiences,
+		Issued: r.CreationTimestamp.Time,
+	}
 	if err := bindToken(ctx, stores, r, t); err != nil {
 		return nil, err
 	}
@@ -124,7 +152,8 @@ func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *re
 	t.Lasts = time.Duration(*seconds) * time.Second
 	ours := func(audience string) bool { return slices.Contains(c.Audiences, audience) }
 	r.Status.ExpirationTimestamp = meta.NewTime(t.Issued.Add(t.Lasts))
-	if extended > 0 && t.Pod != nil && t.Lasts == kubeletToken && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
+	if extended > 0 && t.Pod != nil && t.Lasts == kubeletToken &&
+		!slices.ContainsFunc(t.Audiences, func(a string) bool { return !ours(a) }) {
 		t.Lasts, t.WarnAfter = extended, t.Lasts
 	}
 	token, credential, err := c.Sign(ctx, t)
@@ -136,7 +165,8 @@ func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *re
 	return r, nil
 }
 
-// bindToken finds what a token is to be bound to.
+// bindToken finds the object that spec.boundObjectRef names and notes it in t. It refuses objects
+// of other kinds, a pod of another account, and an object whose UID is not the requested one.
 func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.TokenRequest, t *AccountToken) error {
 	ref := r.Spec.BoundObjectRef
 	if ref == nil {
@@ -149,25 +179,26 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 	to := &ObjectName{Name: ref.Name}
 	switch (meta.GroupKind{Group: gvk.Group, Kind: gvk.Kind}) {
 	case meta.GroupKind{Kind: "Pod"}:
-		pod, err := find[*corev1.Pod](ctx, stores, "pods", r.Namespace, ref.Name)
+		pod, err := readObject[*corev1.Pod](ctx, stores, "pods", r.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
 		if pod.Spec.ServiceAccountName != r.Name {
-			return meta.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", r.Name))
+			return meta.NewBadRequest(fmt.Sprintf(
+				"cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", r.Name))
 		}
 		to.UID, t.Pod = pod.UID, to
 		if t.Node, err = nodeOf(ctx, stores, pod); err != nil {
 			return err
 		}
 	case meta.GroupKind{Kind: "Node"}:
-		node, err := find[*corev1.Node](ctx, stores, "nodes", "", ref.Name)
+		node, err := readObject[*corev1.Node](ctx, stores, "nodes", "", ref.Name)
 		if err != nil {
 			return err
 		}
 		to.UID, t.Node = node.UID, to
 	case meta.GroupKind{Kind: "Secret"}:
-		secret, err := find[*corev1.Secret](ctx, stores, "secrets", r.Namespace, ref.Name)
+		secret, err := readObject[*corev1.Secret](ctx, stores, "secrets", r.Namespace, ref.Name)
 		if err != nil {
 			return err
 		}
@@ -176,20 +207,22 @@ func bindToken(ctx context.Context, stores registry.Stores, r *authenticationv1.
 		return meta.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk))
 	}
 	if ref.UID != "" && to.UID != ref.UID {
-		return meta.NewConflict(meta.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name, fmt.Errorf("the UID in the bound object "+
-			"reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID))
+		return meta.NewConflict(meta.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, ref.Name,
+			fmt.Errorf("the UID in the bound object "+
+				"reference (%s) does not match the UID in record. The object might have been deleted and then recreated",
+				ref.UID))
 	}
 	return nil
 }
 
-// nodeOf returns the node that a pod runs on, nil if it runs on none. A node that is not there is
-// known by its name.
+// nodeOf returns the node that a pod runs on, nil if the pod is not scheduled. If the Node object
+// does not exist, the result has only the name.
 func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*ObjectName, error) {
 	name := pod.Spec.NodeName
 	if name == "" {
 		return nil, nil
 	}
-	node, err := find[*corev1.Node](ctx, stores, "nodes", "", name)
+	node, err := readObject[*corev1.Node](ctx, stores, "nodes", "", name)
 	switch {
 	case meta.IsNotFound(err):
 		return &ObjectName{Name: name}, nil
@@ -199,7 +232,10 @@ func nodeOf(ctx context.Context, stores registry.Stores, pod *corev1.Pod) (*Obje
 	return &ObjectName{name, node.UID}, nil
 }
 
-// find reads an object of the core group. A resource that the server does not have has no objects.
-func find[T meta.Object](ctx context.Context, stores registry.Stores, resource, namespace, name string) (T, error) {
+// readObject reads an object of the core group at the newest revision. If the server does not have
+// the resource, the error is NotFound.
+func readObject[T meta.Object](
+	ctx context.Context, stores registry.Stores, resource, namespace, name string,
+) (T, error) {
 	return registry.Read[T](ctx, stores, meta.GroupResource{Resource: resource}, namespace, name, request.Consistent)
 }

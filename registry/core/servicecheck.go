@@ -16,8 +16,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkService returns what is wrong with a service or its change. That its addresses and families
-// fit together has been seen to before they were allocated.
+// This file validates services after their addresses and ports were allocated. services declares
+// checkService for the object and checkServiceStatus for the status. checkClusterIPs runs earlier:
+// families.complete calls it before addresses are taken.
+//
+// Addresses and ranges are checked strictly if they are new. A text that the old object has may
+// stay as it is, with leading zeros or bits behind the prefix (KEP-4858).
+
+// checkService checks a service, and its change if old is not nil. Whether addresses fit the
+// families has been checked before they were allocated.
 func checkService(svc, old *corev1.Service) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {
@@ -26,15 +33,13 @@ func checkService(svc, old *corev1.Service) field.ErrorList {
 	return append(errs, checkServiceSpec(svc, old)...)
 }
 
-// The two names of the annotation that says how traffic is routed by zones; the second is the old
-// one.
+// The new and the old name of the annotation that keeps traffic within a zone (KEP-2433).
 const (
 	topologyMode  = "service.kubernetes.io/topology-mode"
 	topologyHints = "service.kubernetes.io/topology-aware-hints"
 )
 
-// checkServiceSpec checks a service, whose old state is nil if it is new. What old has was valid
-// once.
+// checkServiceSpec checks a service; old is nil if it is new.
 func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -55,27 +60,29 @@ func checkServiceSpec(svc, old *corev1.Service) field.ErrorList {
 	errs = append(errs, check.OneOf(p.Child("sessionAffinity"), spec.SessionAffinity,
 		corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, checkAffinityConfig(p.Child("sessionAffinityConfig"), spec)...)
-	known := check.Duplicates{}
+	had := check.Duplicates{}
 	if old != nil {
 		for _, text := range old.Spec.ExternalIPs {
-			known.Add(text)
+			had.Add(text)
 		}
 	}
 	for i, text := range field.Each(&errs, spec.ExternalIPs) {
-		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !known[*text])...)
+		errs = append(errs, checkEndpointIP(p.Child("externalIPs").Index(i), *text, !had[*text])...)
 	}
-	errs = append(errs, check.OneOf(p.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
-		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
+	errs = append(errs, check.OneOf(p.Child("type"), spec.Type,
+		corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer,
+		corev1.ServiceTypeNodePort)...)
 	errs = append(errs, checkPortNumbers(p.Child("ports"), spec)...)
 	errs = append(errs, checkSourceRanges(p.Child("LoadBalancerSourceRanges"), svc, old)...)
 	if spec.AllocateLoadBalancerNodePorts != nil && spec.Type != corev1.ServiceTypeLoadBalancer {
-		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"), "may only be used when `type` is 'LoadBalancer'"))
+		errs = append(errs, field.Forbidden(p.Child("allocateLoadBalancerNodePorts"),
+			"may only be used when `type` is 'LoadBalancer'"))
 	}
 	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), spec)...)
 	return append(errs, checkTraffic(p, svc)...)
 }
 
-// checkServiceType checks what a type asks for.
+// checkServiceType checks what a type requires or forbids.
 func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 	spec := &svc.Spec
 	var errs field.ErrorList
@@ -91,12 +98,14 @@ func checkServiceType(p *field.Path, svc *corev1.Service) field.ErrorList {
 			{"ipFamilies", len(spec.IPFamilies) > 0},
 			{"ipFamilyPolicy", spec.IPFamilyPolicy != nil},
 		})...)
-		errs = append(errs, check.Needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), check.DNSSubdomain)...)
+		errs = append(errs, check.Needed(p.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."),
+			check.DNSSubdomain)...)
 	}
 	return errs
 }
 
-// checkServicePort checks one port. seen are the names so far; a port needs one if it has siblings.
+// checkServicePort checks one port. seen collects the names so far. named says that the port needs
+// a name, because it has siblings.
 func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen check.Duplicates) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -117,9 +126,11 @@ func checkServicePort(p *field.Path, port *corev1.ServicePort, named bool, seen 
 	return errs
 }
 
-// maxAffinitySeconds is a day.
+// maxAffinitySeconds is the longest session affinity: one day. The message says "less than" it,
+// although it is allowed; the words are Kubernetes'.
 const maxAffinitySeconds = 86400
 
+// checkAffinityConfig checks that the timeout is there exactly if the affinity is by client IP.
 func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	config := spec.SessionAffinityConfig
 	switch spec.SessionAffinity {
@@ -139,14 +150,15 @@ func checkAffinityConfig(p *field.Path, spec *corev1.ServiceSpec) field.ErrorLis
 			return field.ErrorList{field.Required(at, "when session affinity type is ClientIP")}
 		}
 		if *seconds <= 0 || *seconds > maxAffinitySeconds {
-			return field.ErrorList{field.Invalid(at, *seconds, fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
+			return field.ErrorList{field.Invalid(at, *seconds,
+				fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds))}
 		}
 	}
 	return nil
 }
 
-// checkEndpointIP checks an address that traffic is accepted at, which must be written as new
-// addresses are, if strict.
+// checkEndpointIP checks an address at which nodes accept traffic. strict refuses leading zeros and
+// IPv4 addresses in the form of IPv6.
 func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
 	if _, msgs := names.ParseIP(text, strict); len(msgs) > 0 {
 		return check.Invalid(p, text, msgs)
@@ -154,7 +166,8 @@ func checkEndpointIP(p *field.Path, text string, strict bool) field.ErrorList {
 	return check.EndpointIP(p, text)
 }
 
-// checkPortNumbers checks that ports, and node ports, differ by number and protocol.
+// checkPortNumbers checks that no two ports have the same number and protocol, and no two the same
+// node port and protocol. TCP and UDP may share a number.
 func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	type key struct {
 		protocol corev1.Protocol
@@ -164,7 +177,8 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if spec.Type == corev1.ServiceTypeClusterIP {
 		for i, port := range field.Each(&errs, spec.Ports) {
 			if port.NodePort != 0 {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
+				errs = append(errs, field.Forbidden(p.Index(i).Child("nodePort"),
+					"may not be used when `type` is 'ClusterIP'"))
 			}
 		}
 	}
@@ -182,19 +196,23 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	for i, port := range field.Each(&errs, spec.Ports) {
 		k := key{port.Protocol, port.Port}
 		if ports[k] {
-			errs = append(errs, field.Duplicate(p.Index(i), govalue.JSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
+			errs = append(errs, field.Duplicate(p.Index(i),
+				govalue.JSON(corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})))
 		}
 		ports[k] = true
 	}
 	return errs
 }
 
+// sourceRangesAnnotation is the older form of spec.loadBalancerSourceRanges: ranges separated by
+// commas.
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
-// checkSourceRanges checks who may use a load balancer. The annotation counts where the field is
-// empty.
+// checkSourceRanges checks the ranges of clients that a load balancer lets in. The annotation
+// counts only if the field is empty. Both are checked only in form: an unchanged value of old
+// passes. The path LoadBalancerSourceRanges is Kubernetes' own spelling.
 func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
-	ranges, known := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
+	ranges, had := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
 	at := p.Index
 	if annotation, ok := svc.Annotations[sourceRangesAnnotation]; ok && len(ranges) == 0 {
 		p = field.NewPath("metadata", "annotations").Key(sourceRangesAnnotation)
@@ -212,22 +230,24 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 	}
 	if old != nil {
 		for _, text := range old.Spec.LoadBalancerSourceRanges {
-			known.Add(strings.TrimSpace(text))
+			had.Add(strings.TrimSpace(text))
 		}
 	}
 	for i, given := range field.Each(&errs, ranges) {
-		text := strings.TrimSpace(*given) // blanks have been let through since early days
-		if !known[text] {
+		text := strings.TrimSpace(*given) // Kubernetes has always accepted blanks around a range
+		if !had[text] {
 			errs = append(errs, check.Invalid(at(i), text, names.IsValidLegacyCIDR(text, true))...)
 		}
 	}
 	return errs
 }
 
-// trafficDistributions are the preferences that exist; the first is the old name of the second.
+// trafficDistributions are the values of spec.trafficDistribution (KEP-4444). PreferClose is the
+// old name of PreferSameZone.
 var trafficDistributions = []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
 
-// checkTraffic checks the policies on where traffic goes.
+// checkTraffic checks the policies that choose endpoints: external and internal traffic policy,
+// health check port and traffic distribution.
 func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	spec := &svc.Spec
 	var errs field.ErrorList
@@ -236,7 +256,8 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 		errs = append(errs, check.OneOf(external, spec.ExternalTrafficPolicy,
 			corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)...)
 	} else if spec.ExternalTrafficPolicy != "" {
-		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services"))
+		errs = append(errs, field.Invalid(external, spec.ExternalTrafficPolicy,
+			"may only be set for externally-accessible services"))
 	}
 	if port := spec.HealthCheckNodePort; port != 0 {
 		at := p.Child("healthCheckNodePort")
@@ -249,10 +270,12 @@ func checkTraffic(p *field.Path, svc *corev1.Service) field.ErrorList {
 	}
 	errs = append(errs, check.OptionalOneOf(p.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
 		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution, trafficDistributions...)...)
+	return append(errs, check.OptionalOneOf(p.Child("trafficDistribution"), spec.TrafficDistribution,
+		trafficDistributions...)...)
 }
 
-// checkClusterIPs checks addresses and families against each other. old may be nil.
+// checkClusterIPs checks clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy against each other
+// (KEP-563). old may be nil. It runs before addresses are allocated, so all of them may be missing.
 func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if !usesClusterIP(svc) {
 		return nil
@@ -275,13 +298,14 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 			errs = append(errs, field.Duplicate(families.Index(i), *family))
 		}
 	}
-	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack,
-		corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
-	var known []string
+	errs = append(errs, check.OptionalOneOf(p.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
+		corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack,
+		corev1.IPFamilyPolicySingleStack)...)
+	var had []string
 	if old != nil {
-		known = old.Spec.ClusterIPs
+		had = old.Spec.ClusterIPs
 	}
-	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs, known)
+	addrs, bad := parseClusterIPs(ips, spec.ClusterIPs, had)
 	errs = append(errs, bad...)
 	if len(spec.ClusterIPs) > 2 {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may only hold up to 2 values"))
@@ -289,16 +313,19 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if len(bad) > 0 {
 		return errs
 	}
-	odd := slices.Index(addrs, netip.Addr{}) // let pass, as it was there before
+	odd := slices.Index(addrs, netip.Addr{}) // an invalid text that old had, too
 	if len(addrs) > 1 && odd >= 0 {
-		errs = append(errs, field.InternalError(ips, fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
+		errs = append(errs, field.InternalError(ips,
+			fmt.Errorf("failed to check for dual stack with error:invalid IP[%d]: %s", odd, spec.ClusterIPs[odd])))
 	}
 	both := slices.ContainsFunc(addrs, netip.Addr.Is4) && slices.ContainsFunc(addrs, netip.Addr.Is6)
 	if len(addrs) > 1 && (odd >= 0 || !both) {
 		errs = append(errs, field.Invalid(ips, spec.ClusterIPs, "may specify no more than one IP for each IP family"))
 	}
+	// There are two families, so a wrong one is the other. A family that is neither has an error
+	// already.
 	for i, ip := range field.Each(&errs, addrs) {
-		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(ip.Is6()) { // no other is known
+		if i < len(spec.IPFamilies) && spec.IPFamilies[i] == familyOf(ip.Is6()) {
 			errs = append(errs, field.Invalid(ips.Index(i), spec.ClusterIPs[i],
 				fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", spec.IPFamilies[i], i)))
 		}
@@ -306,9 +333,9 @@ func checkClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// parseClusterIPs reads addresses; None stands alone or not at all. What was there before may look
-// as it does.
-func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.ErrorList) {
+// parseClusterIPs parses the texts of clusterIPs. "None" must stand alone. An invalid text that is
+// among had yields no error, only the zero address.
+func parseClusterIPs(p *field.Path, ips, had []string) ([]netip.Addr, field.ErrorList) {
 	var errs field.ErrorList
 	var addrs []netip.Addr
 	for i, given := range field.Each(&errs, ips) {
@@ -320,7 +347,7 @@ func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.Er
 			continue
 		}
 		ip, msgs := names.ParseIP(text, true)
-		if !slices.Contains(known, text) {
+		if !slices.Contains(had, text) {
 			errs = append(errs, check.Invalid(p.Index(i), text, msgs)...)
 		}
 		addrs = append(addrs, ip)
@@ -328,8 +355,9 @@ func parseClusterIPs(p *field.Path, ips, known []string) ([]netip.Addr, field.Er
 	return addrs, errs
 }
 
-// checkServiceUpdate returns what is wrong with a change: addresses and families are not exchanged,
-// but a second one may come and go with the policy that says so.
+// checkServiceUpdate checks a change. Addresses and families of a service cannot be exchanged, only
+// a second one may come or go with the policy that says so. Between types with and without cluster
+// IPs all may change.
 func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -342,13 +370,16 @@ func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 		}
 	}
 	errs = append(errs, classUpdate(p.Child("loadBalancerClass"), svc, old)...)
-	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // a client is told twice
-	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) && svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+	errs = append(errs, checkBalancerClass(p.Child("loadBalancerClass"), &svc.Spec)...) // as kube-apiserver, twice
+	if usesHealthCheckPort(svc) && usesHealthCheckPort(old) &&
+		svc.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(p.Child("healthCheckNodePort"), "field is immutable"))
 	}
 	return errs
 }
 
+// checkBalancerClass checks the class that says which controller implements a load balancer
+// (KEP-1959).
 func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	switch {
 	case spec.LoadBalancerClass == nil:
@@ -359,8 +390,8 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// clusterIPsUpdate compares addresses with what they were. That they become more or fewer by what
-// the policy says has been seen to before they were allocated, here as below.
+// clusterIPsUpdate checks that addresses which were there stay. That their number changes with the
+// policy alone has been checked by dropSecondary and checkSingleStack.
 func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
@@ -371,8 +402,8 @@ func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	return errs
 }
 
-// familiesUpdate compares families with what they were. What Kubernetes shows of those that become
-// more or fewer are the addresses.
+// familiesUpdate checks that families which were there stay. If their number changes, the error
+// shows the addresses instead of the families, as in kube-apiserver.
 func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFamily) field.ErrorList {
 	var errs field.ErrorList
 	now := spec.IPFamilies
@@ -390,7 +421,8 @@ func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFami
 	return errs
 }
 
-// classUpdate keeps the class of a load balancer, which is set once.
+// classUpdate keeps the class of a load balancer while the service stays one: another controller
+// would not find what the first has built.
 func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	const lb = corev1.ServiceTypeLoadBalancer
 	now, was := svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass
@@ -400,22 +432,22 @@ func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, now, "may not change once set")}
 }
 
-// checkServiceStatus checks where traffic enters a load balancer. Addresses that were there may
-// stay, whatever they look like.
+// checkServiceStatus checks the points at which traffic enters a load balancer, with the mode of
+// their IPs (KEP-1860). Addresses that the old status has may stay in any form.
 func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("status", "loadBalancer", "ingress")
 	ingress := svc.Status.LoadBalancer.Ingress
 	if svc.Spec.Type != corev1.ServiceTypeLoadBalancer && len(ingress) > 0 {
 		return field.ErrorList{field.Forbidden(p, "may only be used when `spec.type` is 'LoadBalancer'")}
 	}
-	known := make(map[string]bool, len(old.Status.LoadBalancer.Ingress))
+	had := make(map[string]bool, len(old.Status.LoadBalancer.Ingress))
 	for _, ing := range old.Status.LoadBalancer.Ingress {
-		known[ing.IP] = true
+		had[ing.IP] = true
 	}
 	var errs field.ErrorList
 	for i, ing := range field.Each(&errs, ingress) {
 		p := p.Index(i)
-		if ing.IP != "" && !known[ing.IP] {
+		if ing.IP != "" && !had[ing.IP] {
 			errs = append(errs, check.Invalid(p.Child("ip"), ing.IP, names.IsValidLegacyIP(ing.IP, true))...)
 		}
 		mode := p.Child("ipMode")
@@ -425,7 +457,8 @@ func checkServiceStatus(svc, old *corev1.Service) field.ErrorList {
 		case ing.IP == "" && ing.IPMode != nil:
 			errs = append(errs, field.Forbidden(mode, "may not be specified when `ip` is not set"))
 		case ing.IPMode != nil:
-			errs = append(errs, check.Supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+			errs = append(errs, check.Supported(mode, *ing.IPMode, corev1.LoadBalancerIPModeProxy,
+				corev1.LoadBalancerIPModeVIP)...)
 		}
 		if ing.Hostname != "" {
 			errs = append(errs, check.DNSSubdomain(p.Child("hostname"), ing.Hostname)...)

@@ -10,11 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// families are the IP families that a cluster has addresses of. The first is that of services which
-// name none.
+// This file decides how many IP families a service has and which (dual-stack, KEP-563).
+// reserveService calls families.complete for each write before addresses are taken; completeStored
+// runs on services that were loaded from the store.
+
+// families are the IP families of the cluster: one or two, each once. The first is the family of
+// services that name none.
 type families []corev1.IPFamily
 
-// familiesOf are those of the ranges that the cluster begins with.
+// familiesOf returns the families of the configured ranges, IPv4 if there are none.
 func familiesOf(ranges []netip.Prefix) families {
 	if len(ranges) == 0 {
 		return families{corev1.IPv4Protocol}
@@ -26,10 +30,17 @@ func familiesOf(ranges []netip.Prefix) families {
 	return f
 }
 
-// complete sets how many families a service wants and which, as far as the client leaves that open.
-// What this cluster does not have, or the client contradicts itself in, is wrong.
+// complete sets ipFamilyPolicy and ipFamilies as far as the client left them open. Steps:
+//   - The policy: as before, else SingleStack.
+//   - The client's addresses and families are checked against each other.
+//   - A service that becomes SingleStack drops its second address and family.
+//   - Families follow from the addresses that the client names.
+//   - The policy adds the family that is still missing.
+//
+// The errors say what the client contradicts itself in, or what this cluster does not have. svc is
+// not complete then.
 func (f families) complete(svc, old *corev1.Service) field.ErrorList {
-	if !usesClusterIP(svc) || old != nil && prefersAsBefore(svc, old) {
+	if !usesClusterIP(svc) || old != nil && keepsDualStack(svc, old) {
 		return nil
 	}
 	spec := &svc.Spec
@@ -41,37 +52,43 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if old != nil {
-		errs = releaseSecond(svc, old)
+		errs = dropSecondary(svc, old)
 	}
-	errs = append(errs, checkSingle(spec)...)
-	if errs = append(errs, f.infer(spec)...); len(errs) > 0 {
+	errs = append(errs, checkSingleStack(spec)...)
+	if errs = append(errs, f.inferFamilies(spec)...); len(errs) > 0 {
 		return errs
 	}
-	if isHeadless(svc) && len(spec.Selector) == 0 { // somebody else manages the endpoints, and knows their families
-		f.fill(spec, 2)
+	// Somebody else manages the endpoints of such a service and knows their families, so the
+	// cluster need not have them.
+	if isHeadless(svc) && len(spec.Selector) == 0 {
+		f.addFamilies(spec, 2)
 		return nil
 	}
-	if errs := f.checkHad(spec); len(errs) > 0 {
+	if errs := f.checkConfigured(spec); len(errs) > 0 {
 		return errs
 	}
-	f.fill(spec, len(f))
+	f.addFamilies(spec, len(f))
 	return nil
 }
 
-// prefersAsBefore reports whether a service goes on to take two families if it can, and has the
-// addresses that it had: it is not up- or downgraded because the cluster has changed.
-func prefersAsBefore(svc, old *corev1.Service) bool {
+// keepsDualStack reports whether a service with PreferDualStack stays exactly as it is. Such a
+// service is neither up- nor downgraded if the families of the cluster have changed since it was
+// created.
+func keepsDualStack(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
-	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) && !lacksAddresses(old) &&
-		svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) && slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies)
+	return now != nil && *now == corev1.IPFamilyPolicyPreferDualStack && (was == nil || *was == *now) &&
+		!lacksAddresses(old) && svc.Spec.Type == old.Spec.Type && sameAddresses(svc, old) &&
+		slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies)
 }
 
+// sameAddresses reports whether an update leaves clusterIPs alone.
 func sameAddresses(svc, old *corev1.Service) bool {
 	return slices.Equal(svc.Spec.ClusterIPs, old.Spec.ClusterIPs)
 }
 
-// policyOf is the policy of a service that names none: as before, else one family, unless somebody
-// else manages its endpoints.
+// policyOf returns the policy of a service that names none: the old one, else SingleStack. A
+// headless service without selector gets RequireDualStack, because its endpoints may be of both
+// families.
 func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 	if old != nil && old.Spec.IPFamilyPolicy != nil {
 		return new(*old.Spec.IPFamilyPolicy)
@@ -82,9 +99,10 @@ func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 	return new(corev1.IPFamilyPolicySingleStack)
 }
 
-// releaseSecond lets go of what a service with one family had of another, unless the client did so
-// or changed it.
-func releaseSecond(svc, old *corev1.Service) field.ErrorList {
+// dropSecondary drops the second address and family of a service whose policy has become
+// SingleStack, unless the client changed the lists. With any other policy the second may not be
+// dropped, which the errors say.
+func dropSecondary(svc, old *corev1.Service) field.ErrorList {
 	spec, was := &svc.Spec, &old.Spec
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
 		if len(spec.ClusterIPs) > 1 && sameAddresses(svc, old) {
@@ -105,30 +123,34 @@ func releaseSecond(svc, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// checkSingle finds a second family of a service that wants one.
-func checkSingle(spec *corev1.ServiceSpec) field.ErrorList {
+// checkSingleStack refuses two addresses or families for SingleStack.
+func checkSingleStack(spec *corev1.ServiceSpec) field.ErrorList {
 	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
 		return nil
 	}
 	var errs field.ErrorList
 	if len(spec.ClusterIPs) == 2 {
-		errs = append(errs, badPolicy(spec, "must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified"))
+		errs = append(errs, badPolicy(spec,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified"))
 	}
 	if len(spec.IPFamilies) == 2 {
-		errs = append(errs, badPolicy(spec, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
+		errs = append(errs, badPolicy(spec,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 	}
 	return errs
 }
 
+// badPolicy returns an error of spec.ipFamilyPolicy.
 func badPolicy(spec *corev1.ServiceSpec, what string) *field.Error {
 	return field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), spec.IPFamilyPolicy, what)
 }
 
-// infer adds the families of the addresses that the client wants.
-func (f families) infer(spec *corev1.ServiceSpec) field.ErrorList {
+// inferFamilies appends the families of the addresses that the client names. It refuses those that
+// the cluster does not have.
+func (f families) inferFamilies(spec *corev1.ServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for i := len(spec.IPFamilies); i < len(spec.ClusterIPs) && spec.ClusterIPs[i] != clusterIPNone; i++ {
-		ip, _ := names.ParseIP(spec.ClusterIPs[i], false) // checked
+		ip, _ := names.ParseIP(spec.ClusterIPs[i], false) // checkClusterIPs has parsed it
 		if family := familyOf(ip.Is4()); slices.Contains(f, family) {
 			spec.IPFamilies = append(spec.IPFamilies, family)
 		} else {
@@ -139,22 +161,24 @@ func (f families) infer(spec *corev1.ServiceSpec) field.ErrorList {
 	return errs
 }
 
-// checkHad finds families that the cluster does not have.
-func (f families) checkHad(spec *corev1.ServiceSpec) field.ErrorList {
+// checkConfigured refuses families that the cluster does not have.
+func (f families) checkConfigured(spec *corev1.ServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack && len(f) < 2 {
 		errs = append(errs, badPolicy(spec, "this cluster is not configured for dual-stack services"))
 	}
 	for i, family := range spec.IPFamilies {
 		if !slices.Contains(f, family) {
-			errs = append(errs, field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster"))
+			errs = append(errs, field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family,
+				"not configured on this cluster"))
 		}
 	}
 	return errs
 }
 
-// fill adds the families that the policy asks for and the client does not name, up to most.
-func (f families) fill(spec *corev1.ServiceSpec, most int) {
+// addFamilies appends the family that the policy asks for and the client does not name, unless
+// there are already most families: PreferDualStack gets one family in a cluster that has one.
+func (f families) addFamilies(spec *corev1.ServiceSpec, most int) {
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = []corev1.IPFamily{f[0]}
 	}
@@ -163,6 +187,7 @@ func (f families) fill(spec *corev1.ServiceSpec, most int) {
 	}
 }
 
+// familyOf returns IPv4 if is4, else IPv6.
 func familyOf(is4 bool) corev1.IPFamily {
 	if is4 {
 		return corev1.IPv4Protocol
@@ -170,8 +195,9 @@ func familyOf(is4 bool) corev1.IPFamily {
 	return corev1.IPv6Protocol
 }
 
-// completeStored fills in what a stored service lacks if it was stored before a service had several
-// addresses. It removes the internal traffic policy of an ExternalName, which was once a default.
+// completeStored fills in clusterIPs, ipFamilies and ipFamilyPolicy of a service that was stored
+// before there was dual-stack. It removes the internal traffic policy of an ExternalName.
+// CompleteNeeds in services says when it changes nothing.
 func (f families) completeStored(svc *corev1.Service) {
 	completeClusterIPs(svc, nil)
 	dropInternalPolicy(svc)
@@ -181,7 +207,7 @@ func (f families) completeStored(svc *corev1.Service) {
 	}
 	if spec.ClusterIP == clusterIPNone {
 		spec.IPFamilyPolicy = policyOf(svc, nil)
-		f.fill(spec, 2)
+		f.addFamilies(spec, 2)
 		return
 	}
 	for _, text := range spec.ClusterIPs {

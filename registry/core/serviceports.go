@@ -14,8 +14,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// reservePorts allocates the node ports of services, and those for health checks, in one change for
-// each write. What a service lets go is released when it is stored without.
+// This file is the reservation of node ports: of the ports of a service and of its port for health
+// checks. services passes reservePorts to reserveService. registry/ports keeps the record of taken
+// ports, one object for the cluster.
+
+// reservePorts takes the node ports that a write needs, all in one change of the record. Ports that
+// the service loses are released after the write is stored. In doubt nothing is released: the
+// repair of node ports decides later.
 func reservePorts(a *ports.Allocator) reservation {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if a == nil {
@@ -35,7 +40,7 @@ func reservePorts(a *ports.Allocator) reservation {
 			return nil, nil
 		}
 		return func(ctx context.Context, fate admission.Fate) {
-			var released []int // none in doubt
+			var released []int // stays empty if the fate is in doubt
 			switch fate {
 			case admission.Stored:
 				released = freed
@@ -43,22 +48,24 @@ func reservePorts(a *ports.Allocator) reservation {
 				released = taken
 			}
 			if len(released) > 0 {
-				_ = a.Release(ctx, released) // what is not released is found by the repair
+				_ = a.Release(ctx, released) // the repair releases what remains
 			}
 		}, nil
 	}
 }
 
-// hasPorts reports whether a service is of a type whose node ports are allocated; others may say
-// what they like.
-func hasPorts(svc *corev1.Service) bool {
-	return svc != nil && (svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
+// allocatesPorts reports whether node ports of a service are allocated: it is a NodePort or
+// LoadBalancer. Node ports of other types mean nothing and are not recorded.
+func allocatesPorts(svc *corev1.Service) bool {
+	return svc != nil &&
+		(svc.Spec.Type == corev1.ServiceTypeNodePort || svc.Spec.Type == corev1.ServiceTypeLoadBalancer)
 }
 
-// heldPorts are the node ports that are allocated for the ports of a service.
+// heldPorts returns the recorded node ports of a service's ports. A number occurs as often as ports
+// share it. svc may be nil.
 func heldPorts(svc *corev1.Service) []int {
 	var list []int
-	if hasPorts(svc) {
+	if allocatesPorts(svc) {
 		for i := range svc.Spec.Ports {
 			if port := int(svc.Spec.Ports[i].NodePort); port != 0 {
 				list = append(list, port)
@@ -68,7 +75,7 @@ func heldPorts(svc *corev1.Service) []int {
 	return list
 }
 
-// heldHealthPort is the port that is allocated for health checks, 0 if there is none.
+// heldHealthPort returns the recorded port for health checks, 0 if there is none. svc may be nil.
 func heldHealthPort(svc *corev1.Service) int {
 	if svc == nil || !usesHealthCheckPort(svc) {
 		return 0
@@ -76,7 +83,7 @@ func heldHealthPort(svc *corev1.Service) int {
 	return int(svc.Spec.HealthCheckNodePort)
 }
 
-// freedPorts are those that old has and svc, which may be nil, has not.
+// freedPorts returns the ports that old holds and svc does not. Both may be nil.
 func freedPorts(svc, old *corev1.Service) []int {
 	has := heldPorts(svc)
 	list := slices.DeleteFunc(heldPorts(old), func(port int) bool { return slices.Contains(has, port) })
@@ -86,10 +93,10 @@ func freedPorts(svc, old *corev1.Service) []int {
 	return list
 }
 
-// wantsPorts reports whether svc has to be given ports that old, which may be nil, does not have,
-// or has less often.
+// wantsPorts reports whether svc needs a port that old does not hold, or holds for fewer of its
+// ports. old may be nil. A false answer saves the change of the record.
 func wantsPorts(svc, old *corev1.Service) bool {
-	if !hasPorts(svc) {
+	if !allocatesPorts(svc) {
 		return false
 	}
 	had := heldPorts(old)
@@ -107,39 +114,44 @@ func wantsPorts(svc, old *corev1.Service) bool {
 	return wantsHealthPort(svc, old)
 }
 
+// wantsHealthPort reports whether svc begins to need a port for health checks. The port never
+// changes while it is used.
 func wantsHealthPort(svc, old *corev1.Service) bool {
 	return usesHealthCheckPort(svc) && (old == nil || !usesHealthCheckPort(old))
 }
 
-// portTaker is where ports are taken from: a set, or for a dry run an imitation.
+// portTaker is the source of ports: *ports.Set, or dryRunPorts for a dry run.
 type portTaker interface {
 	Take(port int) error
 	TakeNext() (int, error)
 }
 
-// portClaim is what a service asks for, and gets.
+// portClaim is the ports that one try of a write takes for a service.
 type portClaim struct {
 	svc    *corev1.Service
 	from   portTaker
-	ports  []corev1.ServicePort // those of svc, with node ports
-	health int32
-	taken  []int // what svc did not have before
-	// requested are those of taken that ports ask for: others that ask for the same, with another
-	// protocol, share them.
+	ports  []corev1.ServicePort // a copy of those of svc; node ports are filled in here
+	health int32                // the port for health checks; 0: any, or none
+	taken  []int                // released if the write is not stored
+	// requested are the ports in taken that the client asked for by number. Another port of the
+	// service may ask for the same number with another protocol, and shares it.
 	requested []int
 }
 
-// claimPorts takes the ports for a service, all or none.
+// claimPorts takes the ports for a service, all or none. The function given to Change may run more
+// than once, if another server changes the record first; each run starts a new claim.
 func claimPorts(ctx context.Context, a *ports.Allocator, dryRun bool, svc, old *corev1.Service) (*portClaim, error) {
 	var claim *portClaim
 	take := func(from portTaker) error {
-		claim = &portClaim{svc: svc, from: from, ports: slices.Clone(svc.Spec.Ports), health: svc.Spec.HealthCheckNodePort}
-		return claim.take(old)
+		claim = &portClaim{
+			svc: svc, from: from, ports: slices.Clone(svc.Spec.Ports), health: svc.Spec.HealthCheckNodePort,
+		}
+		return claim.takeAll(old)
 	}
 	if dryRun {
 		set, _, err := a.Load(ctx)
 		if err == nil {
-			err = take(&dryTaker{set: set})
+			err = take(&dryRunPorts{set: set})
 		}
 		return claim, err
 	}
@@ -151,11 +163,11 @@ func claimPorts(ctx context.Context, a *ports.Allocator, dryRun bool, svc, old *
 	return claim, err
 }
 
-// take takes what the service lacks.
-func (c *portClaim) take(old *corev1.Service) error {
-	take := c.takeNew
+// takeAll takes the ports that the service lacks.
+func (c *portClaim) takeAll(old *corev1.Service) error {
+	take := c.takeForCreate
 	if old != nil {
-		take = c.takeMore
+		take = c.takeForUpdate
 	}
 	if err := take(old); err != nil {
 		return err
@@ -166,9 +178,9 @@ func (c *portClaim) take(old *corev1.Service) error {
 	return nil
 }
 
-// takeNew takes the ports of a new service. Ports of one number, which differ by protocol, share a
-// node port: the first that one of them asks for.
-func (c *portClaim) takeNew(*corev1.Service) error {
+// takeForCreate takes the ports of a new service. Ports with one number that differ by protocol
+// share a node port: the first that one of them asks for. DNS needs this: 53 by TCP and UDP.
+func (c *portClaim) takeForCreate(*corev1.Service) error {
 	shared := map[int32]int32{}
 	for i := range c.ports {
 		port := &c.ports[i]
@@ -179,14 +191,14 @@ func (c *portClaim) takeNew(*corev1.Service) error {
 			if port.NodePort == 0 {
 				port.NodePort = shared[port.Port]
 			} else if port.NodePort != shared[port.Port] {
-				if err := c.takeAt(i, port.NodePort); err != nil {
+				if err := c.takeNodePort(i, port.NodePort); err != nil {
 					return err
 				}
 			}
 			continue
 		}
 		requested := requestedPort(port.Port, c.svc.Spec.Ports)
-		if err := c.takeAt(i, requested); err != nil {
+		if err := c.takeNodePort(i, requested); err != nil {
 			return err
 		}
 		shared[port.Port] = port.NodePort
@@ -194,7 +206,8 @@ func (c *portClaim) takeNew(*corev1.Service) error {
 	return nil
 }
 
-// requestedPort is the node port that is asked for by one of the ports of a number, 0 if none does.
+// requestedPort returns the node port that the client asks for on one of the ports with this
+// number, 0 if it asks on none.
 func requestedPort(number int32, list []corev1.ServicePort) int32 {
 	for i := range list {
 		if list[i].Port == number && list[i].NodePort != 0 {
@@ -204,9 +217,9 @@ func requestedPort(number int32, list []corev1.ServicePort) int32 {
 	return 0
 }
 
-// takeMore takes the ports that a change asks for. Each port without a node port gets one of its
-// own.
-func (c *portClaim) takeMore(old *corev1.Service) error {
+// takeForUpdate takes the ports that a change needs. Here ports with one number do not share: each
+// port without a node port gets its own, as in Kubernetes.
+func (c *portClaim) takeForUpdate(old *corev1.Service) error {
 	type node struct {
 		Protocol corev1.Protocol
 		NodePort int32
@@ -218,7 +231,7 @@ func (c *portClaim) takeMore(old *corev1.Service) error {
 			continue
 		}
 		if number := int(port.NodePort); !slices.Contains(had, number) && !slices.Contains(c.requested, number) {
-			if err := c.takeAt(i, port.NodePort); err != nil {
+			if err := c.takeNodePort(i, port.NodePort); err != nil {
 				return err
 			}
 		}
@@ -231,26 +244,27 @@ func (c *portClaim) takeMore(old *corev1.Service) error {
 	return nil
 }
 
-// takeAt gives a port of the service a node port: the requested one, or with 0 any.
-func (c *portClaim) takeAt(i int, requested int32) error {
+// takeNodePort takes the requested node port for port i of the service, or any if requested is 0.
+func (c *portClaim) takeNodePort(i int, requested int32) error {
 	if requested != 0 {
 		if err := c.from.Take(int(requested)); err != nil {
 			at := field.NewPath("spec", "ports").Index(i).Child("nodePort")
 			return invalidService(c.svc, field.ErrorList{field.Invalid(at, requested, err.Error())})
 		}
 		c.requested = append(c.requested, int(requested))
-		c.took(i, int(requested))
+		c.recordTaken(i, int(requested))
 		return nil
 	}
 	port, err := c.from.TakeNext()
 	if err != nil {
 		return meta.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
 	}
-	c.took(i, port)
+	c.recordTaken(i, port)
 	return nil
 }
 
-func (c *portClaim) took(i, port int) {
+// recordTaken notes that port i of the service has a node port.
+func (c *portClaim) recordTaken(i, port int) {
 	c.ports[i].NodePort = int32(port)
 	c.taken = append(c.taken, port)
 }
@@ -259,7 +273,8 @@ func (c *portClaim) took(i, port int) {
 func (c *portClaim) takeHealth() error {
 	if c.health != 0 {
 		if err := c.from.Take(int(c.health)); err != nil {
-			return meta.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %d: %w", c.health, err))
+			return meta.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %d: %w",
+				c.health, err))
 		}
 		c.taken = append(c.taken, int(c.health))
 		return nil
@@ -273,15 +288,16 @@ func (c *portClaim) takeHealth() error {
 	return nil
 }
 
-// dryTaker answers as a set would, and takes nothing. Who takes any port is shown one that nobody
-// can have.
-type dryTaker struct {
-	set   *ports.Set
+// dryRunPorts answers as the set would and takes nothing.
+type dryRunPorts struct {
+	set *ports.Set
+	// taken are the ports that this claim would hold.
 	taken []int
 }
 
-// Take implements portTaker. Ports out of the range pass.
-func (d *dryTaker) Take(port int) error {
+// Take implements portTaker. It accepts ports outside of the range, as a dry run in Kubernetes
+// does.
+func (d *dryRunPorts) Take(port int) error {
 	if d.set.Has(port) || slices.Contains(d.taken, port) {
 		return ports.ErrAllocated
 	}
@@ -289,8 +305,9 @@ func (d *dryTaker) Take(port int) error {
 	return nil
 }
 
-// TakeNext implements portTaker.
-func (d *dryTaker) TakeNext() (int, error) {
+// TakeNext implements portTaker. It returns a port above the default range (30000-32767), as
+// Kubernetes does, so that nobody takes it for a promise.
+func (d *dryRunPorts) TakeNext() (int, error) {
 	last := 32768
 	if len(d.taken) > 0 {
 		last = slices.Max(d.taken)

@@ -15,14 +15,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// reservation takes one sort of thing for services, as registry.ReserveOf says, and answers nil if
-// nothing is to be settled. It sees services that completeService has completed.
+// reservation takes one sort of thing for services: addresses, ports or endpoints. It follows the
+// law of registry.ReserveOf and may return a nil Settle if nothing is to be settled. The services
+// that it sees went through completeService.
 type reservation func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error)
 
-// reserveService makes the reservations of services, or none. They are made, and settled, at the
-// same time: each waits for the store, which syncs once what is written at once. So each may change
-// only those fields of the service that are its own. If several fail, the client is told of the
-// first.
+// reserveService combines reservations into the Reserve of services: all of them are made, or none.
+// They are made and settled at the same time, because each waits for the store, and the store syncs
+// concurrent writes together. So each reservation may change only fields of the service that no
+// other reads. If several fail, the client gets the error of the first in the list.
 func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1.Service] {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if errs := completeService(f, svc, old); len(errs) > 0 {
@@ -30,18 +31,19 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 		}
 		made, errs, given := make([]admission.Settle, len(parts)), make([]error, len(parts)), false
 		settleAll := func(ctx context.Context, fate admission.Fate) {
-			together(len(made), func(i int) {
+			runAll(len(made), func(i int) {
 				if made[i] != nil {
 					made[i](ctx, fate)
 				}
 			})
 		}
+		// If one reservation fails or panics, the others are given back.
 		defer func() {
-			if !given { // what others have taken is not taken if one fails, or panics
+			if !given {
 				settleAll(context.WithoutCancel(ctx), admission.NotStored)
 			}
 		}()
-		together(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
+		runAll(len(parts), func(i int) { made[i], errs[i] = parts[i](ctx, r, svc, old) })
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return nil, errs[i]
 		}
@@ -53,9 +55,10 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 	}
 }
 
-// together calls f with 0 to n-1 at the same time, and returns when all calls have. If one panics,
-// so does together: it is the request that has failed, not the server.
-func together(n int, f func(i int)) {
+// runAll calls f with 0 to n-1 at the same time, and returns when all calls have returned. If a
+// call panics, runAll panics in the caller's goroutine: the panic then ends one request, not the
+// process.
+func runAll(n int, f func(i int)) {
 	var others sync.WaitGroup
 	var panicked atomic.Value
 	for i := 1; i < n; i++ {
@@ -77,9 +80,8 @@ func together(n int, f func(i int)) {
 	}
 }
 
-// completeService fills in what follows from the service itself, from the old one and from what the
-// cluster has. svc is nil when old goes. If something is wrong with it, that is all that the client
-// is told.
+// completeService fills in what follows from the service itself, from old, and from the families of
+// the cluster. svc is nil if old is deleted. Its errors end the write: the client gets no others.
 func completeService(f families, svc, old *corev1.Service) field.ErrorList {
 	if svc == nil {
 		return nil
@@ -91,21 +93,25 @@ func completeService(f families, svc, old *corev1.Service) field.ErrorList {
 	return f.complete(svc, old)
 }
 
+// invalidService returns the answer 422 for errors of a service.
 func invalidService(svc *corev1.Service, errs field.ErrorList) error {
 	return meta.NewInvalid(meta.GroupKind{Kind: "Service"}, svc.Name, errs)
 }
 
-// takeEndpoints has the endpoints of a service's name go with it: else a service that comes by that
-// name could be given them before whoever made them has seen that the old one is gone.
+// takeEndpoints deletes the endpoints of a service with the service. Otherwise a new service of the
+// same name could get these endpoints before their controller has seen that the old service is
+// gone.
 func takeEndpoints(stores registry.Stores) reservation {
 	return func(_ context.Context, _ *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if svc != nil {
 			return nil, nil
 		}
 		return func(ctx context.Context, fate admission.Fate) {
-			endpoints, err := registry.ViewOf[*corev1.Endpoints](stores.Store(meta.GroupResource{Resource: "endpoints"}))
+			endpoints, err := registry.ViewOf[*corev1.Endpoints](
+				stores.Store(meta.GroupResource{Resource: "endpoints"}))
 			if err == nil && fate == admission.Stored {
-				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false, &meta.DeleteOptions{}) // mostly there are none
+				// The usual error is NotFound: few services have Endpoints when they are deleted.
+				_ = endpoints.Delete(ctx, old.Namespace, old.Name, false, &meta.DeleteOptions{})
 			}
 		}, nil
 	}

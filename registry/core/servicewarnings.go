@@ -8,6 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
+// serviceWarnings tells of deprecated fields, fields that the type ignores, and addresses that are
+// not canonical. The order is that of kube-apiserver.
 func serviceWarnings(svc, _ *corev1.Service) []string {
 	spec, p := &svc.Spec, field.NewPath("spec")
 	var warnings []string
@@ -25,22 +27,26 @@ func serviceWarnings(svc, _ *corev1.Service) []string {
 	}
 	add(headless && spec.LoadBalancerIP != "", "spec.loadBalancerIP is ignored for headless services")
 	add(headless && external, "spec.externalIPs is ignored for headless services")
-	add(headless && spec.SessionAffinity != corev1.ServiceAffinityNone, "spec.SessionAffinity is ignored for headless services")
+	add(headless && spec.SessionAffinity != corev1.ServiceAffinityNone,
+		"spec.SessionAffinity is ignored for headless services")
 	warnings = append(warnings, check.AddressWarnings(p.Child("externalIPs"), spec.ExternalIPs, check.IPWarnings)...)
-	add(external && !headless && !named, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	add(external && !headless && !named,
+		"spec.externalIPs is deprecated and may no longer be implemented in some clusters")
 	if spec.LoadBalancerIP != "" {
 		warnings = append(warnings, check.IPWarnings(p.Child("loadBalancerIP"), spec.LoadBalancerIP)...)
 	}
-	warnings = append(warnings, check.AddressWarnings(p.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges,
-		check.CIDRWarnings)...)
+	warnings = append(warnings, check.AddressWarnings(p.Child("loadBalancerSourceRanges"),
+		spec.LoadBalancerSourceRanges, check.CIDRWarnings)...)
 	add(named && external, "spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName)
-	add(!named && spec.ExternalName != "", "spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName)
+	add(!named && spec.ExternalName != "", "spec.externalName is ignored when spec.type is not %q",
+		corev1.ServiceTypeExternalName)
 	if d := spec.TrafficDistribution; d != nil {
 		add(*d == "PreferClose", "spec.trafficDistribution: %q is deprecated; use %q", *d, "PreferSameZone")
 	}
 	return warnings
 }
 
+// serviceStatusWarnings tells of addresses of a load balancer that are not canonical.
 func serviceStatusWarnings(svc, _ *corev1.Service) []string {
 	ips := make([]string, len(svc.Status.LoadBalancer.Ingress))
 	for i := range ips {

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// volume makes a stored volume with more in its spec.
+// volume returns a stored volume; more is added to its spec.
 func volume(t *testing.T, spec string) *corev1.PersistentVolume {
 	t.Helper()
 	return checktest.Decode[corev1.PersistentVolume](t,
@@ -48,7 +48,8 @@ func TestPersistentVolumeIsPrepared(t *testing.T) {
 	}
 }
 
-// TestPersistentVolumeUpdate changes volumes. What is wrong with a volume as such is told twice; differences are cut off.
+// TestPersistentVolumeUpdate changes volumes. The errors of a volume itself come twice; differences
+// are cut off.
 func TestPersistentVolumeUpdate(t *testing.T) {
 	const (
 		host, csi = `"hostPath":{"path":"/x"}`, `"csi":{"driver":"d","volumeHandle":"h"}`
@@ -93,7 +94,8 @@ spec.storageClassName: Invalid value: "S_": ` + checktest.Subdomain},
 	}
 }
 
-// TestVolumeMetadata: the code for volumes in kube-apiserver checks metadata twice on an update, and never compares them.
+// TestVolumeMetadata: the code for volumes in kube-apiserver checks metadata twice on an update,
+// and never compares them.
 func TestVolumeMetadata(t *testing.T) {
 	const plain = `metadata.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`
 	v := volume(t, `"hostPath":{"path":"/x"}`)
@@ -118,14 +120,14 @@ func TestMountOptions(t *testing.T) {
 	}
 }
 
-// claim makes a stored claim with more in its spec, and more beside it.
+// claim returns a stored claim; more is added to its spec, and beside it.
 func claim(t *testing.T, spec, more string) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	return checktest.Decode[corev1.PersistentVolumeClaim](t,
 		`{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}`+spec+`}`+more+`}`)
 }
 
-// TestClaimIsPrepared: what a claim is filled from.
+// TestClaimIsPrepared has the data sources of claims.
 func TestClaimIsPrepared(t *testing.T) {
 	const (
 		other    = `{"kind":"PersistentVolumeClaim","name":"n"}`

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// runtimeClasses makes the resource runtimeclasses.
+// runtimeClasses declares runtimeclasses. They are cluster-wide.
 func runtimeClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*nodev1.RuntimeClass]{
 		GroupResource: meta.GroupResource{Group: nodev1.GroupVersion.Group, Resource: "runtimeclasses"},
@@ -39,6 +39,8 @@ func runtimeClasses() registry.Resource {
 	})
 }
 
+// checkRuntimeClass checks a class. The handler is immutable, because pods of the class run with
+// it; overhead and scheduling only affect pods that are created later.
 func checkRuntimeClass(c, old *nodev1.RuntimeClass) field.ErrorList {
 	handler := field.NewPath("handler")
 	errs := check.Needed(handler, c.Handler, check.DNSLabel)
@@ -57,8 +59,8 @@ func checkRuntimeClass(c, old *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// differentTolerations reports tolerations that differ from one before in the time that they hold
-// for, at most.
+// differentTolerations refuses a toleration that equals an earlier one except for
+// tolerationSeconds.
 func differentTolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[corev1.Toleration]bool{}
@@ -73,6 +75,7 @@ func differentTolerations(p *field.Path, list []corev1.Toleration) field.ErrorLi
 	return errs
 }
 
+// runtimeClassWarnings tells of deprecated node labels in the selector, sorted by label.
 func runtimeClassWarnings(c, _ *nodev1.RuntimeClass) []string {
 	if c.Scheduling == nil {
 		return nil

@@ -12,7 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// disruptionBudgets makes the resource poddisruptionbudgets.
+// disruptionBudgets declares poddisruptionbudgets. The name may be anything that fits into a
+// segment of a path, because Kubernetes checks no more for this kind. A PUT must name the
+// resourceVersion: AllowUnconditionalUpdate is not set.
 func disruptionBudgets() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*policyv1.PodDisruptionBudget]{
 		GroupResource: meta.GroupResource{Group: policyv1.GroupVersion.Group, Resource: "poddisruptionbudgets"},
@@ -34,7 +36,8 @@ func disruptionBudgets() registry.Resource {
 			},
 			Cells: func(b *policyv1.PodDisruptionBudget, now time.Time) []any {
 				return []any{
-					b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+					b.Name, limitText(b.Spec.MinAvailable), limitText(b.Spec.MaxUnavailable),
+					int64(b.Status.DisruptionsAllowed),
 					registry.Age(&b.ObjectMeta, now),
 				}
 			},
@@ -42,14 +45,16 @@ func disruptionBudgets() registry.Resource {
 	})
 }
 
-// limit prints a limit that may be unset.
-func limit(v *meta.IntOrString) string {
+// limitText prints a limit, "N/A" if it is unset.
+func limitText(v *meta.IntOrString) string {
 	if v == nil {
 		return "N/A"
 	}
 	return v.String()
 }
 
+// checkBudget checks a budget. The two limits exclude each other, and both may be missing: nothing
+// is then required.
 func checkBudget(b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 	spec, p := &b.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -63,6 +68,7 @@ func checkBudget(b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 		policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 }
 
+// checkLimit checks one limit: a number of pods or a percentage up to 100%.
 func checkLimit(p *field.Path, v *meta.IntOrString) field.ErrorList {
 	if v == nil {
 		return nil
@@ -70,6 +76,8 @@ func checkLimit(p *field.Path, v *meta.IntOrString) field.ErrorList {
 	return append(check.IntOrPercent(p, *v), check.AtMost100Percent(p, *v)...)
 }
 
+// checkBudgetStatus checks a status. Evictions write it as well, but past this check
+// (registry/core).
 func checkBudgetStatus(b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 	s, p := &b.Status, field.NewPath("status")
 	errs := check.Conditions(p.Child("conditions"), s.Conditions)

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// priorityClasses makes the resource priorityclasses. The generation of a class counts its value,
-// which never changes: it is 1.
+// priorityClasses declares priorityclasses, which are cluster-wide. The generation counts changes
+// of the value, which is immutable, so it is always 1.
 func priorityClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*schedulingv1.PriorityClass]{
 		GroupResource: meta.GroupResource{Group: schedulingv1.GroupVersion.Group, Resource: "priorityclasses"},
@@ -24,7 +24,7 @@ func priorityClasses() registry.Resource {
 			Metadata:                 registry.MetaChange,
 			Validate:                 checkPriorityClass,
 			AllowUnconditionalUpdate: true,
-			Permanent:                permanent,
+			Permanent:                whyPermanent,
 		},
 		Generation: []string{"value"},
 		Table: &registry.TableOf[*schedulingv1.PriorityClass]{
@@ -33,7 +33,8 @@ func priorityClasses() registry.Resource {
 				registry.IntegerColumn("Value", "The priority.", 0),
 				registry.BooleanColumn("Global-Default", "Whether pods that name no class are of this one.", 0),
 				registry.AgeColumn,
-				registry.Column("PreemptionPolicy", "Whether pods of the class may take the place of less important ones.", 0),
+				registry.Column("PreemptionPolicy",
+					"Whether pods of the class may take the place of less important ones.", 0),
 			},
 			Cells: func(c *schedulingv1.PriorityClass, now time.Time) []any {
 				policy := string(scheme.OrZero(c.PreemptionPolicy))
@@ -43,16 +44,19 @@ func priorityClasses() registry.Resource {
 	})
 }
 
-// systemPrefix begins the names of classes that every cluster has. None of them is the default.
+// systemPrefix begins the names that only the classes of the system may have.
 const systemPrefix = "system-"
 
-func permanent(name string) string {
+// whyPermanent says why the class of a name cannot be deleted, "" if it can.
+func whyPermanent(name string) string {
 	if _, ok := schedulingv1.SystemClasses[name]; ok {
 		return "this is a system priority class and cannot be deleted"
 	}
 	return ""
 }
 
+// checkPriorityClass checks a class. A user's class may be at most HighestPriority, so that pods of
+// the system can always preempt its pods.
 func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	if old != nil {
 		return checkPriorityClassUpdate(c, old)
@@ -64,19 +68,22 @@ func checkPriorityClass(c, old *schedulingv1.PriorityClass) field.ErrorList {
 				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+wrong))
 		}
 	} else if c.Value > schedulingv1.HighestPriority {
-		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", schedulingv1.HighestPriority)))
+		errs = append(errs, field.Forbidden(field.NewPath("value"),
+			fmt.Sprintf("maximum allowed value of a user defined priority is %d", schedulingv1.HighestPriority)))
 	}
 	if policy := c.PreemptionPolicy; policy != nil {
-		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+		errs = append(errs, check.OneOf(field.NewPath("preemptionPolicy"), *policy, corev1.PreemptLowerPriority,
+			corev1.PreemptNever)...)
 	}
 	return errs
 }
 
-// notSystemClass says why a class is none of the system's, "" if it is.
+// notSystemClass says how a class differs from the class of the system with its name, "" if it does
+// not.
 func notSystemClass(c *schedulingv1.PriorityClass) string {
-	value, known := schedulingv1.SystemClasses[c.Name]
+	value, ok := schedulingv1.SystemClasses[c.Name]
 	switch {
-	case !known:
+	case !ok:
 		return c.Name + " is not a known system priority class"
 	case c.Value != value:
 		return fmt.Sprintf("value of %s PriorityClass must be %d", c.Name, value)
@@ -86,6 +93,8 @@ func notSystemClass(c *schedulingv1.PriorityClass) string {
 	return ""
 }
 
+// checkPriorityClassUpdate keeps value and preemption policy (KEP-902): pods have copied them, and
+// would differ from their class. Labels, description and globalDefault may change.
 func checkPriorityClassUpdate(c, old *schedulingv1.PriorityClass) field.ErrorList {
 	var errs field.ErrorList
 	if c.Value != old.Value {

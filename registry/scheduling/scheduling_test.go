@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 	checktest.WantCells(t, r, &schedulingv1.PriorityClass{}, time.Now(), "", int64(0), false, "<unknown>", "")
 }
 
-// TestPermanent: the classes of the system cannot be deleted, whether they are there or not.
+// TestPermanent: the classes of the system cannot be deleted, even if they do not exist.
 func TestPermanent(t *testing.T) {
 	permanent := checktest.Resource(t, Resources(), "PriorityClass").Strategy.Permanent
 	for name, want := range map[string]string{
