@@ -22,15 +22,19 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 		Kind:          "DaemonSet", ShortNames: []string{"ds"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.DaemonSet]{
-			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareDaemonSet,
-			Validate:                 func(ds, old *appsv1.DaemonSet) field.ErrorList { return checkDaemonSet(rules, ds, old) },
+			Metadata: registry.MetaChange,
+			Prepare:  prepareDaemonSet,
+			Validate: func(ds, old *appsv1.DaemonSet) field.ErrorList {
+				return checkDaemonSet(rules, ds, old)
+			},
 			Warnings:                 daemonSetWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*appsv1.DaemonSet]{
-			Prepare:  func(_ *registry.Request, ds, old *appsv1.DaemonSet) { countTemplate(ds, templateGeneration(old)) },
+			Prepare: func(_ *registry.Request, ds, old *appsv1.DaemonSet) {
+				countTemplate(ds, templateGeneration(old))
+			},
 			Validate: checkDaemonSetStatus,
 		},
 		Table: &registry.TableOf[*appsv1.DaemonSet]{
@@ -53,8 +57,10 @@ func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
 	names, images := podspec.ContainerCells(ds.Spec.Template.Spec.Containers)
 	s := &ds.Status
 	return []any{
-		ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
-		int64(s.NumberAvailable), registry.Labels(ds.Spec.Template.Spec.NodeSelector), registry.Age(&ds.ObjectMeta, now),
+		ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+		int64(s.UpdatedNumberScheduled),
+		int64(s.NumberAvailable), registry.Labels(ds.Spec.Template.Spec.NodeSelector),
+		registry.Age(&ds.ObjectMeta, now),
 		names, images, registry.Selector(ds.Spec.Selector),
 	}
 }
@@ -64,7 +70,8 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
 		scheme.SetPointer(&r.MaxSurge, meta.FromInt32(0))
 	}
-	podspec.DropDisabledTemplate(ds, old, func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
+	podspec.DropDisabledTemplate(ds, old,
+		func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
 	switch {
 	case old == nil:
 		countTemplate(ds, max(templateGeneration(ds), 1))
@@ -132,7 +139,8 @@ func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) fiel
 	before, after := check.Amount(surplus) != 0, check.Amount(missing) != 0
 	switch {
 	case before && after:
-		errs = append(errs, field.Invalid(p.Child("maxSurge"), surplus, "may not be set when maxUnavailable is non-zero"))
+		errs = append(errs, field.Invalid(p.Child("maxSurge"), surplus,
+			"may not be set when maxUnavailable is non-zero"))
 	case !before && !after:
 		errs = append(errs, field.Required(p.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"))
 	}
@@ -152,7 +160,8 @@ func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled),
 		check.Count("numberMisscheduled", &s.NumberMisscheduled),
 		check.Count("desiredNumberScheduled", &s.DesiredNumberScheduled), check.Count("numberReady", &s.NumberReady),
-		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
+		check.Number{"observedGeneration", s.ObservedGeneration},
+		check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
 		check.Count("numberAvailable", &s.NumberAvailable), check.Count("numberUnavailable", &s.NumberUnavailable),
 		check.Count("collisionCount", s.CollisionCount))
 	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)

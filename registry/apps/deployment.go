@@ -25,9 +25,11 @@ func deployments(rules podspec.Rules) registry.Resource {
 		Kind:          "Deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.Deployment]{
-			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareDeployment,
-			Validate:                 func(d, old *appsv1.Deployment) field.ErrorList { return checkDeployment(rules, d, old) },
+			Metadata: registry.MetaChange,
+			Prepare:  prepareDeployment,
+			Validate: func(d, old *appsv1.Deployment) field.ErrorList {
+				return checkDeployment(rules, d, old)
+			},
 			Warnings:                 deploymentWarnings,
 			AllowUnconditionalUpdate: true,
 		},
@@ -41,7 +43,8 @@ func deployments(rules podspec.Rules) registry.Resource {
 			Reset:    []string{"spec", "metadata.labels"},
 		},
 		Subresources: []registry.SubresourceOf[*appsv1.Deployment]{scale.Of(func(d *appsv1.Deployment) scale.Size {
-			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas, Selector: scale.Selector(d.Spec.Selector)}
+			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas,
+				Selector: scale.Selector(d.Spec.Selector)}
 		})},
 		Table: &registry.TableOf[*appsv1.Deployment]{
 			Columns: []meta.TableColumnDefinition{
@@ -63,7 +66,8 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 		selector = s.String()
 	}
 	return []any{
-		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, scheme.OrZero(d.Spec.Replicas)), int64(d.Status.UpdatedReplicas),
+		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, scheme.OrZero(d.Spec.Replicas)),
+		int64(d.Status.UpdatedReplicas),
 		int64(d.Status.AvailableReplicas), registry.Age(&d.ObjectMeta, now), names, images, selector,
 	}
 }
@@ -133,7 +137,8 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
 		errs = append(errs, check.NotNegative(p, check.Count("progressDeadlineSeconds", deadline))...)
 		if *deadline <= spec.MinReadySeconds {
-			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
+			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline,
+				"must be greater than minReadySeconds"))
 		}
 	}
 	if old != nil {
@@ -183,9 +188,11 @@ func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 	s, p := &d.Status, field.NewPath("status")
 	updated, ready := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
-	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas),
+	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration},
+		check.Count("replicas", &s.Replicas),
 		updated, ready, available,
-		check.Count("unavailableReplicas", &s.UnavailableReplicas), check.Count("terminatingReplicas", s.TerminatingReplicas),
+		check.Count("unavailableReplicas", &s.UnavailableReplicas),
+		check.Count("terminatingReplicas", s.TerminatingReplicas),
 		check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
 	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)

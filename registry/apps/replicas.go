@@ -19,7 +19,8 @@ func notLess(p *field.Path, count, old *int32) field.ErrorList {
 
 // checkReplicaTemplate checks what deployments and replica sets, which messages call by the same
 // names, have in common: the selector at spec.selector, and the template that it must match.
-func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelector, t *corev1.PodTemplateSpec) field.ErrorList {
+func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelector,
+	t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := podspec.Selector(p.Child("selector"), s, "deployment")
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {

@@ -22,17 +22,20 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 		Kind:          "StatefulSet", ShortNames: []string{"sts"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.StatefulSet]{
-			Metadata:                 registry.MetaChange,
-			ValidateName:             names.DNSLabelName,
-			Prepare:                  prepareStatefulSet,
-			Validate:                 func(s, old *appsv1.StatefulSet) field.ErrorList { return checkStatefulSet(rules, s, old) },
+			Metadata:     registry.MetaChange,
+			ValidateName: names.DNSLabelName,
+			Prepare:      prepareStatefulSet,
+			Validate: func(s, old *appsv1.StatefulSet) field.ErrorList {
+				return checkStatefulSet(rules, s, old)
+			},
 			Warnings:                 statefulSetWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
 		Status:     &registry.StatusOf[*appsv1.StatefulSet]{Validate: checkStatefulSetStatus},
 		Subresources: []registry.SubresourceOf[*appsv1.StatefulSet]{scale.Of(func(s *appsv1.StatefulSet) scale.Size {
-			return scale.Size{Wanted: &s.Spec.Replicas, Counted: s.Status.Replicas, Selector: scale.Selector(s.Spec.Selector)}
+			return scale.Size{Wanted: &s.Spec.Replicas, Counted: s.Status.Replicas,
+				Selector: scale.Selector(s.Spec.Selector)}
 		})},
 		Table: &registry.TableOf[*appsv1.StatefulSet]{
 			Columns: []meta.TableColumnDefinition{
@@ -43,7 +46,8 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 			Cells: func(s *appsv1.StatefulSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(s.Spec.Template.Spec.Containers)
 				return []any{
-					s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, scheme.OrZero(s.Spec.Replicas)), registry.Age(&s.ObjectMeta, now), names, images,
+					s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, scheme.OrZero(s.Spec.Replicas)),
+					registry.Age(&s.ObjectMeta, now), names, images,
 				}
 			},
 		},
@@ -59,11 +63,13 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 			r.MaxUnavailable = nil
 		}
 	}
-	podspec.DropDisabledTemplate(s, old, func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
+	podspec.DropDisabledTemplate(s, old,
+		func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
 func limitsMissing(s *appsv1.StatefulSet) bool {
-	return s != nil && s.Spec.UpdateStrategy.RollingUpdate != nil && s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil
+	return s != nil && s.Spec.UpdateStrategy.RollingUpdate != nil &&
+		s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil
 }
 
 func statefulSetWarnings(s, old *appsv1.StatefulSet) []string {

@@ -37,7 +37,8 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 // change.
 func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.StatefulSetSpec) field.ErrorList {
 	spec.Replicas, spec.Ordinals, spec.MinReadySeconds = old.Replicas, old.Ordinals, old.MinReadySeconds
-	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit = old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
+	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit =
+		old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
 	spec.PersistentVolumeClaimRetentionPolicy = old.PersistentVolumeClaimRetentionPolicy
 	if scheme.Equal(&spec, old) {
 		return nil
@@ -50,13 +51,16 @@ func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.S
 func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) field.ErrorList {
 	errs := checkManagement(p.Child("podManagementPolicy"), spec.PodManagementPolicy)
 	errs = append(errs, checkStatefulStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
-	errs = append(errs, checkRetention(p.Child("persistentVolumeClaimRetentionPolicy"), spec.PersistentVolumeClaimRetentionPolicy)...)
+	errs = append(errs, checkRetention(p.Child("persistentVolumeClaimRetentionPolicy"),
+		spec.PersistentVolumeClaimRetentionPolicy)...)
 	if !c.update {
 		for i, claim := range field.Each(&errs, spec.VolumeClaimTemplates) {
-			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec, nil)...)
+			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec,
+				nil)...)
 		}
 	}
-	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas),
+		check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	if spec.Ordinals != nil {
 		errs = append(errs, check.NotNegative(p, check.Count("ordinals.start", &spec.Ordinals.Start))...)
 	}
@@ -74,7 +78,8 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 }
 
 // template returns what is wrong with a template at p. Its metadata is looked at twice.
-func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, selector meta.LabelRequirements) field.ErrorList {
+func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
+	selector meta.LabelRequirements) field.ErrorList {
 	errs := podspec.Selected(p, t, selector)
 	if !c.keepTemplate {
 		errs = append(errs, c.Template(p, t)...)
@@ -118,7 +123,8 @@ func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) f
 	switch s.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if s.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(limits, govalue.JSON(s.RollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")}
+			return field.ErrorList{field.Invalid(limits, govalue.JSON(s.RollingUpdate),
+				"only allowed for updateStrategy 'RollingUpdate'")}
 		}
 		return nil
 	case appsv1.RollingUpdateStatefulSetStrategyType:
@@ -152,13 +158,15 @@ func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeCla
 	errs := check.Supported(p.Child("whenDeleted"), policy.WhenDeleted,
 		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 	return append(errs, check.Supported(p.Child("whenScaled"), policy.WhenScaled,
-		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
+		appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+		appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
 }
 
 func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
 	s, p := &set.Status, field.NewPath("status")
 	ready, current := check.Count("readyReplicas", &s.ReadyReplicas), check.Count("currentReplicas", &s.CurrentReplicas)
-	updated, available := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("availableReplicas", &s.AvailableReplicas)
+	updated, available := check.Count("updatedReplicas", &s.UpdatedReplicas),
+		check.Count("availableReplicas", &s.AvailableReplicas)
 	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), ready, current, updated, available,
 		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)

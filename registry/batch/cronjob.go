@@ -20,9 +20,11 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 		Kind:          "CronJob", ShortNames: []string{"cj"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*batchv1.CronJob]{
-			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareCronJob,
-			Validate:                 func(c, old *batchv1.CronJob) field.ErrorList { return checkCronJob(rules, c, old) },
+			Metadata: registry.MetaChange,
+			Prepare:  prepareCronJob,
+			Validate: func(c, old *batchv1.CronJob) field.ErrorList {
+				return checkCronJob(rules, c, old)
+			},
 			Warnings:                 cronJobWarnings,
 			AllowUnconditionalUpdate: true,
 		},
@@ -66,7 +68,8 @@ func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
 }
 
 func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
-	podspec.DropDisabledTemplate(c, old, func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
+	podspec.DropDisabledTemplate(c, old,
+		func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
 }
 
 // cronJobWarnings tell of a spec that is new or has changed.
@@ -110,7 +113,8 @@ func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList 
 	errs = append(errs, check.NotNegative(p, check.Count("successfulJobsHistoryLimit", spec.SuccessfulJobsHistoryLimit),
 		check.Count("failedJobsHistoryLimit", spec.FailedJobsHistoryLimit))...)
 	if old == nil && len(c.Name) > maxCronJobName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, "must be no more than 52 characters"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
+			"must be no more than 52 characters"))
 	}
 	return errs
 }

@@ -162,7 +162,8 @@ func jobWarnings(j, old *batchv1.Job) []string {
 // specWarnings tell of the spec of a job, or of those that a cron job makes.
 func specWarnings(p *field.Path, spec *batchv1.JobSpec) []string {
 	var warnings []string
-	if isIndexed(spec) && scheme.OrZero(spec.Completions) > manyCompletions && scheme.OrZero(spec.Parallelism) > maxParallelismOfMany {
+	if isIndexed(spec) && scheme.OrZero(spec.Completions) > manyCompletions &&
+		scheme.OrZero(spec.Parallelism) > maxParallelismOfMany {
 		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "+
 			"than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}

@@ -22,7 +22,8 @@ const (
 
 // What policies may say, in the order in which messages list it.
 var (
-	failureActions = []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+	failureActions = []batchv1.PodFailurePolicyAction{
+		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	exitCodeOperators = []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn,
 		batchv1.PodFailurePolicyOnExitCodesOpNotIn}
@@ -56,10 +57,12 @@ func checkFailurePolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec, containers check.Duplicates) field.ErrorList {
+func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec,
+	containers check.Duplicates) field.ErrorList {
 	errs := chosen(p.Child("action"), rule.Action, failureActions)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
-		errs = append(errs, field.Invalid(p.Child("action"), rule.Action, "requires the backoffLimitPerIndex to be set"))
+		errs = append(errs, field.Invalid(p.Child("action"), rule.Action,
+			"requires the backoffLimitPerIndex to be set"))
 	}
 	codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0
 	if codes {
@@ -90,7 +93,8 @@ func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodC
 	return errs
 }
 
-func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers check.Duplicates) field.ErrorList {
+func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement,
+	containers check.Duplicates) field.ErrorList {
 	errs := chosen(p.Child("operator"), r.Operator, exitCodeOperators)
 	if name := r.ContainerName; name != nil && !containers[*name] {
 		errs = append(errs, field.Invalid(p.Child("containerName"), *name,

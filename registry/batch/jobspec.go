@@ -63,7 +63,8 @@ func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
 		return nil
 	}
 	labels := generatedLabels(j)
-	required := []string{batchv1.LegacyControllerUIDLabel, batchv1.LegacyJobNameLabel, batchv1.ControllerUIDLabel, batchv1.JobNameLabel}
+	required := []string{batchv1.LegacyControllerUIDLabel, batchv1.LegacyJobNameLabel, batchv1.ControllerUIDLabel,
+		batchv1.JobNameLabel}
 	if !domain {
 		for _, key := range required[2:] {
 			delete(labels, key)
@@ -73,10 +74,12 @@ func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
 	for _, key := range required {
-		errs = append(errs, hasLabel(p.Child("template", "metadata", "labels"), j.Spec.Template.Labels, key, labels[key])...)
+		errs = append(errs, hasLabel(p.Child("template", "metadata", "labels"), j.Spec.Template.Labels, key,
+			labels[key])...)
 	}
 	if s, err := meta.SelectorFrom(j.Spec.Selector); err == nil && !s.Matches(meta.Set(labels)) {
-		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(j.Spec.Selector), "`selector` not auto-generated"))
+		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(j.Spec.Selector),
+			"`selector` not auto-generated"))
 	}
 	return errs
 }
@@ -123,10 +126,13 @@ func checkSelectingSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpe
 
 // checkSpec checks a spec, its selector apart.
 func checkSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
-	errs := check.NotNegative(p, check.Count("parallelism", spec.Parallelism), check.Count("completions", spec.Completions),
-		check.Count("activeDeadlineSeconds", spec.ActiveDeadlineSeconds), check.Count("backoffLimit", spec.BackoffLimit),
+	errs := check.NotNegative(p, check.Count("parallelism", spec.Parallelism),
+		check.Count("completions", spec.Completions),
+		check.Count("activeDeadlineSeconds", spec.ActiveDeadlineSeconds),
+		check.Count("backoffLimit", spec.BackoffLimit),
 		check.Count("ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished),
-		check.Count("backoffLimitPerIndex", spec.BackoffLimitPerIndex), check.Count("maxFailedIndexes", spec.MaxFailedIndexes))
+		check.Count("backoffLimitPerIndex", spec.BackoffLimitPerIndex),
+		check.Count("maxFailedIndexes", spec.MaxFailedIndexes))
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
 		errs = append(errs, field.Required(p.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
 	}
@@ -149,7 +155,8 @@ func checkSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.
 }
 
 func checkCompletionMode(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
-	errs := check.OptionalOneOf(p.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)
+	errs := check.OptionalOneOf(p.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion,
+		batchv1.IndexedCompletion)
 	switch mode := spec.CompletionMode; {
 	case mode == nil, *mode == batchv1.NonIndexedCompletion:
 		const msg = "requires indexed completion mode"
@@ -179,17 +186,21 @@ func checkIndexed(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	atMost("parallelism", spec.Parallelism, maxParallelism,
 		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxParallelism))
 	if spec.Completions != nil {
-		atMost("maxFailedIndexes", spec.MaxFailedIndexes, *spec.Completions, "must be less than or equal to completions")
+		atMost("maxFailedIndexes", spec.MaxFailedIndexes, *spec.Completions,
+			"must be less than or equal to completions")
 	}
-	atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailed, fmt.Sprintf("must be less than or equal to %d", maxFailed))
+	atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailed,
+		fmt.Sprintf("must be less than or equal to %d", maxFailed))
 	if scheme.OrZero(spec.Completions) > manyCompletions && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
 			errs = append(errs, field.Required(p.Child("maxFailedIndexes"),
 				fmt.Sprintf("must be specified when completions is above %d", manyCompletions)))
 		}
 		const msg = "must be less than or equal to %d when completions are above %d and used with backoff limit per index"
-		atMost("parallelism", spec.Parallelism, maxParallelismOfMany, fmt.Sprintf(msg, maxParallelismOfMany, manyCompletions))
-		atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailedOfMany, fmt.Sprintf(msg, maxFailedOfMany, manyCompletions))
+		atMost("parallelism", spec.Parallelism, maxParallelismOfMany,
+			fmt.Sprintf(msg, maxParallelismOfMany, manyCompletions))
+		atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailedOfMany,
+			fmt.Sprintf(msg, maxFailedOfMany, manyCompletions))
 	}
 	return errs
 }
@@ -205,7 +216,8 @@ func checkReplacementPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorLis
 func checkRestartPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	switch policy := spec.Template.Spec.RestartPolicy; policy {
 	case corev1.RestartPolicyAlways, "":
-		return field.ErrorList{field.Required(p, fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever))}
+		return field.ErrorList{field.Required(p,
+			fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever))}
 	case corev1.RestartPolicyOnFailure:
 		if spec.PodFailurePolicy != nil {
 			return field.ErrorList{field.Invalid(p, policy,

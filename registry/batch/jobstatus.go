@@ -55,7 +55,8 @@ type statusCheck struct {
 // checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not
 // Kubernetes' own (managedBy), and clients rely on how a job ends.
 func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
-	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j), before: stateOf(old)}
+	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j),
+		before: stateOf(old)}
 	c.counts()
 	c.completion()
 	c.end()
@@ -123,7 +124,8 @@ func (c *statusCheck) completion() {
 		c.required(end == nil && c.is.complete, "completionTime", "completionTime is required for Complete jobs")
 	}
 	if ended || c.restarted() {
-		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end, "must be equal to or after `startTime`")
+		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end,
+			"must be equal to or after `startTime`")
 	}
 	if c.is.failed != c.before.failed || c.failedIndexesChanged() {
 		c.conflict(c.is.failed && !c.is.failing, "cannot set Failed=True condition without the FailureTarget=true condition")
@@ -150,7 +152,8 @@ func (c *statusCheck) end() {
 		c.required(finished && c.new.StartTime == nil, "startTime", "startTime is required for finished job")
 	}
 	if u := c.new.UncountedTerminatedPods; u != nil && (changed || !scheme.Equal(u, c.was.UncountedTerminatedPods)) {
-		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u), "must be empty for finished job")
+		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u),
+			"must be empty for finished job")
 	}
 }
 
@@ -166,11 +169,13 @@ func (c *statusCheck) indexes() {
 	}
 	c.invalid(doneChanged && done != "" && !isIndexed(spec), "completedIndexes", done,
 		"cannot set non-empty completedIndexes when non-indexed completion mode")
-	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", scheme.OrZero(failed),
+	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes",
+		scheme.OrZero(failed),
 		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
 	if (doneChanged || failedChanged) && spec.Completions != nil && failed != nil {
 		index, found := overlap(done, *failed, *spec.Completions)
-		c.invalid(found, "failedIndexes", *failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
+		c.invalid(found, "failedIndexes", *failed,
+			fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
 	}
 }
 
@@ -187,7 +192,8 @@ func (c *statusCheck) readable(name, text string) {
 // outcome checks what is left of the counts, and that a job is about to succeed or to fail, not
 // both.
 func (c *statusCheck) outcome() {
-	if n := c.new.Terminating; n != nil && (c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
+	if n := c.new.Terminating; n != nil &&
+		(c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
 		c.invalid(c.is.finished() && *n > 0, "terminating", *n, "terminating>0 is invalid for finished job")
 	}
 	if n := c.new.Ready; n != nil && (c.new.Active != c.was.Active || !scheme.Equal(n, c.was.Ready)) {
@@ -208,12 +214,14 @@ func (c *statusCheck) steps() {
 	c.invalid(c.new.Failed < c.was.Failed, "failed", c.new.Failed, "cannot decrease the failed counter")
 	spec := &c.job.Spec
 	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // others can be scaled down
-		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded, "cannot decrease the succeeded counter")
+		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded,
+			"cannot decrease the succeeded counter")
 	}
 	end, was := c.new.CompletionTime, c.was.CompletionTime
 	c.invalid(end != nil && was != nil && !end.Equal(was), "completionTime", end, "field is immutable")
 	resuming := c.before.suspended && c.is.resumed
-	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !scheme.OrZero(spec.Suspend), "startTime", c.new.StartTime,
+	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !scheme.OrZero(spec.Suspend), "startTime",
+		c.new.StartTime,
 		"field is immutable for unsuspended job once set")
 	c.conflict(c.before.succeeding && !c.is.succeeding, "cannot disable the SuccessCriteriaMet=True condition")
 	c.conflict(c.before.complete && !c.before.succeeding && c.is.succeeding,

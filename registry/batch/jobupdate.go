@@ -17,7 +17,8 @@ func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 	errs = append(errs, checkTemplateUpdate(p, &spec.Template, old)...)
 	errs = append(errs, check.Immutable(p.Child("completionMode"), spec.CompletionMode, was.CompletionMode)...)
 	errs = append(errs, check.Immutable(p.Child("podFailurePolicy"), spec.PodFailurePolicy, was.PodFailurePolicy)...)
-	errs = append(errs, check.Immutable(p.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex)...)
+	errs = append(errs, check.Immutable(p.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex,
+		was.BackoffLimitPerIndex)...)
 	errs = append(errs, check.Immutable(p.Child("managedBy"), spec.ManagedBy, was.ManagedBy)...)
 	return append(errs, check.Immutable(p.Child("successPolicy"), spec.SuccessPolicy, was.SuccessPolicy)...)
 }
@@ -28,7 +29,8 @@ func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.Err
 	if !isIndexed(spec) {
 		return check.Immutable(p, spec.Completions, old.Completions)
 	}
-	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) || *spec.Completions == scheme.OrZero(spec.Parallelism) {
+	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) ||
+		*spec.Completions == scheme.OrZero(spec.Parallelism) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, *spec.Completions, "can only be modified in tandem with spec.parallelism")}
@@ -57,7 +59,8 @@ func rests(j *batchv1.Job) bool {
 
 // takeScheduling takes over from next what pods ask of nodes.
 func takeScheduling(spec, next *corev1.PodSpec) {
-	spec.NodeSelector, spec.Tolerations, spec.SchedulingGates = next.NodeSelector, next.Tolerations, next.SchedulingGates
+	spec.NodeSelector, spec.Tolerations, spec.SchedulingGates =
+		next.NodeSelector, next.Tolerations, next.SchedulingGates
 	var nodes *corev1.NodeAffinity
 	if next.Affinity != nil {
 		nodes = next.Affinity.NodeAffinity

@@ -55,7 +55,8 @@ func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 		errs = append(errs, checkStrategy(p.Child("strategy", "strategy"), *spec.Strategy)...)
 	}
 	if scheme.OrZero(spec.PreferredHolder) != "" && scheme.OrZero(spec.Strategy) == "" {
-		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified if `strategy` is defined"))
+		errs = append(errs, field.Forbidden(p.Child("preferredHolder"),
+			"may only be specified if `strategy` is defined"))
 	}
 	return errs
 }

@@ -59,7 +59,8 @@ func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	}
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
-		if node := e.DeprecatedTopology[hostnameLabel]; e.NodeName == nil && nodes[node] && len(names.IsDNS1123Subdomain(node)) == 0 {
+		if node := e.DeprecatedTopology[hostnameLabel]; e.NodeName == nil && nodes[node] &&
+			len(names.IsDNS1123Subdomain(node)) == 0 {
 			e.NodeName = &node
 		}
 		e.DeprecatedTopology = nil

@@ -21,7 +21,8 @@ const (
 // is left of topology has been there, too.
 func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	p := field.NewPath("addressType")
-	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4,
+		discoveryv1.AddressTypeIPv6)
 	errs = append(errs, checkPorts(field.NewPath("ports"), s.Ports)...)
 	endpoints := checkEndpoints(field.NewPath("endpoints"), s)
 	if len(endpoints) > 0 && (old == nil || !scheme.Equal(&s.Endpoints, &old.Endpoints)) {

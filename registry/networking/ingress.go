@@ -27,7 +27,9 @@ func ingresses() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*networkingv1.Ingress]{Validate: checkIngressStatus, Warnings: ingressStatusWarnings},
+		Status: &registry.StatusOf[*networkingv1.Ingress]{
+			Validate: checkIngressStatus, Warnings: ingressStatusWarnings,
+		},
 		Table: &registry.TableOf[*networkingv1.Ingress]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
@@ -50,7 +52,8 @@ func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 	if len(ing.Spec.TLS) > 0 {
 		ports = "80, 443"
 	}
-	return []any{ing.Name, class, hostsCell(ing.Spec.Rules), addressCell(&ing.Status), ports, registry.Age(&ing.ObjectMeta, now)}
+	return []any{ing.Name, class, hostsCell(ing.Spec.Rules), addressCell(&ing.Status), ports,
+		registry.Age(&ing.ObjectMeta, now)}
 }
 
 // shownHosts is how many hosts are shown; of the others, the number of rules is.
@@ -87,7 +90,8 @@ func addressCell(s *networkingv1.IngressStatus) string {
 
 // ingressWarnings tells those who create an ingress that its class has a field.
 func ingressWarnings(ing, old *networkingv1.Ingress) []string {
-	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil || ing.Spec.IngressClassName != nil {
+	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil ||
+		ing.Spec.IngressClassName != nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",

@@ -167,7 +167,8 @@ func checkBackend(p *field.Path, b *networkingv1.IngressBackend) field.ErrorList
 	case port.Name != "" && port.Number != 0:
 		errs = append(errs, field.Invalid(p, "", "cannot set both port name & port number"))
 	case port.Name != "":
-		errs = append(errs, check.Invalid(service.Child("port", "name"), port.Name, names.IsValidPortName(port.Name))...)
+		errs = append(errs, check.Invalid(service.Child("port", "name"), port.Name,
+			names.IsValidPortName(port.Name))...)
 	case port.Number != 0:
 		errs = append(errs, check.PortNumber(service.Child("port", "number"), port.Number)...)
 	default:

@@ -33,7 +33,8 @@ func ingressClasses() registry.Resource {
 				if c.Annotations[networkingv1.IsDefaultIngressClassAnnotation] == "true" {
 					name += " (default)"
 				}
-				return []any{name, c.Spec.Controller, parametersCell(c.Spec.Parameters), registry.Age(&c.ObjectMeta, now)}
+				return []any{name, c.Spec.Controller, parametersCell(c.Spec.Parameters),
+					registry.Age(&c.ObjectMeta, now)}
 			},
 		},
 	})

@@ -28,7 +28,9 @@ func ipAddresses() registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn, registry.Column("ParentRef", "The object that has the address.", 0),
 			},
-			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any { return []any{a.Name, parentCell(a.Spec.ParentRef)} },
+			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any {
+				return []any{a.Name, parentCell(a.Spec.ParentRef)}
+			},
 		},
 	})
 }

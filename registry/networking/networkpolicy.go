@@ -28,7 +28,9 @@ func networkPolicies() registry.Resource {
 		Generation: []string{"spec"},
 		Table: &registry.TableOf[*networkingv1.NetworkPolicy]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("Pod-Selector", "Labels of the pods that the policy is for.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("Pod-Selector", "Labels of the pods that the policy is for.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(np *networkingv1.NetworkPolicy, now time.Time) []any {
 				return []any{np.Name, registry.Selector(&np.Spec.PodSelector), registry.Age(&np.ObjectMeta, now)}
@@ -110,7 +112,8 @@ func (c *policyCheck) spec(p *field.Path, spec *networkingv1.NetworkPolicySpec) 
 		return append(errs, field.Invalid(types, spec.PolicyTypes, "may not specify more than two policyTypes"))
 	}
 	for i, t := range field.Each(&errs, spec.PolicyTypes) {
-		errs = append(errs, check.Supported(types.Index(i), *t, networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)...)
+		errs = append(errs, check.Supported(types.Index(i), *t, networkingv1.PolicyTypeIngress,
+			networkingv1.PolicyTypeEgress)...)
 	}
 	return errs
 }
@@ -124,7 +127,8 @@ func checkPolicyPorts(p *field.Path, ports []networkingv1.NetworkPolicyPort) fie
 }
 
 func checkPolicyPort(p *field.Path, port *networkingv1.NetworkPolicyPort) field.ErrorList {
-	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP,
+		corev1.ProtocolSCTP)
 	end := p.Child("endPort")
 	switch {
 	case port.Port == nil:

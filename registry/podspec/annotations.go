@@ -35,7 +35,8 @@ const (
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
-		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
+		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value,
+			"must set spec.nodeName if mirror pod annotation is set"))
 	}
 	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hasOddCost() {
 		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
@@ -93,8 +94,10 @@ func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.Po
 		if !known[name] {
 			errs = append(errs, field.Invalid(p.Key(*key), name, "container not found"))
 		}
-		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile && !strings.HasPrefix(profile, localProfile) {
-			errs = append(errs, field.Invalid(p.Key(*key), profile, fmt.Sprintf("invalid AppArmor profile name: %q", profile)))
+		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile &&
+			!strings.HasPrefix(profile, localProfile) {
+			errs = append(errs, field.Invalid(p.Key(*key), profile,
+				fmt.Sprintf("invalid AppArmor profile name: %q", profile)))
 		}
 	}
 	return errs
@@ -121,7 +124,8 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 	var errs field.ErrorList
 	ctx := spec.SecurityContext
 	if annotation, ok := annotations[seccompAnnotation]; ok && ctx != nil && ctx.SeccompProfile != nil {
-		errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, ctx.SeccompProfile)...)
+		errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation,
+			ctx.SeccompProfile)...)
 	}
 	for p, ctr := range Containers(p, spec) {
 		if errs.Full() {
@@ -129,7 +133,8 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 		}
 		annotation, ok := annotations[seccompAnnotationPrefix+ctr.Name]
 		if sc := ctr.SecurityContext; ok && sc != nil && sc.SeccompProfile != nil {
-			errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, sc.SeccompProfile)...)
+			errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation,
+				sc.SeccompProfile)...)
 		}
 	}
 	if spec.OS != nil && spec.OS.Name == corev1.Windows {
@@ -176,7 +181,8 @@ func profileMatches(p *field.Path, what, annotation, profile string, file *strin
 	case string(corev1.SeccompProfileTypeLocalhost):
 		var name string
 		if name, matches = strings.CutPrefix(annotation, localProfile); matches && (file == nil || name != *file) {
-			return field.ErrorList{field.Forbidden(p.Child("localhostProfile"), what+" profile in annotation and field must match")}
+			return field.ErrorList{field.Forbidden(p.Child("localhostProfile"),
+				what+" profile in annotation and field must match")}
 		}
 	}
 	if !matches {

@@ -52,7 +52,8 @@ var quirks = [...]func(spec *corev1.PodSpec) bool{
 	},
 	oddNodeValues: hasOddNodeValues,
 	oddSpread: func(spec *corev1.PodSpec) bool {
-		return slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return isOdd(c.LabelSelector) })
+		return slices.ContainsFunc(spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool { return isOdd(c.LabelSelector) })
 	},
 	mergedKeys: func(spec *corev1.PodSpec) bool {
 		return slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
@@ -61,9 +62,10 @@ var quirks = [...]func(spec *corev1.PodSpec) bool{
 	},
 	oddTokenPaths: hasOddTokenPaths,
 	hostSysctls: func(spec *corev1.PodSpec) bool {
-		return spec.SecurityContext != nil && slices.ContainsFunc(spec.SecurityContext.Sysctls, func(s corev1.Sysctl) bool {
-			return hostSysctl(spec, s.Name) != ""
-		})
+		return spec.SecurityContext != nil &&
+			slices.ContainsFunc(spec.SecurityContext.Sysctls, func(s corev1.Sysctl) bool {
+				return hostSysctl(spec, s.Name) != ""
+			})
 	},
 	devicesOfUsers: func(spec *corev1.PodSpec) bool {
 		for _, ctr := range Containers(nil, spec) {
@@ -75,7 +77,8 @@ var quirks = [...]func(spec *corev1.PodSpec) bool{
 	},
 	usersOnHost: func(spec *corev1.PodSpec) bool { return spec.HostNetwork && ownUsers(spec) },
 	restartingSetup: func(spec *corev1.PodSpec) bool {
-		return slices.ContainsFunc(spec.InitContainers, func(ctr corev1.Container) bool { return !corev1.IsSidecar(&ctr) && restartsOnResize(&ctr) })
+		return slices.ContainsFunc(spec.InitContainers,
+			func(ctr corev1.Container) bool { return !corev1.IsSidecar(&ctr) && restartsOnResize(&ctr) })
 	},
 	comparedTaints: func(spec *corev1.PodSpec) bool {
 		return slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool {
@@ -126,7 +129,8 @@ func hasOddNodeValues(spec *corev1.PodSpec) bool {
 	}
 	for _, t := range n.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		for _, e := range t.MatchExpressions {
-			if slices.ContainsFunc(e.Values, func(value string) bool { return len(names.IsValidLabelValue(value)) > 0 }) {
+			if slices.ContainsFunc(e.Values,
+				func(value string) bool { return len(names.IsValidLabelValue(value)) > 0 }) {
 				return true
 			}
 		}

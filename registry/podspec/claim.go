@@ -55,7 +55,8 @@ func Claim(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.Err
 		corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
 	errs = append(errs, checkDataSources(p, spec, old)...)
 	if spec.VolumeAttributesClassName != nil {
-		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, check.DNSSubdomain)...)
+		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName,
+			check.DNSSubdomain)...)
 	}
 	return errs
 }
@@ -65,7 +66,8 @@ func checkAccessModes(p *field.Path, modes []corev1.PersistentVolumeAccessMode) 
 	var errs field.ErrorList
 	var once, others bool
 	for _, mode := range field.Each(&errs, modes) {
-		bad := check.Supported(p, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+		bad := check.Supported(p, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
+			corev1.ReadWriteOncePod)
 		errs = append(errs, bad...)
 		once = once || *mode == corev1.ReadWriteOncePod
 		others = others || *mode != corev1.ReadWriteOncePod && len(bad) == 0

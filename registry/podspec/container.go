@@ -95,15 +95,17 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		if corev1.IsSidecar(ctr) {
 			errs = append(errs, c.checkLife(p, ctr)...)
 		} else {
-			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always", []check.Setting{
-				{"lifecycle", ctr.Lifecycle != nil},
-				{"livenessProbe", ctr.LivenessProbe != nil},
-				{"readinessProbe", ctr.ReadinessProbe != nil},
-				{"startupProbe", ctr.StartupProbe != nil},
-			})...)
+			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always",
+				[]check.Setting{
+					{"lifecycle", ctr.Lifecycle != nil},
+					{"livenessProbe", ctr.LivenessProbe != nil},
+					{"readinessProbe", ctr.ReadinessProbe != nil},
+					{"startupProbe", ctr.StartupProbe != nil},
+				})...)
 			for j, policy := range field.Each(&errs, ctr.ResizePolicy) {
 				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingSetup) {
-					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"), policy.RestartPolicy,
+					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"),
+						policy.RestartPolicy,
 						"must not be set to 'RestartContainer' for non-sidecar initContainers"))
 				}
 			}
@@ -193,10 +195,12 @@ const (
 func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
-		errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
+		errs = append(errs, field.Required(p.Child("restartPolicy"),
+			"must specify restartPolicy when restart rules are used"))
 	}
-	errs = append(errs, check.OptionalOneOf(p.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
-		corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("restartPolicy"), ctr.RestartPolicy,
+		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever,
+		corev1.ContainerRestartPolicyOnFailure)...)
 	rules := p.Child("restartPolicyRules")
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
@@ -219,7 +223,8 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return errs
 }
 
-func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, podPolicy corev1.RestartPolicy) field.ErrorList {
+func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy,
+	podPolicy corev1.RestartPolicy) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, policy := range field.Each(&errs, policies) {
@@ -229,7 +234,8 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 		errs = append(errs, check.OneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
 		errs = append(errs, check.OneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
 		if podPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
-			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
+			errs = append(errs, field.Invalid(p, policy.RestartPolicy,
+				"must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
 		}
 	}
 	return errs
@@ -237,7 +243,8 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 
 // restartsOnResize reports whether a change of some resource restarts a container.
 func restartsOnResize(ctr *corev1.Container) bool {
-	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
+	return slices.ContainsFunc(ctr.ResizePolicy,
+		func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
 }
 
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
@@ -326,7 +333,8 @@ func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 		return check.PortNumber(p.Child("port"), h.grpc.Port)
 	})
 	member("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList {
-		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil && (h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
+		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil &&
+			(h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
 			return field.ErrorList{field.Invalid(p, h.sleep.Seconds,
 				fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))}
 		}

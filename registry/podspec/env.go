@@ -87,7 +87,8 @@ func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
 				continue
 			}
-			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"), v.ValueFrom.FileKeyRef.VolumeName
+			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"),
+				v.ValueFrom.FileKeyRef.VolumeName
 			if emptyDir == nil {
 				emptyDir = make(map[string]bool, len(spec.Volumes))
 				for j := range spec.Volumes {
@@ -144,7 +145,8 @@ var (
 		"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
 	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
-	fileFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
+	fileFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
+		"metadata.uid"}
 )
 
 // subscripted splits a path such as metadata.labels['key'].
@@ -210,7 +212,8 @@ var (
 func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, volume bool) field.ErrorList {
 	var errs field.ErrorList
 	_, kind, _ := strings.Cut(ref.Resource, ".")
-	huge := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
+	huge := strings.HasPrefix(ref.Resource, "limits.hugepages-") ||
+		strings.HasPrefix(ref.Resource, "requests.hugepages-")
 	switch {
 	case volume && ref.ContainerName == "":
 		errs = append(errs, field.Required(p.Child("containerName"), ""))

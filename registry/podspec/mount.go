@@ -46,7 +46,8 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 			errs = append(errs, field.Invalid(at.Child("name"), m.Name, "must not already exist in volumeDevices"))
 		}
 		if devicePaths[m.MountPath] {
-			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
+			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath,
+				"must not already exist as a path in volumeDevices"))
 		}
 		errs = append(errs, checkSubPath(p, at, m)...)
 		if m.MountPropagation != nil {
@@ -68,7 +69,8 @@ func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 		return errs
 	}
 	if m.SubPath != "" {
-		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
+		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr,
+			"subPathExpr and subPath are mutually exclusive"))
 	}
 	return append(errs, check.DescendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
 }

@@ -50,7 +50,8 @@ func (w *warner) overlaps(volume, what string, paths []pathFrom) {
 		p.path = strings.TrimRight(p.path, "/")
 		for _, other := range each(w, paths[:min(i, maxWarnings)]) {
 			if overlap(p.path, other.path) {
-				w.list = append(w.list, fmt.Sprintf("volume %q (%s): overlapping paths: %v with %v", volume, what, *p, *other))
+				w.list = append(w.list,
+					fmt.Sprintf("volume %q (%s): overlapping paths: %v with %v", volume, what, *p, *other))
 			}
 		}
 	}
@@ -102,7 +103,8 @@ func projectedPaths(s *corev1.VolumeProjection) []pathFrom {
 	case s.PodCertificate != nil:
 		c := s.PodCertificate
 		return []pathFrom{
-			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"}, {c.CredentialBundlePath, "PodCertificate credential bundle"},
+			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"},
+			{c.CredentialBundlePath, "PodCertificate credential bundle"},
 		}
 	}
 	return nil

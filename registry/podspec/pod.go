@@ -50,7 +50,8 @@ func noTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
 		}
 		for j, source := range field.Each(&errs, volume.Projected.Sources) {
 			if source.ServiceAccountToken != nil {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
+				errs = append(errs, field.Forbidden(
+					p.Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
 					"must not be specified when serviceAccountName is not set"))
 			}
 		}

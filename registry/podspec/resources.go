@@ -125,7 +125,8 @@ func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta
 	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(oddPages) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
+	return field.ErrorList{field.Invalid(p, q.String(),
+		fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
 func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
@@ -280,7 +281,8 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	for i, ctr := range field.Each(&errs, spec.Containers) {
 		for name, q := range field.Entries(&errs, ctr.Resources.Limits) {
 			if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
-				errs = append(errs, field.Invalid(p.Child("containers").Index(i).Key(string(name)).Child("limits"), q.String(),
+				errs = append(errs, field.Invalid(p.Child("containers").Index(i).Key(string(name)).Child("limits"),
+					q.String(),
 					"must be less than or equal to pod limits of "+limit.String()))
 			}
 		}
@@ -298,5 +300,6 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 
 // Overhead checks what running a pod takes beside its containers.
 func (r Rules) Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p, &corev1.ResourceRequirements{Limits: list})
+	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p,
+		&corev1.ResourceRequirements{Limits: list})
 }

@@ -144,7 +144,8 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 			}
 			for i := range soft {
 				at, s := p.Child(softTerms).Index(i), &soft[i]
-				if !yield(podTerm{PodAffinityTerm: &s.PodAffinityTerm, path: at.Child("podAffinityTerm"), soft: s, at: at}) {
+				if !yield(podTerm{PodAffinityTerm: &s.PodAffinityTerm, path: at.Child("podAffinityTerm"),
+					soft: s, at: at}) {
 					return false
 				}
 			}
@@ -153,8 +154,9 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 		if a == nil {
 			return
 		}
-		if t := a.PodAffinity; t != nil && !list(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
-			t.PreferredDuringSchedulingIgnoredDuringExecution) {
+		if t := a.PodAffinity; t != nil &&
+			!list(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+				t.PreferredDuringSchedulingIgnoredDuringExecution) {
 			return
 		}
 		if t := a.PodAntiAffinity; t != nil {
@@ -298,7 +300,8 @@ func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelect
 	}
 	for i, key := range field.Each(&errs, match) {
 		if other[*key] {
-			errs = append(errs, field.Invalid(p.Child("matchLabelKeys").Index(i), *key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+			errs = append(errs, field.Invalid(p.Child("matchLabelKeys").Index(i), *key,
+				"exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
 	return errs
@@ -362,10 +365,13 @@ func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConst
 				fmt.Sprintf("{%s, %s}", rule.TopologyKey, rule.WhenUnsatisfiable)))
 		}
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), rule)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), rule.NodeAffinityPolicy, inclusionPolicies...)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy, inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), rule.NodeAffinityPolicy,
+			inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy,
+			inclusionPolicies...)...)
 		if c.was.has(mergedKeys) {
-			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys, rule.LabelSelector)...)
+			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys,
+				rule.LabelSelector)...)
 		} else {
 			errs = append(errs, checkMatchKeys(p, rule.MatchLabelKeys, nil, rule.LabelSelector)...)
 		}

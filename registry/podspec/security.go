@@ -78,7 +78,9 @@ func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
 	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
 	if c.was.has(chosenRelabeling) {
-		policies = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
+		policies = []corev1.PodSELinuxChangePolicy{
+			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive,
+		}
 	}
 	return append(errs, check.OptionalOneOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy, policies...)...)
 }
@@ -223,7 +225,8 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 	}
 	var errs field.ErrorList
 	if o.GMSACredentialSpecName != nil {
-		errs = append(errs, check.Invalid(p.Child("gmsaCredentialSpecName"), o.GMSACredentialSpecName, names.IsDNS1123Subdomain(*o.GMSACredentialSpecName))...)
+		errs = append(errs, check.Invalid(p.Child("gmsaCredentialSpecName"), o.GMSACredentialSpecName,
+			names.IsDNS1123Subdomain(*o.GMSACredentialSpecName))...)
 	}
 	if spec := o.GMSACredentialSpec; spec != nil {
 		at := p.Child("gmsaCredentialSpec")
@@ -255,7 +258,8 @@ func windowsUser(name string) []string {
 	user := parts[len(parts)-1]
 	if len(parts) == 2 {
 		if len(parts[0]) >= maxWindowsDomain {
-			msgs = append(msgs, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
+			msgs = append(msgs,
+				fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
 		}
 		if !netBIOSDomain().MatchString(parts[0]) && !dnsDomain().MatchString(parts[0]) {
 			msgs = append(msgs, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
@@ -327,7 +331,8 @@ func (c *specCheck) checkHostUsers(p *field.Path) field.ErrorList {
 	}
 	const msg = "when `hostUsers` is false"
 	errs := check.Forbidden(p, msg, []check.Setting{
-		{"hostNetwork", spec.HostNetwork && !c.was.has(usersOnHost)}, {"HostPID", spec.HostPID}, {"HostIPC", spec.HostIPC},
+		{"hostNetwork", spec.HostNetwork && !c.was.has(usersOnHost)}, {"HostPID", spec.HostPID},
+		{"HostIPC", spec.HostIPC},
 	})
 	if c.was.has(devicesOfUsers) {
 		return errs

@@ -71,7 +71,8 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	plain("serviceAccountName", spec.ServiceAccountName, check.DNSSubdomain)
 	plain("nodeName", spec.NodeName, check.DNSSubdomain)
 	if spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, check.InRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1, math.MaxInt32)...)
+		errs = append(errs, check.InRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1,
+			math.MaxInt32)...)
 	}
 	plain("hostname", spec.Hostname, check.DNSLabel)
 	plain("subdomain", spec.Subdomain, check.DNSLabel)
@@ -132,7 +133,8 @@ func (c *specCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 		for j, port := range field.Each(&errs, ctr.Ports) {
 			if (c.pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
 				at := p.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
-				errs = append(errs, field.Invalid(at, port.HostPort, "must match `containerPort` when `hostNetwork` is true"))
+				errs = append(errs, field.Invalid(at, port.HostPort,
+					"must match `containerPort` when `hostNetwork` is true"))
 			}
 		}
 	}
@@ -264,7 +266,8 @@ func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
 
 // forbidden reports fields that list returns for the pod and for the security context of each of
 // its containers.
-func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
+func (c *specCheck) forbidden(p *field.Path, msg string,
+	list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, check.Forbidden(p, msg, list(c.spec, nil))...)
 	for p, ctr := range Containers(p, c.spec) {
@@ -305,7 +308,8 @@ func linuxForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Sett
 	if sc != nil {
 		return []check.Setting{{"windowsOptions", sc.WindowsOptions != nil}}
 	}
-	return []check.Setting{{"securityContext.windowsOptions", spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil}}
+	return []check.Setting{{"securityContext.windowsOptions",
+		spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil}}
 }
 
 func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Setting {

@@ -21,7 +21,8 @@ func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorLis
 	errs = append(errs, c.check(p.Child("spec"))...)
 	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
 	if len(t.Spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"),
+			"ephemeral containers not allowed in pod template"))
 	}
 	return errs
 }
@@ -39,7 +40,8 @@ func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements
 	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels, "`selector` does not match template `labels`")}
+	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels,
+		"`selector` does not match template `labels`")}
 }
 
 // Lasting returns what is wrong with a template at p whose pods are to run until their owner, of a
@@ -48,7 +50,8 @@ func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorL
 	p = p.Child("spec")
 	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
 	if t.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(p.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
+		errs = append(errs, field.Forbidden(p.Child("activeDeadlineSeconds"),
+			"activeDeadlineSeconds in "+kind+" is not Supported"))
 	}
 	return errs
 }

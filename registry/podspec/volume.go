@@ -139,7 +139,8 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 
 func checkEmptyDir(p *field.Path, s *corev1.EmptyDirVolumeSource) field.ErrorList {
 	if s.SizeLimit != nil && s.SizeLimit.Sign() < 0 {
-		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
+		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"),
+			"SizeLimit field must be a valid resource quantity")}
 	}
 	return nil
 }

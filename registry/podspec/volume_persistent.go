@@ -13,8 +13,9 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 	errs := checkVolumeModes(p, spec)
 	errs = append(errs, checkCapacity(p.Child("capacity"), spec.Capacity)...)
 	if spec.PersistentVolumeReclaimPolicy != "" {
-		errs = append(errs, check.Supported(p.Child("persistentVolumeReclaimPolicy"), spec.PersistentVolumeReclaimPolicy,
-			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
+		errs = append(errs, check.Supported(p.Child("persistentVolumeReclaimPolicy"),
+			spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
 	}
 	if affinity := spec.NodeAffinity; affinity != nil {
 		at := p.Child("nodeAffinity", "required")
@@ -35,7 +36,8 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 			errs = append(errs, check.DNSSubdomain(at, *class)...)
 		}
 		if spec.CSI == nil {
-			errs = append(errs, field.Required(p.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+			errs = append(errs, field.Required(p.Child("csi"),
+				"has to be specified when using volumeAttributesClassName"))
 		}
 	}
 	return errs
@@ -61,7 +63,8 @@ func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorL
 	errs = append(errs, checkVolumeSource(p, spec, "", false)...)
 	errs = append(errs, forbid(check.Setting{"storageClassName", spec.StorageClassName != ""})...)
 	if spec.VolumeMode != nil && *spec.VolumeMode != corev1.PersistentVolumeFilesystem {
-		errs = append(errs, field.Forbidden(p.Child("volumeMode"), "may not specify volumeMode other than Filesystem"+inline))
+		errs = append(errs, field.Forbidden(p.Child("volumeMode"),
+			"may not specify volumeMode other than Filesystem"+inline))
 	}
 	return errs
 }
@@ -152,7 +155,8 @@ func checkCSIVolume(p *field.Path, s *corev1.CSIPersistentVolumeSource) field.Er
 		name string
 		ref  *corev1.SecretReference
 	}{
-		{"controllerPublishSecretRef", s.ControllerPublishSecretRef}, {"controllerExpandSecretRef", s.ControllerExpandSecretRef},
+		{"controllerPublishSecretRef", s.ControllerPublishSecretRef},
+		{"controllerExpandSecretRef", s.ControllerExpandSecretRef},
 		{"nodePublishSecretRef", s.NodePublishSecretRef}, {"nodeExpandSecretRef", s.NodeExpandSecretRef},
 	} {
 		if secret.ref != nil {
@@ -231,7 +235,8 @@ func checkScaleIOVolume(p *field.Path, s *corev1.ScaleIOPersistentVolumeSource) 
 }
 
 func checkStorageOSVolume(p *field.Path, s *corev1.StorageOSPersistentVolumeSource) field.ErrorList {
-	errs := checkStorageOS(p, &corev1.StorageOSVolumeSource{VolumeName: s.VolumeName, VolumeNamespace: s.VolumeNamespace})
+	errs := checkStorageOS(p,
+		&corev1.StorageOSVolumeSource{VolumeName: s.VolumeName, VolumeNamespace: s.VolumeNamespace})
 	if s.SecretRef != nil {
 		errs = append(errs, checkSecretPlace(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
 	}

@@ -93,7 +93,8 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	case len(s.TargetWWNs) == 0 && len(s.WWIDs) == 0:
 		errs = append(errs, field.Required(targets, "must specify either targetWWNs or wwids, but not both"))
 	case len(s.TargetWWNs) > 0 && len(s.WWIDs) > 0:
-		errs = append(errs, field.Invalid(targets, s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
+		errs = append(errs, field.Invalid(targets, s.TargetWWNs,
+			"targetWWNs and wwids can not be specified simultaneously"))
 	}
 	if len(s.TargetWWNs) > 0 {
 		if s.Lun == nil {
@@ -172,7 +173,8 @@ func checkAzureDisk(p *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorL
 }
 
 func checkAzureFile(p *field.Path, s *corev1.AzureFileVolumeSource) field.ErrorList {
-	return append(check.Required(p.Child("secretName"), s.SecretName), check.Required(p.Child("shareName"), s.ShareName)...)
+	return append(check.Required(p.Child("secretName"), s.SecretName),
+		check.Required(p.Child("shareName"), s.ShareName)...)
 }
 
 func checkCinder(p *field.Path, s *corev1.CinderVolumeSource) field.ErrorList {
@@ -199,7 +201,8 @@ func checkPortworx(p *field.Path, s *corev1.PortworxVolumeSource) field.ErrorLis
 }
 
 func checkGitRepo(p *field.Path, s *corev1.GitRepoVolumeSource) field.ErrorList {
-	return append(check.Required(p.Child("repository"), s.Repository), check.DescendingPath(p.Child("directory"), s.Directory)...)
+	return append(check.Required(p.Child("repository"), s.Repository),
+		check.DescendingPath(p.Child("directory"), s.Directory)...)
 }
 
 func checkGlusterfs(p *field.Path, s *corev1.GlusterfsVolumeSource) field.ErrorList {
@@ -245,7 +248,8 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 	case s.Registry == "":
 		errs = append(errs, field.Required(p.Child("registry"), registries))
 	case len(s.Tenant) > maxQuobyteTenant:
-		errs = append(errs, field.Required(p.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters"))
+		errs = append(errs, field.Required(p.Child("tenant"),
+			"must be a UUID and may not exceed a length of 64 characters"))
 	default:
 		pairs := strings.Split(s.Registry, ",")
 		for _, pair := range field.Each(&errs, pairs) {

@@ -57,7 +57,8 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	overhead := s.Child("overhead")
 	w.amount(overhead, spec.Overhead, corev1.ResourceMemory)
 	w.amount(overhead, spec.Overhead, corev1.ResourceEphemeralStorage)
-	w.profile(annotations, seccompAnnotation, m.Annotations, spec.SecurityContext != nil && spec.SecurityContext.SeccompProfile != nil)
+	w.profile(annotations, seccompAnnotation, m.Annotations,
+		spec.SecurityContext != nil && spec.SecurityContext.SeccompProfile != nil)
 	for ctrPath, ctr := range Containers(s, spec) {
 		if w.full() {
 			break
@@ -256,7 +257,8 @@ func (w *warner) selectors(s *field.Path) {
 // addresses warns of those that are written in an old way.
 func (w *warner) addresses(s *field.Path) {
 	if w.spec.DNSConfig != nil {
-		w.list = append(w.list, check.AddressWarnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers, check.IPWarnings)...)
+		w.list = append(w.list, check.AddressWarnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers,
+			check.IPWarnings)...)
 	}
 	for i, alias := range each(w, w.spec.HostAliases) {
 		w.list = append(w.list, check.IPWarnings(s.Child("hostAliases").Index(i).Child("ip"), alias.IP)...)
