@@ -11,12 +11,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Annotations that the server gives a meaning. Those that end in a slash are followed by the name
-// of a container.
+// This file checks the annotations of pods and templates that have a meaning for the server: mirror
+// pods, the deletion cost, and the profiles of seccomp and AppArmor, which were annotations before
+// they were fields (KEP-135, KEP-24). rules.Annotations applies to each write, Profiles to new
+// objects only.
+
+// Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
+// the name of a container follows.
 const (
-	MirrorAnnotation         = "kubernetes.io/config.mirror"
+	// MirrorAnnotation marks the mirror of a static pod. Its value is a hash of the pod's file.
+	MirrorAnnotation = "kubernetes.io/config.mirror"
+	// AppArmorAnnotationPrefix begins the annotation with the AppArmor profile of a container.
 	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/"
 
+	// deletionCostAnnotation tells a ReplicaSet which pods to delete first: those of low cost
+	// (KEP-2255).
 	deletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
 	seccompAnnotation       = "seccomp.security.alpha.kubernetes.io/pod"
 	seccompAnnotationPrefix = "container.seccomp.security.alpha.kubernetes.io/"
@@ -25,13 +34,14 @@ const (
 // Profiles of seccomp and AppArmor as annotations name them.
 const (
 	runtimeProfile    = "runtime/default"
-	dockerProfile     = "docker/default" // the old name of the one before, for seccomp
+	dockerProfile     = "docker/default" // the old name of runtime/default, for seccomp only
 	unconfinedProfile = "unconfined"
-	localProfile      = "localhost/" // and the name of a file
+	localProfile      = "localhost/" // a prefix of the name of a profile or file
 )
 
-// Annotations returns what is wrong with the annotations at p of a pod or template that the server
-// gives a meaning.
+// Annotations returns what is wrong with those annotations at p of a pod or template that have a
+// meaning for the server. Errors about seccomp have the key as a child of p, others as a map key,
+// as in kube-apiserver.
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
@@ -50,7 +60,7 @@ func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *c
 	return append(errs, appArmorNames(p, annotations, spec)...)
 }
 
-// hasOddCost reports whether an old cost is none.
+// hasOddCost reports whether the old object had an invalid deletion cost, which it may keep.
 func (b *before) hasOddCost() bool {
 	if b == nil {
 		return false
@@ -59,7 +69,7 @@ func (b *before) hasOddCost() bool {
 	return ok && !validDeletionCost(cost)
 }
 
-// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
+// validDeletionCost reports whether a cost is a 32-bit integer without plus sign and leading zeros.
 func validDeletionCost(cost string) bool {
 	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
 		return false
@@ -68,6 +78,7 @@ func validDeletionCost(cost string) bool {
 	return err == nil
 }
 
+// seccompName checks the name of a seccomp profile in an annotation.
 func seccompName(p *field.Path, profile string) field.ErrorList {
 	switch profile {
 	case runtimeProfile, dockerProfile, unconfinedProfile:
@@ -79,6 +90,8 @@ func seccompName(p *field.Path, profile string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, profile, "must be a valid seccomp profile")}
 }
 
+// appArmorNames checks the AppArmor annotations: each is for a container that exists, and names a
+// profile, or is empty for none.
 func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	keys := keysWith(annotations, AppArmorAnnotationPrefix)
 	if len(keys) == 0 {
@@ -103,7 +116,7 @@ func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.Po
 	return errs
 }
 
-// keysWith returns the keys that begin with a prefix, in order.
+// keysWith returns the keys of m that begin with prefix, sorted.
 func keysWith(m map[string]string, prefix string) []string {
 	var keys []string
 	for key := range m {
@@ -115,8 +128,10 @@ func keysWith(m map[string]string, prefix string) []string {
 	return keys
 }
 
-// Profiles returns where the annotations of a new pod or template contradict the profiles of
-// seccomp and AppArmor in its spec, whose path is p.
+// Profiles returns where the annotations of a pod or template contradict the seccomp and AppArmor
+// profiles in its spec at p. Older kubelets read the annotation, newer ones the field, so both must
+// agree. The profile of a container is compared with its own annotation; an AppArmor profile of the
+// pod applies to containers without their own. Windows has no AppArmor.
 func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	if len(annotations) == 0 {
 		return nil
@@ -169,8 +184,8 @@ func appArmorMatches(p *field.Path, annotation string, profile *corev1.AppArmorP
 	return profileMatches(p, "apparmor", annotation, string(profile.Type), profile.LocalhostProfile)
 }
 
-// profileMatches compares a profile, of which file is on the node, with what an annotation says.
-// what is seccomp or apparmor, whose types of profiles have the same names.
+// profileMatches compares an annotation with a profile field of a type. file is the profile on the
+// node, nil if unset. what is seccomp or apparmor: the types of both have the same names.
 func profileMatches(p *field.Path, what, annotation, profile string, file *string) field.ErrorList {
 	matches := true
 	switch profile {

@@ -9,37 +9,41 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// before is a pod or template before a change. Rules have become stricter over the years. If the
-// old spec breaks such a rule, the new spec may break it, too, in other places as well: a client
-// that changes a label need not mend the rest. A nil before breaks no rule.
+// This file decides which rules an update need not keep. Rules.After calls it once per request, the
+// rules in the other files ask it through before.has.
+
+// before is the spec of a pod or template before an update. Rules have become stricter over the
+// years. If the old spec breaks such a rule, the new spec may break it too, even in other parts of
+// the spec: a client that changes a label need not mend the rest. A nil before breaks no rule.
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string
-	looked, had quirkSet // which quirks were looked for, and found
+	looked, had quirkSet // the quirks that has looked for, and those that it found
 }
 
-// quirk is something that an old spec may have, and a new one may not.
+// quirk is a flaw that a new spec may not have, and that an updated spec may keep.
 type quirk int
 
 // quirkSet has a bit for each quirk.
 type quirkSet uint32
 
 const (
-	oddPages         quirk = iota // huge pages that are no whole pages
-	oddSelectors                  // label values that no pod has, in affinity terms
-	oddNodeValues                 // label values that no node has, in required terms
-	oddSpread                     // spread constraints whose selectors are invalid
-	mergedKeys                    // spread constraints whose keys are in their selectors, which earlier servers did not put there
-	oddTokenPaths                 // tokens whose files lie outside of their volume
-	hostSysctls                   // sysctls of the node
-	devicesOfUsers                // block devices of a pod with users of its own
-	usersOnHost                   // users of its own on the node's network
-	restartingSetup               // init containers that are to restart when their resources change
-	comparedTaints                // tolerations that compare numbers
-	chosenRelabeling              // any policy about SELinux labels
+	oddPages         quirk = iota // an amount of huge pages that is no multiple of the page size
+	oddSelectors                  // a pod affinity term whose selectors are invalid
+	oddNodeValues                 // a required node affinity term with a value that no label can have
+	oddSpread                     // a spread constraint whose selector is invalid
+	mergedKeys                    // a spread constraint that breaks the rules of checkMatchKeys
+	oddTokenPaths                 // a projected token whose path leaves its volume
+	hostSysctls                   // a sysctl of a namespace that the pod shares with the node
+	devicesOfUsers                // a block device in a pod with a user namespace
+	usersOnHost                   // a user namespace in a pod on the node's network
+	restartingSetup               // an init container that restarts when it is resized, and is no sidecar
+	comparedTaints                // a toleration with the operator Lt or Gt (KEP-5471, not served)
+	chosenRelabeling              // any seLinuxChangePolicy (KEP-1710, half of it not served)
 )
 
-// quirks find each.
+// quirks has for each quirk the function that looks for it in an old spec. Each function walks the
+// part of the spec that it is about, so has calls it only when a rule is about to report something.
 var quirks = [...]func(spec *corev1.PodSpec) bool{
 	oddPages: hasOddPages,
 	oddSelectors: func(spec *corev1.PodSpec) bool {
@@ -90,7 +94,8 @@ var quirks = [...]func(spec *corev1.PodSpec) bool{
 	},
 }
 
-// has reports whether there is a quirk. It looks once for each.
+// has reports whether the old spec has quirk q. It searches the spec once for each quirk, whatever
+// the number of containers that ask.
 func (b *before) has(q quirk) bool {
 	if b == nil {
 		return false
@@ -105,6 +110,8 @@ func (b *before) has(q quirk) bool {
 	return b.had&bit != 0
 }
 
+// hasOddPages finds amounts of huge pages that are no multiple of the page size, in containers and
+// overhead. Pod-level resources are younger than the rule, so they cannot be old and odd.
 func hasOddPages(spec *corev1.PodSpec) bool {
 	odd := func(list corev1.ResourceList) bool {
 		for name, q := range list {
@@ -154,10 +161,11 @@ func hasOddTokenPaths(spec *corev1.PodSpec) bool {
 
 func isOdd(s *meta.LabelSelector) bool { return len(meta.ValidateLabelSelector(s, nil)) > 0 }
 
-// ownUsers reports whether a pod has a user namespace of its own.
+// ownUsers reports whether a pod runs in a user namespace of its own (hostUsers: false, KEP-127).
 func ownUsers(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }
 
-// withAnyValues is a selector whose requirements have values that nothing is wrong with.
+// withAnyValues returns a copy of s with empty values, which are valid. Keys, operators and the
+// number of values stay, so that the rules about those hold for old terms, too.
 func withAnyValues(s *meta.LabelSelector) *meta.LabelSelector {
 	if s == nil {
 		return nil

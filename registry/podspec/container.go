@@ -11,9 +11,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file checks containers: specCheck.check calls checkContainers, checkInitContainers and
+// checkEphemeralContainers, which apply checkContainer and then the rules of their list.
+// Environment variables are in env.go, mounts in mount.go, resources in resources.go, security
+// contexts in security.go.
+
 const onceMessage = "may not specify more than 1 handler type"
 
-// checkContainer applies what holds for containers of all sorts.
+// checkContainer applies the rules that hold for containers of all three lists.
 func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	errs := check.Needed(p.Child("name"), ctr.Name, check.DNSLabel)
 	errs = append(errs, check.Required(p.Child("image"), ctr.Image)...)
@@ -33,6 +38,8 @@ func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.E
 
 var pullPolicies = []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
 
+// checkContainers checks the regular containers: there is at least one, and their names are unique.
+// They run at the same time, so no two may claim the same port of the node.
 func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.Containers) == 0 {
 		return field.ErrorList{field.Required(p, "")}
@@ -51,7 +58,8 @@ func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 	return append(errs, hostPortConflicts(p, c.spec.Containers)...)
 }
 
-// checkLife checks lifecycle and probes of a container that runs as long as the pod.
+// checkLife checks the lifecycle hooks and probes of a container that runs as long as the pod: a
+// regular container or a sidecar.
 func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if l := ctr.Lifecycle; l != nil {
@@ -71,6 +79,13 @@ func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorL
 	return append(errs, c.checkProbe(p.Child("startupProbe"), ctr.StartupProbe, true)...)
 }
 
+// checkInitContainers checks the init containers, whose names must differ from those of the regular
+// containers, too. An init container with restartPolicy Always is a sidecar (KEP-753) and may have
+// probes and hooks. The others run to completion before the pod is ready, so a probe of them would
+// never be asked.
+//
+// Host ports are compared within one container only, because init containers run one after another.
+// The reported index is then 0, as in kube-apiserver.
 func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -82,7 +97,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
 		if rules := checkRestartRules(p, ctr); ctr.RestartPolicy == nil {
-			errs = append(errs, rules[:min(len(rules), 1)]...) // that the policy is missing is all that is said
+			errs = append(errs, rules[:min(len(rules), 1)]...) // only that the policy is missing
 		} else {
 			errs = append(errs, rules...)
 		}
@@ -114,6 +129,9 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	return errs
 }
 
+// checkEphemeralContainers checks the containers that somebody added to a running pod to debug it
+// (KEP-277). Their names differ from those of all other containers, and targetContainerName names a
+// container of the pod that is not ephemeral.
 func (c *specCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.EphemeralContainers) == 0 {
 		return nil
@@ -142,7 +160,9 @@ func (c *specCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// forbiddenInEphemeral reports what only containers that belong to the pod's work may have.
+// forbiddenInEphemeral reports fields that an ephemeral container must not have: it is not
+// restarted, not probed, and takes no resources beyond those that the scheduler has counted for the
+// pod.
 func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	const msg = "cannot be set for an Ephemeral Container"
 	r := &ctr.Resources
@@ -169,7 +189,8 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 	return errs
 }
 
-// TrimmedImage reports an image with blanks around it. p is the path of the container.
+// TrimmedImage reports an image name with white space around it. p is the path of the container.
+// Pods are checked, templates are not: older templates may have such images.
 func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	if strings.TrimSpace(ctr.Image) == ctr.Image {
 		return nil
@@ -177,7 +198,7 @@ func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
 }
 
-// trimmedImages reports images of a list of containers with blanks around them.
+// trimmedImages applies TrimmedImage to each container of the list at p.
 func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
@@ -186,12 +207,15 @@ func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	return errs
 }
 
-// Limits of restart rules.
+// Limits of restartPolicyRules, in rules and in exit codes of one rule.
 const (
 	maxRestartRules = 20
 	maxExitCodes    = 255
 )
 
+// checkRestartRules checks restartPolicyRules, which decide by exit code whether a container
+// restarts (KEP-5307, KEP-5532). They refine a restartPolicy of the container, so it must be set
+// with them.
 func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
@@ -223,6 +247,9 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return errs
 }
 
+// checkResizePolicy checks whether a container restarts when its cpu or memory is resized in place
+// (KEP-1287). In a pod that never restarts containers, a resize must not restart one. Errors are
+// reported on the list, not on its element, as in kube-apiserver.
 func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy,
 	podPolicy corev1.RestartPolicy) field.ErrorList {
 	var errs field.ErrorList
@@ -241,12 +268,14 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy,
 	return errs
 }
 
-// restartsOnResize reports whether a change of some resource restarts a container.
+// restartsOnResize reports whether the container restarts when one of its resources is resized.
 func restartsOnResize(ctr *corev1.Container) bool {
 	return slices.ContainsFunc(ctr.ResizePolicy,
 		func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
 }
 
+// checkPorts checks the ports of a container. Their names are unique within it; hostPort 0 is
+// unset.
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -272,10 +301,12 @@ func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	return errs
 }
 
-// Protocols are those that ports can have.
+// Protocols are the protocols that a port of a container or Service can have, in the order in which
+// messages list them. Callers must not change the list.
 var Protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// hostPortConflicts finds ports of the node that containers running at once would share.
+// hostPortConflicts reports a port of the node that two of the containers at p claim with the same
+// protocol and address. The containers of list run at the same time.
 func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -293,7 +324,8 @@ func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	return errs
 }
 
-// handler is what probes and lifecycle hooks have in common.
+// handler is the action of a probe or of a lifecycle hook. Exactly one member is set. Probes have
+// no sleep, and hooks no gRPC.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -306,6 +338,8 @@ func lifecycleHandler(h *corev1.LifecycleHandler) handler {
 	return handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}
 }
 
+// checkHandler checks an action at p: the first member that is set by its own rule, each further
+// one is forbidden. A sleep must end within the grace period of the pod, or it would be killed.
 func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	var errs field.ErrorList
 	n := 0
@@ -346,6 +380,8 @@ func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	return errs
 }
 
+// checkHTTPGet checks an HTTP request of a probe or hook. The port may be the name of a port, which
+// is not looked up: the kubelet does so when it sends the request.
 func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	errs := check.Required(p.Child("path"), a.Path)
 	errs = append(errs, check.PortReference(p.Child("port"), a.Port)...)
@@ -356,8 +392,8 @@ func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	return errs
 }
 
-// checkProbe checks a probe. One success settles the question of liveness and startup, so once must
-// be asked for.
+// checkProbe checks a probe. once requires successThreshold 1, as for liveness and startup probes:
+// one success answers their question. Times are in seconds.
 func (c *specCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
 	if probe == nil {
 		return nil

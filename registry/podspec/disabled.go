@@ -6,7 +6,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// DropDisabled takes out fields of features that are not served, unless the old object uses them.
+// DropDisabled clears the fields of spec whose feature is not served, unless the old spec uses the
+// feature: scheduling groups (KEP-4671), stop signals (KEP-4960), cluster trust bundles (KEP-3257)
+// and pod certificates (KEP-4317). old is nil on create. As in kube-apiserver, one use in the old
+// spec allows the feature in all of the new spec.
 func DropDisabled(spec, old *corev1.PodSpec) {
 	if old == nil || old.SchedulingGroup == nil {
 		spec.SchedulingGroup = nil
@@ -38,7 +41,7 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 	}
 }
 
-// projects reports whether some projected volume has a source of a sort.
+// projects reports whether a projected volume of spec has a source that matches sort.
 func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
 	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, sort)
@@ -48,7 +51,7 @@ func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) boo
 func hasBundle(s corev1.VolumeProjection) bool      { return s.ClusterTrustBundle != nil }
 func hasCertificate(s corev1.VolumeProjection) bool { return s.PodCertificate != nil }
 
-// signals reports whether a container chooses the signal that it is stopped with.
+// signals reports whether a container of spec chooses the signal that stops it.
 func signals(spec *corev1.PodSpec) bool {
 	for _, ctr := range Containers(nil, spec) {
 		if ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil {

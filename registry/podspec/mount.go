@@ -10,11 +10,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// places are where a container finds volumes, by their names. Of a volume that it finds in two
-// places, only the last counts against the others, as in kube-apiserver.
+// This file checks where a container mounts volumes (volumeMounts) and finds block devices
+// (volumeDevices). checkContainer calls it after checkVolumes has filled c.volumes.
+
+// places maps the names of volumes to their paths in one container. If a container has a volume
+// twice, only the last path is compared with those of the other list, as in kube-apiserver.
 type places map[string]string
 
-// paths returns all places.
+// paths returns the set of all paths.
 func (p places) paths() check.Duplicates {
 	set := make(check.Duplicates, len(p))
 	for _, path := range p {
@@ -23,7 +26,8 @@ func (p places) paths() check.Duplicates {
 	return set
 }
 
-// checkMounts checks where a container mounts volumes.
+// checkMounts checks the mounts of a container. No two have the same path, and neither the volume
+// nor the path may be that of a block device. p is the path of the list.
 func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -58,8 +62,8 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 	return errs
 }
 
-// checkSubPath checks the two ways to name a part of the volume. Paths are reported on the list,
-// not the mount.
+// checkSubPath checks subPath and subPathExpr, which name a part of the volume at at; only one may
+// be set. A bad path is reported on the list, not on the mount, as in kube-apiserver.
 func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	var errs field.ErrorList
 	if m.SubPath != "" {
@@ -75,6 +79,8 @@ func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	return append(errs, check.DescendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
 }
 
+// checkPropagation checks mount propagation. Bidirectional propagation changes the mounts of the
+// node, so it needs a privileged container.
 func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *corev1.Container) field.ErrorList {
 	errs := check.Supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
 		corev1.MountPropagationNone)
@@ -85,6 +91,8 @@ func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *core
 	return errs
 }
 
+// checkRecursive checks recursiveReadOnly (KEP-3857): it needs a read-only mount that the node's
+// later mounts do not reach.
 func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	if m.RecursiveReadOnly == nil {
 		return nil
@@ -106,7 +114,8 @@ func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	return errs
 }
 
-// checkDevices checks the block devices of a container, which must come from claims.
+// checkDevices checks the block devices of a container. A device comes from a claim, because no
+// other volume type has block mode. Names and paths are unique.
 func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seenNames, seenPaths := check.Duplicates{}, check.Duplicates{}
