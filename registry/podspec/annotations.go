@@ -13,8 +13,8 @@ import (
 
 // This file checks the annotations of pods and templates that have a meaning for the server: mirror
 // pods, the deletion cost, and the profiles of seccomp and AppArmor, which were annotations before
-// they were fields (KEP-135, KEP-24). rules.Annotations applies to each write, Profiles to new
-// objects only.
+// they were fields (KEP-135, KEP-24). Rules.Annotations applies to each write, Profiles to new pods
+// and to templates at each write.
 
 // Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
 // the name of a container follows.

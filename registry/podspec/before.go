@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// This file decides which rules an update need not keep. Rules.After calls it once per request, the
-// rules in the other files ask it through before.has.
+// This file decides which rules an update need not keep. Rules.After makes a before for an
+// update, and the rules in the other files ask it through has.
 
 // before is the spec of a pod or template before an update. Rules have become stricter over the
 // years. If the old spec breaks such a rule, the new spec may break it too, even in other parts of
@@ -37,13 +37,12 @@ const (
 	hostSysctls                   // a sysctl of a namespace that the pod shares with the node
 	devicesOfUsers                // a block device in a pod with a user namespace
 	usersOnHost                   // a user namespace in a pod on the node's network
-	restartingSetup               // an init container that restarts when it is resized, and is no sidecar
+	restartingSetup               // an init container, no sidecar, that restarts when resized
 	comparedTaints                // a toleration with the operator Lt or Gt (KEP-5471, not served)
 	chosenRelabeling              // any seLinuxChangePolicy (KEP-1710, half of it not served)
 )
 
-// quirks has for each quirk the function that looks for it in an old spec. Each function walks the
-// part of the spec that it is about, so has calls it only when a rule is about to report something.
+// quirks has for each quirk the function that looks for it in an old spec.
 var quirks = [...]func(spec *corev1.PodSpec) bool{
 	oddPages: hasOddPages,
 	oddSelectors: func(spec *corev1.PodSpec) bool {
