@@ -48,7 +48,7 @@ func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *c
 		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value,
 			"must set spec.nodeName if mirror pod annotation is set"))
 	}
-	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hasOddCost() {
+	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hadInvalidCost() {
 		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
 	}
 	if profile, ok := annotations[seccompAnnotation]; ok {
@@ -60,8 +60,8 @@ func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *c
 	return append(errs, appArmorNames(p, annotations, spec)...)
 }
 
-// hasOddCost reports whether the old object had an invalid deletion cost, which it may keep.
-func (b *before) hasOddCost() bool {
+// hadInvalidCost reports whether the old object had an invalid deletion cost, which it may keep.
+func (b *before) hadInvalidCost() bool {
 	if b == nil {
 		return false
 	}
@@ -97,14 +97,14 @@ func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.Po
 	if len(keys) == 0 {
 		return nil
 	}
-	known := check.Duplicates{}
+	containers := check.Duplicates{}
 	for _, ctr := range Containers(nil, spec) {
-		known.Add(ctr.Name)
+		containers.Add(ctr.Name)
 	}
 	var errs field.ErrorList
 	for _, key := range field.Each(&errs, keys) {
 		name, profile := strings.TrimPrefix(*key, AppArmorAnnotationPrefix), annotations[*key]
-		if !known[name] {
+		if !containers[name] {
 			errs = append(errs, field.Invalid(p.Key(*key), name, "container not found"))
 		}
 		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile &&

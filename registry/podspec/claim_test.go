@@ -32,7 +32,8 @@ func TestAccessModes(t *testing.T) {
 	}
 }
 
-// TestDataSources has both forms of what a claim is filled from. In want, $ is the path of the spec.
+// TestDataSources has both forms of what a claim is filled from. In want, $ is the path of the
+// spec.
 func TestDataSources(t *testing.T) {
 	const grouped = `,"dataSource":{"apiGroup":"example.com","kind":"K","name":"n"}`
 	for _, tt := range []struct{ name, old, more, want string }{

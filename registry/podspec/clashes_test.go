@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// TestClashWarnings: ports of all containers, files of a volume, and addresses that are not what their author takes them for.
+// TestClashWarnings: ports of all containers, files of a volume, and addresses that are not what
+// their author takes them for.
 func TestClashWarnings(t *testing.T) {
 	const soft = "preferredDuringSchedulingIgnoredDuringExecution"
 	for _, tt := range []struct{ spec, want string }{

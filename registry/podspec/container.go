@@ -52,15 +52,15 @@ func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 		if !seen.Add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
 		}
-		errs = append(errs, c.checkLife(p, ctr)...)
+		errs = append(errs, c.checkLifecycle(p, ctr)...)
 		errs = append(errs, checkRestartRules(p, ctr)...)
 	}
 	return append(errs, hostPortConflicts(p, c.spec.Containers)...)
 }
 
-// checkLife checks the lifecycle hooks and probes of a container that runs as long as the pod: a
-// regular container or a sidecar.
-func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
+// checkLifecycle checks the lifecycle hooks and probes of a container that runs as long as the pod:
+// a regular container or a sidecar.
+func (c *specCheck) checkLifecycle(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if l := ctr.Lifecycle; l != nil {
 		if l.PostStart != nil {
@@ -108,7 +108,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		}
 		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
 		if corev1.IsSidecar(ctr) {
-			errs = append(errs, c.checkLife(p, ctr)...)
+			errs = append(errs, c.checkLifecycle(p, ctr)...)
 		} else {
 			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always",
 				[]check.Setting{
@@ -118,7 +118,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 					{"startupProbe", ctr.StartupProbe != nil},
 				})...)
 			for j, policy := range field.Each(&errs, ctr.ResizePolicy) {
-				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingSetup) {
+				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingInitContainers) {
 					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"),
 						policy.RestartPolicy,
 						"must not be set to 'RestartContainer' for non-sidecar initContainers"))
@@ -198,8 +198,8 @@ func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
 }
 
-// trimmedImages applies TrimmedImage to each container of the list at p.
-func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
+// checkTrimmedImages applies TrimmedImage to each container of the list at p.
+func checkTrimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
 		errs = append(errs, TrimmedImage(p.Index(i), ctr)...)

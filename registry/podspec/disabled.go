@@ -14,7 +14,7 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 	if old == nil || old.SchedulingGroup == nil {
 		spec.SchedulingGroup = nil
 	}
-	if old == nil || !signals(old) {
+	if old == nil || !hasStopSignal(old) {
 		for _, ctr := range Containers(nil, spec) {
 			if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
 				l.StopSignal = nil
@@ -24,7 +24,7 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 			}
 		}
 	}
-	bundles, certificates := old != nil && projects(old, hasBundle), old != nil && projects(old, hasCertificate)
+	bundles, certificates := old != nil && hasProjected(old, hasBundle), old != nil && hasProjected(old, hasCertificate)
 	for i := range spec.Volumes {
 		if spec.Volumes[i].Projected == nil {
 			continue
@@ -41,8 +41,8 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 	}
 }
 
-// projects reports whether a projected volume of spec has a source that matches sort.
-func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
+// hasProjected reports whether a projected volume of spec has a source that matches sort.
+func hasProjected(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
 	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, sort)
 	})
@@ -51,8 +51,8 @@ func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) boo
 func hasBundle(s corev1.VolumeProjection) bool      { return s.ClusterTrustBundle != nil }
 func hasCertificate(s corev1.VolumeProjection) bool { return s.PodCertificate != nil }
 
-// signals reports whether a container of spec chooses the signal that stops it.
-func signals(spec *corev1.PodSpec) bool {
+// hasStopSignal reports whether a container of spec chooses the signal that stops it.
+func hasStopSignal(spec *corev1.PodSpec) bool {
 	for _, ctr := range Containers(nil, spec) {
 		if ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil {
 			return true

@@ -165,9 +165,9 @@ var (
 		"metadata.uid"}
 )
 
-// subscripted splits the path metadata.labels['key'] into metadata.labels and key. ok is false if
-// the path has no subscript.
-func subscripted(fieldPath string) (path, key string, ok bool) {
+// splitSubscript splits the path metadata.labels['key'] into metadata.labels and key. ok is false
+// if the path has no subscript.
+func splitSubscript(fieldPath string) (path, key string, ok bool) {
 	rest, ok := strings.CutSuffix(fieldPath, "']")
 	if !ok {
 		return "", "", false
@@ -182,7 +182,7 @@ func convertFieldPath(version, fieldPath string) (string, error) {
 	if version != "v1" {
 		return "", fmt.Errorf("unsupported pod version: %s", version)
 	}
-	if path, _, ok := subscripted(fieldPath); ok {
+	if path, _, ok := splitSubscript(fieldPath); ok {
 		if path == "metadata.annotations" || path == "metadata.labels" {
 			return fieldPath, nil
 		}
@@ -212,7 +212,7 @@ func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []str
 		return field.ErrorList{field.Invalid(p.Child("fieldPath"), ref.FieldPath,
 			fmt.Sprintf("error converting fieldPath: %v", err))}
 	}
-	switch path, key, ok := subscripted(fieldPath); {
+	switch path, key, ok := splitSubscript(fieldPath); {
 	case ok && path == "metadata.annotations":
 		return check.QualifiedName(p, strings.ToLower(key))
 	case ok:
@@ -251,26 +251,26 @@ func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, vol
 	if ref.Divisor.Cmp(meta.Quantity{}) == 0 {
 		return errs
 	}
-	divisors, called := byteDivisors, ""
+	divisors, name := byteDivisors, ""
 	switch {
 	case !huge && !slices.Contains(resourceFields, ref.Resource):
 		return errs
 	case huge:
-		called = "hugepages"
+		name = "hugepages"
 	case kind == "cpu":
-		divisors, called = cpuDivisors, "cpu"
+		divisors, name = cpuDivisors, "cpu"
 	case kind == "memory":
-		called = "memory"
+		name = "memory"
 	default:
-		called = "local ephemeral storage"
+		name = "local ephemeral storage"
 	}
 	if slices.Contains(divisors, ref.Divisor.String()) {
 		return errs
 	}
 	list := "1m and 1"
-	if called != "cpu" {
+	if name != "cpu" {
 		list = strings.Join(byteDivisors, ", ")
 	}
 	return append(errs, field.Invalid(p.Child("divisor"), ref.Resource,
-		fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, called)))
+		fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name)))
 }

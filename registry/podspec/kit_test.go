@@ -13,8 +13,9 @@ func decode(t *testing.T, text string) *corev1.Pod {
 	return checktest.Decode[corev1.Pod](t, text)
 }
 
-// checkContainer compares what is wrong with a container that has a name, an image and more, in a pod with three volumes: an
-// empty directory e, a claim p and a config map m. In want, $ is the path of the container.
+// checkContainer compares what is wrong with a container that has a name, an image and more, in a
+// pod with three volumes: an empty directory e, a claim p and a config map m. In want, $ is the
+// path of the container.
 func checkContainer(t *testing.T, more, want string) {
 	t.Helper()
 	pod := decode(t, `{"spec":{"volumes":[{"name":"e"},{"name":"p","persistentVolumeClaim":{"claimName":"c"}},{"name":"m","configMap":{"name":"m"}}],

@@ -13,12 +13,12 @@ import (
 // This file checks where a container mounts volumes (volumeMounts) and finds block devices
 // (volumeDevices). checkContainer calls it after checkVolumes has filled c.volumes.
 
-// places maps the names of volumes to their paths in one container. If a container has a volume
-// twice, only the last path is compared with those of the other list, as in kube-apiserver.
-type places map[string]string
+// volumePaths maps the names of volumes to their paths in one container. If a container has a
+// volume twice, only the last path is compared with those of the other list, as in kube-apiserver.
+type volumePaths map[string]string
 
-// paths returns the set of all paths.
-func (p places) paths() check.Duplicates {
+// set returns the set of all paths.
+func (p volumePaths) set() check.Duplicates {
 	set := make(check.Duplicates, len(p))
 	for _, path := range p {
 		set.Add(path)
@@ -31,11 +31,11 @@ func (p places) paths() check.Duplicates {
 func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
-	devices := places{}
+	devices := volumePaths{}
 	for _, d := range ctr.VolumeDevices {
 		devices[d.Name] = d.DevicePath
 	}
-	devicePaths := devices.paths()
+	devicePaths := devices.set()
 	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Index(i)
 		errs = append(errs, check.Required(at.Child("name"), m.Name)...)
@@ -122,11 +122,11 @@ func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.Err
 	if len(ctr.VolumeDevices) == 0 {
 		return nil
 	}
-	mounts := places{}
+	mounts := volumePaths{}
 	for i := range ctr.VolumeMounts {
 		mounts[ctr.VolumeMounts[i].Name] = ctr.VolumeMounts[i].MountPath
 	}
-	mountPaths := mounts.paths()
+	mountPaths := mounts.set()
 	for i, d := range field.Each(&errs, ctr.VolumeDevices) {
 		p := p.Index(i)
 		name, path := p.Child("name"), p.Child("devicePath")

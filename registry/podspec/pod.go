@@ -43,15 +43,16 @@ func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name, static: static}
 	errs = append(errs, c.check(p)...)
 	if pod.Spec.ServiceAccountName == "" {
-		errs = append(errs, noTokens(p.Child("volumes"), pod.Spec.Volumes)...)
+		errs = append(errs, forbidTokens(p.Child("volumes"), pod.Spec.Volumes)...)
 	}
-	errs = append(errs, trimmedImages(p.Child("containers"), pod.Spec.Containers)...)
-	return append(errs, trimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
+	errs = append(errs, checkTrimmedImages(p.Child("containers"), pod.Spec.Containers)...)
+	return append(errs, checkTrimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
 }
 
-// noTokens forbids projected service account tokens in a pod without a service account: the kubelet
-// could not request them. Admission sets the serviceAccountName of all pods but mirror pods.
-func noTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
+// forbidTokens forbids projected service account tokens in a pod without a service account: the
+// kubelet could not request them. Admission sets the serviceAccountName of all pods but mirror
+// pods.
+func forbidTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
 	var errs field.ErrorList
 	for i, volume := range field.Each(&errs, volumes) {
 		if volume.Projected == nil {

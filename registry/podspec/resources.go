@@ -134,7 +134,7 @@ func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 // wholePages checks that an amount of huge pages is a multiple of the page size, which is in the
 // name: hugepages-2Mi. An update may keep other amounts.
 func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
-	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(oddPages) {
+	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(partialHugePages) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, q.String(),
@@ -157,7 +157,7 @@ type requirements struct {
 // claimNames are the names of the resource claims of a pod. list has them sorted and joined, cut to
 // field.MaxText, since each error about an unknown claim repeats it.
 type claimNames struct {
-	known check.Duplicates
+	names check.Duplicates
 	list  string // for messages
 }
 
@@ -166,13 +166,13 @@ func newClaimNames(claims []corev1.PodResourceClaim) claimNames {
 	if len(claims) == 0 {
 		return claimNames{}
 	}
-	c := claimNames{known: check.Duplicates{}}
+	c := claimNames{names: check.Duplicates{}}
 	for i := range claims {
 		if claims[i].Name != "" {
-			c.known.Add(claims[i].Name)
+			c.names.Add(claims[i].Name)
 		}
 	}
-	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.known)), ", "), field.MaxText)
+	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.names)), ", "), field.MaxText)
 	return c
 }
 
@@ -228,10 +228,10 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 			continue
 		}
 		errs = append(errs, seen.check(p, claim)...)
-		if !c.claims.known[claim.Name] {
+		if !c.claims.names[claim.Name] {
 			err := field.NotFound(p, claim.Name)
 			err.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if len(c.claims.known) == 0 {
+			if len(c.claims.names) == 0 {
 				err.Detail += " which is empty"
 			} else {
 				err.Detail += ": " + c.claims.list

@@ -57,12 +57,12 @@ func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorL
 					"value must be empty when `operator` is 'Exists'"))
 			}
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
-			if !r.was.has(comparedTaints) {
+			if !r.was.has(numericTolerations) {
 				errs = append(errs, field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{
 					corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 				break
 			}
-			errs = append(errs, decimal(p.Child("value"), t.Value)...)
+			errs = append(errs, checkDecimal(p.Child("value"), t.Value)...)
 		default:
 			errs = append(errs, check.Supported(p.Child("operator"), t.Operator,
 				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
@@ -76,9 +76,9 @@ func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorL
 
 var decimalInteger = names.Pattern(`^(0|-?[1-9][0-9]*)$`)
 
-// decimal checks the value of an Lt or Gt toleration: a decimal integer of 64 bits without plus
-// sign or leading zeros.
-func decimal(p *field.Path, text string) field.ErrorList {
+// checkDecimal checks the value of an Lt or Gt toleration: a decimal integer of 64 bits without
+// plus sign or leading zeros.
+func checkDecimal(p *field.Path, text string) field.ErrorList {
 	var errs field.ErrorList
 	if text == "" {
 		errs = append(errs, field.Invalid(p, text, "must be non-empty"))
@@ -102,11 +102,11 @@ func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.Error
 		p := p.Child("nodeAffinity")
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution,
-				c.was.has(oddNodeValues))...)
+				c.was.has(invalidNodeValues))...)
 		}
 		for i, term := range field.Each(&errs, n.PreferredDuringSchedulingIgnoredDuringExecution) {
 			p := p.Child(softTerms).Index(i)
-			errs = append(errs, weight(p, term.Weight)...)
+			errs = append(errs, checkWeight(p, term.Weight)...)
 			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference, true)...)
 		}
 	}
@@ -115,7 +115,7 @@ func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.Error
 			break
 		}
 		if t.soft != nil {
-			errs = append(errs, weight(t.at, t.soft.Weight)...)
+			errs = append(errs, checkWeight(t.at, t.soft.Weight)...)
 		}
 		errs = append(errs, c.checkPodTerm(t.path, t.PodAffinityTerm)...)
 	}
@@ -180,8 +180,8 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 	}
 }
 
-// weight checks the weight of the preferred term at p.
-func weight(p *field.Path, w int32) field.ErrorList {
+// checkWeight checks the weight of the preferred term at p.
+func checkWeight(p *field.Path, w int32) field.ErrorList {
 	if w < 1 || w > 100 {
 		return field.ErrorList{field.Invalid(p.Child("weight"), w, "must be in the range 1-100")}
 	}
@@ -278,8 +278,8 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 // values are not checked. The topology key must be set, because an empty one would mean any node.
 func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	errs := checkTermSelectors(p, term.LabelSelector, term.NamespaceSelector)
-	if len(errs) > 0 && c.was.has(oddSelectors) {
-		errs = checkTermSelectors(p, withAnyValues(term.LabelSelector), withAnyValues(term.NamespaceSelector))
+	if len(errs) > 0 && c.was.has(invalidTermSelectors) {
+		errs = checkTermSelectors(p, withEmptyValues(term.LabelSelector), withEmptyValues(term.NamespaceSelector))
 	}
 	for _, ns := range field.Each(&errs, term.Namespaces) {
 		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
@@ -401,13 +401,13 @@ func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConst
 			inclusionPolicies...)...)
 		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy,
 			inclusionPolicies...)...)
-		if c.was.has(mergedKeys) {
+		if c.was.has(brokenMatchKeys) {
 			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys,
 				rule.LabelSelector)...)
 		} else {
 			errs = append(errs, checkMatchKeys(p, rule.MatchLabelKeys, nil, rule.LabelSelector)...)
 		}
-		if !c.was.has(oddSpread) {
+		if !c.was.has(invalidSpreadSelectors) {
 			errs = append(errs, meta.ValidateLabelSelector(rule.LabelSelector, p.Child("labelSelector"))...)
 		}
 	}

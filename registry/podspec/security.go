@@ -84,7 +84,7 @@ func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	errs = append(errs, check.OptionalOneOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
 	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
-	if c.was.has(chosenRelabeling) {
+	if c.was.has(selinuxChangePolicy) {
 		policies = []corev1.PodSELinuxChangePolicy{
 			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive,
 		}
@@ -353,15 +353,15 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 // as in kube-apiserver.
 func (c *specCheck) checkHostUsers(p *field.Path) field.ErrorList {
 	spec := c.spec
-	if !ownUsers(spec) {
+	if !hasUserNamespace(spec) {
 		return nil
 	}
 	const msg = "when `hostUsers` is false"
 	errs := check.Forbidden(p, msg, []check.Setting{
-		{"hostNetwork", spec.HostNetwork && !c.was.has(usersOnHost)}, {"HostPID", spec.HostPID},
+		{"hostNetwork", spec.HostNetwork && !c.was.has(userNamespaceOnHost)}, {"HostPID", spec.HostPID},
 		{"HostIPC", spec.HostIPC},
 	})
-	if c.was.has(devicesOfUsers) {
+	if c.was.has(userNamespaceDevices) {
 		return errs
 	}
 	for p, ctr := range Containers(p, spec) {

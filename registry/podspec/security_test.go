@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestSecurityContexts has the security settings of pods and containers right and wrong. In want, P is the pod's context
-// and C the container's.
+// TestSecurityContexts has the security settings of pods and containers right and wrong. In want, P
+// is the pod's context and C the container's.
 func TestSecurityContexts(t *testing.T) {
 	const userChars = "runAsUserName's User cannot contain the following characters: " + badUserChars
 	long := func(n int) string { return strings.Repeat("x", n) }

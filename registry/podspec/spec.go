@@ -277,18 +277,18 @@ func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field
 func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
 	switch c.spec.OS.Name {
 	case corev1.Linux:
-		return c.forbidden(p, "windows options cannot be set for a linux pod", linuxForbids)
+		return c.forbiddenByOS(p, "windows options cannot be set for a linux pod", linuxForbids)
 	case corev1.Windows:
-		return c.forbidden(p, "cannot be set for a windows pod", windowsForbids)
+		return c.forbiddenByOS(p, "cannot be set for a windows pod", windowsForbids)
 	case "":
 		return field.ErrorList{field.Required(p.Child("os", "name"), "")}
 	}
 	return check.Supported(p.Child("os"), c.spec.OS.Name, corev1.Linux, corev1.Windows)
 }
 
-// forbidden reports the fields that list finds set: once for the pod (list gets a nil
+// forbiddenByOS reports the fields that list finds set: once for the pod (list gets a nil
 // SecurityContext), then for the security context of each container (list gets a nil PodSpec).
-func (c *specCheck) forbidden(p *field.Path, msg string,
+func (c *specCheck) forbiddenByOS(p *field.Path, msg string,
 	list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, check.Forbidden(p, msg, list(c.spec, nil))...)

@@ -129,7 +129,8 @@ func TestOtherPods(t *testing.T) {
 		"spec.containers[0].ports[0].hostPort: Invalid value: 2: must match `containerPort` when `hostNetwork` is true")
 }
 
-// TestDropDisabled: fields of features that are not served are dropped, unless the pod had them before.
+// TestDropDisabled: fields of features that are not served are dropped, unless the pod had them
+// before.
 func TestDropDisabled(t *testing.T) {
 	const text = `{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"e","emptyDir":{}},{"name":"v","projected":{"sources":[
 		{"clusterTrustBundle":{"path":"p"},"podCertificate":{"signerName":"s","keyType":"k"}}]}}],"containers":[{"name":"a","lifecycle":{"stopSignal":"SIGTERM"}},

@@ -58,7 +58,7 @@ func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList
 func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 	s := &v.VolumeSource
 	ephemeral := func(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
-		return append(checkEphemeral(at, s), c.checkMadeClaim(p.Child("name"), v.Name)...)
+		return append(checkEphemeral(at, s), c.checkCreatedClaimName(p.Child("name"), v.Name)...)
 	}
 	return []checker{
 		member("emptyDir", s.EmptyDir, checkEmptyDir),
@@ -155,12 +155,12 @@ func checkEmptyDir(p *field.Path, s *corev1.EmptyDirVolumeSource) field.ErrorLis
 
 func checkSecret(p *field.Path, s *corev1.SecretVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("secretName"), s.SecretName)
-	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+	return append(errs, checkKeyPaths(p, s.Items, s.DefaultMode)...)
 }
 
 func checkConfigMap(p *field.Path, s *corev1.ConfigMapVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("name"), s.Name)
-	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+	return append(errs, checkKeyPaths(p, s.Items, s.DefaultMode)...)
 }
 
 func checkClaimName(p *field.Path, s *corev1.PersistentVolumeClaimVolumeSource) field.ErrorList {
@@ -176,9 +176,10 @@ func checkEphemeral(p *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorL
 	return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.VolumeClaimTemplate)
 }
 
-// checkMadeClaim checks the name of the claim that is created for an ephemeral volume: the name of
-// the pod, a dash, and the name of the volume. The error is reported on the name of the volume.
-func (c *specCheck) checkMadeClaim(p *field.Path, volume string) field.ErrorList {
+// checkCreatedClaimName checks the name of the claim that is created for an ephemeral volume: the
+// name of the pod, a dash, and the name of the volume. The error is reported on the name of the
+// volume.
+func (c *specCheck) checkCreatedClaimName(p *field.Path, volume string) field.ErrorList {
 	if c.podName == "" || volume == "" {
 		return nil // no pod yet, or a missing name that is reported already
 	}
@@ -199,19 +200,19 @@ func (c *specCheck) checkImage(p *field.Path, s *corev1.ImageVolumeSource) field
 	return append(errs, check.OneOf(p.Child("pullPolicy"), s.PullPolicy, pullPolicies...)...)
 }
 
-// checkKeys checks which keys of a secret or config map become files, and with which mode bits.
-func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
+// checkKeyPaths checks which keys of a secret or config map become files, and with which mode bits.
+func checkKeyPaths(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), mode)
 	for i, item := range field.Each(&errs, items) {
-		errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
+		errs = append(errs, checkKeyPath(p.Child("items").Index(i), item)...)
 	}
 	return errs
 }
 
-// checkKey checks the file that one key becomes. Its path is relative and stays inside the volume;
-// paths that begin with ".." are reserved for the kubelet, which updates volumes through such
-// directories.
-func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
+// checkKeyPath checks the file that one key becomes. Its path is relative and stays inside the
+// volume; paths that begin with ".." are reserved for the kubelet, which updates volumes through
+// such directories.
+func checkKeyPath(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
 	errs := check.Required(p.Child("key"), item.Key)
 	errs = append(errs, check.Required(p.Child("path"), item.Path)...)
 	errs = append(errs, check.NonReservedPath(p.Child("path"), item.Path)...)
@@ -233,7 +234,7 @@ func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSourc
 	keys := func(at *field.Path, name string, items []corev1.KeyToPath) {
 		errs = append(errs, check.Required(at.Child("name"), name)...)
 		for i, item := range field.Each(&errs, items) {
-			errs = append(errs, checkKey(at.Child("items").Index(i), item)...)
+			errs = append(errs, checkKeyPath(at.Child("items").Index(i), item)...)
 			taken(item.Path, name)
 		}
 	}
@@ -250,7 +251,7 @@ func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSourc
 		if source.DownwardAPI != nil {
 			n++
 			for _, file := range field.Each(&errs, source.DownwardAPI.Items) {
-				errs = append(errs, checkFile(at.Child("downwardAPI"), file)...)
+				errs = append(errs, checkDownwardFile(at.Child("downwardAPI"), file)...)
 				taken(file.Path, file.Path)
 			}
 		}
@@ -278,7 +279,7 @@ func (c *specCheck) checkToken(p, volume *field.Path, s *corev1.ServiceAccountTo
 	if s.ExpirationSeconds != nil {
 		errs = TokenLifetime(p.Child("expirationSeconds"), *s.ExpirationSeconds)
 	}
-	if s.Path != "" && c.was.has(oddTokenPaths) {
+	if s.Path != "" && c.was.has(tokenPathsOutside) {
 		return errs
 	}
 	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
@@ -299,15 +300,15 @@ func TokenLifetime(p *field.Path, seconds int64) field.ErrorList {
 func checkDownwardAPI(p *field.Path, s *corev1.DownwardAPIVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	for _, file := range field.Each(&errs, s.Items) {
-		errs = append(errs, checkFile(p, file)...)
+		errs = append(errs, checkDownwardFile(p, file)...)
 	}
 	return errs
 }
 
-// checkFile checks one file of the downward API, whose content is either a field of the pod or a
-// resource of a container. Its caller passes the path of the volume, without an index, as
+// checkDownwardFile checks one file of the downward API, whose content is either a field of the pod
+// or a resource of a container. Its caller passes the path of the volume, without an index, as
 // kube-apiserver does.
-func checkFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
+func checkDownwardFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
 	errs := check.Required(p.Child("path"), f.Path)
 	errs = append(errs, check.NonReservedPath(p.Child("path"), f.Path)...)
 	switch {

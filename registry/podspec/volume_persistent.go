@@ -219,13 +219,13 @@ func checkCephFSVolume(p *field.Path, s *corev1.CephFSPersistentVolumeSource) fi
 func checkCinderVolume(p *field.Path, s *corev1.CinderPersistentVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("volumeID"), s.VolumeID)
 	if s.SecretRef != nil {
-		errs = append(errs, checkSecretPlace(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
+		errs = append(errs, checkSecretReference(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
 	}
 	return errs
 }
 
-// checkSecretPlace checks that a reference to a secret has a name and a namespace.
-func checkSecretPlace(p *field.Path, name, namespace string) field.ErrorList {
+// checkSecretReference checks that a reference to a secret has a name and a namespace.
+func checkSecretReference(p *field.Path, name, namespace string) field.ErrorList {
 	return append(check.Required(p.Child("name"), name), check.Required(p.Child("namespace"), namespace)...)
 }
 
@@ -249,7 +249,7 @@ func checkStorageOSVolume(p *field.Path, s *corev1.StorageOSPersistentVolumeSour
 	errs := checkStorageOS(p,
 		&corev1.StorageOSVolumeSource{VolumeName: s.VolumeName, VolumeNamespace: s.VolumeNamespace})
 	if s.SecretRef != nil {
-		errs = append(errs, checkSecretPlace(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
+		errs = append(errs, checkSecretReference(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
 	}
 	return errs
 }

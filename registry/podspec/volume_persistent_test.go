@@ -13,15 +13,17 @@ import (
 
 const capacity = `"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"}`
 
-// checkVolumeSpec compares what is wrong with a volume called v. In want, $ is the path of its spec.
+// checkVolumeSpec compares what is wrong with a volume called v. In want, $ is the path of its
+// spec.
 func checkVolumeSpec(t *testing.T, spec, want string) {
 	t.Helper()
 	v := checktest.Decode[corev1.PersistentVolume](t, `{"spec":{`+spec+`}}`)
 	checktest.Want(t, PersistentVolume(field.NewPath("spec"), &v.Spec, "v"), strings.ReplaceAll(want, "$", "spec"))
 }
 
-// TestPersistentSources has each sort of persistent volume right, and then with what can be wrong with it that cannot be wrong
-// with the volumes of pods, and that it is checked like those at all. In want, $ is the path of the source.
+// TestPersistentSources has each sort of persistent volume right, and then with what can be wrong
+// with it that cannot be wrong with the volumes of pods, and that it is checked like those at all.
+// In want, $ is the path of the source.
 func TestPersistentSources(t *testing.T) {
 	const secret = `"secretRef":{"name":"s","namespace":"n"}`
 	for _, tt := range []struct{ source, want string }{
@@ -169,7 +171,8 @@ $.csi: Forbidden: may not specify more than 1 volume type`},
 	}
 }
 
-// TestInlineVolume has volumes that stand in for those of a pod. In want, $ is the path of the spec.
+// TestInlineVolume has volumes that stand in for those of a pod. In want, $ is the path of the
+// spec.
 func TestInlineVolume(t *testing.T) {
 	const csi = `"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h"}`
 	for _, tt := range []struct{ spec, want string }{

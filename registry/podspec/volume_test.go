@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestVolumeSources has each sort of volume right, and then with what can be wrong with it. In want, $ is the path of the
-// source.
+// TestVolumeSources has each sort of volume right, and then with what can be wrong with it. In
+// want, $ is the path of the source.
 func TestVolumeSources(t *testing.T) {
 	for _, tt := range []struct{ source, want string }{
 		{``, ``}, // an emptyDir, by default
@@ -228,7 +228,8 @@ $.metadata.managedFields: Forbidden: cannot be set`},
 	}
 }
 
-// TestClaimsOfPod: the claims that are made for a pod have names, which nothing else in it may refer to.
+// TestClaimsOfPod: the claims that are made for a pod have names, which nothing else in it may
+// refer to.
 func TestClaimsOfPod(t *testing.T) {
 	const template = `"ephemeral":{"volumeClaimTemplate":{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}`
 	pod := decode(t, `{"metadata":{"name":"p"},"spec":{"volumes":[{"name":"v",`+template+`},

@@ -58,11 +58,11 @@ func each[T any](w *warner, list []T) iter.Seq2[int, *T] {
 func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
 	w := &warner{spec: spec}
 	s, annotations := p.Child("spec"), p.Child("metadata", "annotations")
-	w.labels(s)
+	w.nodeLabels(s)
 	w.annotations(annotations, m.Annotations)
 	w.volumes(s.Child("volumes"))
 	w.paths()
-	w.lists(s)
+	w.duplicates(s)
 	overhead := s.Child("overhead")
 	w.amount(overhead, spec.Overhead, corev1.ResourceMemory)
 	w.amount(overhead, spec.Overhead, corev1.ResourceEphemeralStorage)
@@ -85,9 +85,9 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	return w.list
 }
 
-// labels warns of deprecated labels of nodes in the node selector, in affinity and in spread
+// nodeLabels warns of deprecated labels of nodes in the node selector, in affinity and in spread
 // constraints, and of spread constraints without a selector.
-func (w *warner) labels(s *field.Path) {
+func (w *warner) nodeLabels(s *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
 		if msg := OldNodeLabel(key); msg != "" {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
@@ -205,9 +205,9 @@ func (w *warner) volumes(p *field.Path) {
 	}
 }
 
-// lists warns of entries of hostAliases and imagePullSecrets with the same key. Server-side apply
-// and strategic merge patches match entries by key, and would merge or drop one of them.
-func (w *warner) lists(s *field.Path) {
+// duplicates warns of entries of hostAliases and imagePullSecrets with the same key. Server-side
+// apply and strategic merge patches match entries by key, and would merge or drop one of them.
+func (w *warner) duplicates(s *field.Path) {
 	seen := check.Duplicates{}
 	for i, alias := range each(w, w.spec.HostAliases) {
 		if !seen.Add(alias.IP) {
