@@ -15,7 +15,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// daemonSets makes the resource daemonsets. An annotation counts the changes of their templates.
+// This file declares daemon sets, and checks them and their status. They have no replicas and no
+// scale. An annotation counts changes of their template, as a field did in extensions/v1beta1.
+
+// daemonSets declares the resource daemonsets. A write of the status keeps the template generation.
 func daemonSets(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.DaemonSet]{
 		GroupResource: resource("daemonsets"),
@@ -53,6 +56,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// daemonSetCells returns the cells of a daemon set.
 func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
 	names, images := podspec.ContainerCells(ds.Spec.Template.Spec.Containers)
 	s := &ds.Status
@@ -65,6 +69,9 @@ func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
 	}
 }
 
+// prepareDaemonSet prepares a daemon set before it is checked: it sets limits of the rolling update
+// that are missing, clears fields that are not served, and counts the template. A client can choose
+// the count of a new set; later the count belongs to the server.
 func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 	if r := ds.Spec.UpdateStrategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))
@@ -82,21 +89,24 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 	}
 }
 
+// templateChanged reports whether an update changes the template.
 func templateChanged(ds, old *appsv1.DaemonSet) bool {
 	return !scheme.Equal(&ds.Spec.Template, &old.Spec.Template)
 }
 
-// templateGeneration is the number in the annotation of a set, 0 if there is none.
+// templateGeneration returns the count in the annotation of a set, 0 if there is none or it is no
+// number.
 func templateGeneration(ds *appsv1.DaemonSet) int64 {
 	n, _ := strconv.ParseInt(ds.Annotations[appsv1.TemplateGenerationAnnotation], 10, 64)
 	return n
 }
 
-// countTemplate sets the annotation.
+// countTemplate sets the annotation to generation.
 func countTemplate(ds *appsv1.DaemonSet, generation int64) {
 	setAnnotation(&ds.ObjectMeta, appsv1.TemplateGenerationAnnotation, strconv.FormatInt(generation, 10))
 }
 
+// checkDaemonSet returns what is wrong with a new daemon set, or with an update of old.
 func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorList {
 	spec, p := &ds.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -117,6 +127,7 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	return append(errs, check.NotNegative(p, check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)
 }
 
+// checkDaemonStrategy checks how a daemon set replaces its pods. p is the path of the strategy.
 func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field.ErrorList {
 	switch s.Type {
 	case appsv1.OnDeleteDaemonSetStrategyType:
@@ -128,8 +139,9 @@ func checkDaemonStrategy(p *field.Path, s *appsv1.DaemonSetUpdateStrategy) field
 		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// checkRollingDaemonSet checks limits that defaults have completed: a node gets its new pod before
-// or after the old one goes.
+// checkRollingDaemonSet checks the limits of a rolling update, which defaults have filled in.
+// Exactly one is not zero: a node gets its new pod either before the old one goes (maxSurge) or
+// after (maxUnavailable), KEP-1591.
 func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) field.ErrorList {
 	missing, surplus := scheme.OrZero(r.MaxUnavailable), scheme.OrZero(r.MaxSurge)
 	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
@@ -147,7 +159,7 @@ func checkRollingDaemonSet(p *field.Path, r *appsv1.RollingUpdateDaemonSet) fiel
 	return errs
 }
 
-// daemonSetWarnings tell of the template when it is new.
+// daemonSetWarnings warns about a template that is new or has changed.
 func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
 	if old == nil || templateChanged(ds, old) {
 		return templateWarnings(&ds.Spec.Template)
@@ -155,6 +167,8 @@ func daemonSetWarnings(ds, old *appsv1.DaemonSet) []string {
 	return nil
 }
 
+// checkDaemonSetStatus checks the counts of nodes in a status, which are not compared with each
+// other, and that collisionCount does not fall.
 func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 	s, p := &ds.Status, field.NewPath("status")
 	errs := check.NotNegative(p, check.Count("currentNumberScheduled", &s.CurrentNumberScheduled),

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// replicaSets makes the resource replicasets.
+// replicaSets declares the resource replicasets, whose generation counts changes of the spec.
 func replicaSets(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.ReplicaSet]{
 		GroupResource: resource("replicasets"),
@@ -58,6 +58,7 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// checkReplicaSet returns what is wrong with a new replica set, or with an update of old.
 func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
@@ -72,7 +73,8 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 	return errs
 }
 
-// replicaSetWarnings tell of the template when it is new.
+// replicaSetWarnings warns about the template of a replica set that is new or whose spec has
+// changed, and about the name of a new one.
 func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	switch {
 	case old == nil:
@@ -83,6 +85,8 @@ func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	return nil
 }
 
+// checkReplicaSetStatus checks the counts of pods in a status. No subset of the pods is larger than
+// all of them, and no more pods are available than ready.
 func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, p := &rs.Status, field.NewPath("status")
 	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas),

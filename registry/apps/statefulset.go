@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// statefulSets makes the resource statefulsets. Their rules are in statefulsetcheck.go.
+// statefulSets declares the resource statefulsets. A name must be a DNS label, because the host
+// names of pods are made from it. The rules are in statefulsetcheck.go.
 func statefulSets(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.StatefulSet]{
 		GroupResource: resource("statefulsets"),
@@ -54,7 +55,8 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 	})
 }
 
-// prepareStatefulSet drops how many pods may be missing, which is not served, unless the old set
+// prepareStatefulSet prepares a stateful set before it is checked: it sets a missing partition to 0
+// and clears fields that are not served, among them maxUnavailable (KEP-961), unless the old set
 // has it.
 func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
@@ -67,11 +69,14 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 		func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
+// limitsMissing reports whether s, which may be nil, sets maxUnavailable.
 func limitsMissing(s *appsv1.StatefulSet) bool {
 	return s != nil && s.Spec.UpdateStrategy.RollingUpdate != nil &&
 		s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil
 }
 
+// statefulSetWarnings warns about a template that is new or changed, and at each write about the
+// claim templates and a negative revisionHistoryLimit.
 func statefulSetWarnings(s, old *appsv1.StatefulSet) []string {
 	var warnings []string
 	if old == nil || s.Generation != old.Generation {
@@ -80,7 +85,7 @@ func statefulSetWarnings(s, old *appsv1.StatefulSet) []string {
 	for i := range s.Spec.VolumeClaimTemplates {
 		p := field.NewPath("spec", "volumeClaimTemplates").Index(i)
 		if old != nil {
-			p = p.Child("Spec") // as clients know it
+			p = p.Child("Spec") // the path that kube-apiserver reports on an update
 		}
 		warnings = append(warnings, podspec.ClaimWarnings(p, &s.Spec.VolumeClaimTemplates[i].Spec)...)
 	}

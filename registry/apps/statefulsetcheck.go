@@ -13,16 +13,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// statefulSetCheck is the check of one spec.
+// This file checks stateful sets and their status; the declaration in statefulset.go calls it. A
+// stateful set may change less of its spec than a deployment, because each of its pods keeps its
+// name and volumes.
+
+// statefulSetCheck is the check of one spec, with the rules for its template.
 type statefulSetCheck struct {
 	podspec.Rules
-	// update leaves alone what can only be wrong since it was stored: the name of the service and
-	// the claims.
+	// update skips the name of the service and the claim templates. statefulSetUpdate refuses a
+	// change of them, and an old set may have invalid ones.
 	update bool
-	// keepTemplate leaves alone a template whose old form is wrong already.
+	// keepTemplate skips the spec of the template, because something is wrong with the old spec
+	// already.
 	keepTemplate bool
 }
 
+// checkStatefulSet returns what is wrong with a new stateful set, or with an update of old.
 func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.ErrorList {
 	c, p := &statefulSetCheck{Rules: rules}, field.NewPath("spec")
 	if old == nil {
@@ -33,8 +39,9 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
 }
 
-// statefulSetUpdate refuses a change of spec, a copy, that is more than one of the fields that may
-// change.
+// statefulSetUpdate refuses an update of the spec at p that changes any field but those that the
+// message lists. spec is a copy; statefulSetUpdate overwrites the listed fields in it and compares
+// the rest.
 func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.StatefulSetSpec) field.ErrorList {
 	spec.Replicas, spec.Ordinals, spec.MinReadySeconds = old.Replicas, old.Ordinals, old.MinReadySeconds
 	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit =
@@ -47,7 +54,8 @@ func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.S
 		"'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
 }
 
-// spec returns what is wrong with a spec at p.
+// spec returns what is wrong with a spec at p. If the selector is invalid, the template is not
+// checked.
 func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) field.ErrorList {
 	errs := checkManagement(p.Child("podManagementPolicy"), spec.PodManagementPolicy)
 	errs = append(errs, checkStatefulStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
@@ -77,7 +85,8 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 	return append(errs, podspec.Lasting(template, &spec.Template, "StatefulSet")...)
 }
 
-// template returns what is wrong with a template at p. Its metadata is looked at twice.
+// template returns what is wrong with a template at p that selector must match. Unless keepTemplate
+// is set, errors in its metadata are reported twice, as in kube-apiserver.
 func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
 	selector meta.LabelRequirements) field.ErrorList {
 	errs := podspec.Selected(p, t, selector)
@@ -87,8 +96,10 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
 	return append(errs, c.TemplateMeta(p, t)...)
 }
 
-// madePod is the template as pods are made from it: each gets names of its own, and volumes for its
-// claims.
+// madePod returns the template with what the controller changes in a pod: host name and subdomain
+// are its own, and each claim template becomes a volume, which replaces a volume of the same name.
+// A container may mount such a volume, so the template is checked in this form. spec is not
+// changed.
 func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	t := spec.Template
 	t.Spec.Subdomain, t.Spec.Hostname = "", ""
@@ -108,6 +119,7 @@ func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	return &t
 }
 
+// checkManagement checks whether pods start and stop one by one or all at once.
 func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field.ErrorList {
 	switch policy {
 	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
@@ -118,6 +130,7 @@ func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field
 	return field.ErrorList{field.Invalid(p, policy, "must be 'OrderedReady' or 'Parallel'")}
 }
 
+// checkStatefulStrategy checks how a stateful set replaces its pods. p is the path of the strategy.
 func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) field.ErrorList {
 	limits := p.Child("rollingUpdate")
 	switch s.Type {
@@ -138,6 +151,9 @@ func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) f
 	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "must be 'RollingUpdate' or 'OnDelete'")}
 }
 
+// checkRollingStatefulSet checks the limits of a rolling update: the ordinal from which pods are
+// updated, which is reported on p itself as in kube-apiserver, and how many may be unavailable
+// (KEP-961).
 func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetStrategy) field.ErrorList {
 	errs := check.NotNegative(p, check.Count("partition", r.Partition))
 	if r.MaxUnavailable == nil {
@@ -151,6 +167,7 @@ func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetSt
 	return append(errs, check.AtMost100Percent(p, missing)...)
 }
 
+// checkRetention checks what happens to claims when the set is deleted or scaled down (KEP-1847).
 func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) field.ErrorList {
 	if policy == nil {
 		return nil
@@ -162,6 +179,7 @@ func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeCla
 		appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
 }
 
+// checkStatefulSetStatus checks the counts of pods in a status, as checkDeploymentStatus does.
 func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
 	s, p := &set.Status, field.NewPath("status")
 	ready, current := check.Count("readyReplicas", &s.ReadyReplicas), check.Count("currentReplicas", &s.CurrentReplicas)
