@@ -16,8 +16,7 @@
 // It is called once, and what it returns may be used by many goroutines.
 //
 // Not here: reading and writing (registry), what all pod templates must be (registry/podspec),
-// types and defaults (scheme/api/appsv1), the controllers that create pods (not part of this
-// server).
+// types and defaults (scheme/api/appsv1), the controllers that create pods.
 //
 // Read: replicaset.go as the plainest kind, replicas.go, then deployment.go, daemonset.go,
 // statefulset.go with statefulsetcheck.go, controllerrevision.go.

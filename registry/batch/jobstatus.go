@@ -12,15 +12,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// state is what the conditions of a job say is true.
+// This file checks changes of a job's status. checkJobStatus is the Validate of the status
+// subresource. Its steps are methods of statusCheck, in the order of kube-apiserver's messages.
+
+// state is which conditions of a job are true.
 type state struct {
 	complete, failed, failing, succeeding, suspended bool
 
-	resumed bool // that it is suspended is false
+	resumed bool // the condition Suspended is there and is False
 }
 
+// finished reports whether the job has ended.
 func (s state) finished() bool { return s.complete || s.failed }
 
+// stateOf returns the state of a job. A condition that is listed twice counts as true if either is.
 func stateOf(j *batchv1.Job) state {
 	var s state
 	for _, c := range j.Status.Conditions {
@@ -42,8 +47,9 @@ func stateOf(j *batchv1.Job) state {
 	return s
 }
 
-// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it
-// already can still be worked on.
+// statusCheck is the check of a change of status. Most rules look at a change only: a status that
+// breaks one already, and leaves the fields in question alone, is accepted, so that the job can
+// still be worked on. counts and the conditions in outcome are checked always.
 type statusCheck struct {
 	p          *field.Path
 	job, old   *batchv1.Job
@@ -52,8 +58,9 @@ type statusCheck struct {
 	errs       field.ErrorList
 }
 
-// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not
-// Kubernetes' own (managedBy), and clients rely on how a job ends.
+// checkJobStatus returns what is wrong with a change of status. Jobs with managedBy have
+// controllers that are not part of Kubernetes (KEP-4368), and clients rely on the way in which jobs
+// end.
 func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
 	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j),
 		before: stateOf(old)}
@@ -66,25 +73,27 @@ func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
 	return c.errs
 }
 
-// invalid reports a value if it is broken.
+// invalid reports the value of the field name of the status if broken is true.
 func (c *statusCheck) invalid(broken bool, name string, value any, msg string) {
 	if broken {
 		c.errs = append(c.errs, field.Invalid(c.p.Child(name), value, msg))
 	}
 }
 
-// conflict reports conditions that do not go together.
+// conflict reports, if broken is true, that conditions contradict each other.
 func (c *statusCheck) conflict(broken bool, msg string) {
 	c.invalid(broken, "conditions", field.Omit{}, msg)
 }
 
-// required reports a field that is missing.
+// required reports the field name of the status if missing is true.
 func (c *statusCheck) required(missing bool, name, msg string) {
 	if missing {
 		c.errs = append(c.errs, field.Required(c.p.Child(name), msg))
 	}
 }
 
+// counts checks that no count is negative, and the UIDs of pods that have ended but are not counted
+// yet (KEP-2307). Unlike the other rules it applies to all of the status.
 func (c *statusCheck) counts() {
 	s := c.new
 	c.errs = check.NotNegative(c.p, check.Count("active", &s.Active), check.Count("succeeded", &s.Succeeded),
@@ -96,6 +105,8 @@ func (c *statusCheck) counts() {
 	}
 }
 
+// uncounted checks a list of UIDs. seen has those of the other list, as a pod is in one of them
+// only.
 func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplicates) {
 	p := c.p.Child("uncountedTerminatedPods", name)
 	for i, uid := range field.Each(&c.errs, uids) {
@@ -108,7 +119,9 @@ func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplica
 	}
 }
 
-// completion checks that a job that has succeeded has not failed, and says when it succeeded.
+// completion checks how a job ends: not as Complete and Failed at once, and not without the
+// condition that announces the end (SuccessCriteriaMet, FailureTarget), after which the pods are
+// terminated. A complete job has a completionTime, which is not before its startTime.
 func (c *statusCheck) completion() {
 	completed := c.is.complete != c.before.complete
 	if completed || c.is.failed != c.before.failed {
@@ -135,13 +148,16 @@ func (c *statusCheck) completion() {
 	}
 }
 
+// restarted reports whether the update changes startTime.
 func (c *statusCheck) restarted() bool { return !c.new.StartTime.Equal(c.was.StartTime) }
 
+// failedIndexesChanged reports whether the update changes failedIndexes.
 func (c *statusCheck) failedIndexesChanged() bool {
 	return !scheme.Equal(c.new.FailedIndexes, c.was.FailedIndexes)
 }
 
-// end checks that nothing is left to do for a job that has finished.
+// end checks that a finished job has been started and has no active or uncounted pods. A job that
+// is suspended and has 0 completions ends without a start.
 func (c *statusCheck) end() {
 	finished, changed := c.is.finished(), c.is.finished() != c.before.finished()
 	if changed || c.new.Active != c.was.Active {
@@ -157,7 +173,8 @@ func (c *statusCheck) end() {
 	}
 }
 
-// indexes checks which indexes of an indexed job have ended, and how.
+// indexes checks the lists of completed and failed indexes. They can be read, belong to a job that
+// has such indexes, and have none in common.
 func (c *statusCheck) indexes() {
 	spec, done, failed := &c.job.Spec, c.new.CompletedIndexes, c.new.FailedIndexes
 	doneChanged, failedChanged := done != c.was.CompletedIndexes, c.failedIndexesChanged()
@@ -179,7 +196,8 @@ func (c *statusCheck) indexes() {
 	}
 }
 
-// readable reports indexes that cannot be read.
+// readable reports a list of indexes in the field name that cannot be read. A job without
+// completions has no upper limit for them, and its lists are refused elsewhere.
 func (c *statusCheck) readable(name, text string) {
 	if c.job.Spec.Completions == nil {
 		return
@@ -189,8 +207,8 @@ func (c *statusCheck) readable(name, text string) {
 	}
 }
 
-// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not
-// both.
+// outcome checks the counts of terminating and ready pods, and that a job is about to succeed or
+// about to fail, not both. The rules about conditions apply whether or not they changed.
 func (c *statusCheck) outcome() {
 	if n := c.new.Terminating; n != nil &&
 		(c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
@@ -205,7 +223,8 @@ func (c *statusCheck) outcome() {
 		"cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 }
 
-// steps checks that a job does not go back.
+// steps checks that a job does not go back: terminal conditions and completionTime stay, and
+// counters do not fall. startTime changes only while the job is suspended or is resumed.
 func (c *statusCheck) steps() {
 	const disable = "cannot disable the terminal %s=True condition"
 	c.conflict(c.before.failed && !c.is.failed, fmt.Sprintf(disable, batchv1.JobFailed))
@@ -213,7 +232,7 @@ func (c *statusCheck) steps() {
 	c.conflict(c.before.failing && !c.is.failing, fmt.Sprintf(disable, batchv1.JobFailureTarget))
 	c.invalid(c.new.Failed < c.was.Failed, "failed", c.new.Failed, "cannot decrease the failed counter")
 	spec := &c.job.Spec
-	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // others can be scaled down
+	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // an indexed job with equal numbers can be scaled down
 		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded,
 			"cannot decrease the succeeded counter")
 	}
