@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// endpointSlices makes the resource endpointslices.
+// endpointSlices declares the resource endpointslices. Its fields are at the top level, without
+// spec and status. Generation counts changes of labels, too, since the controller reads them.
 func endpointSlices() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*discoveryv1.EndpointSlice]{
 		GroupResource: meta.GroupResource{Group: discoveryv1.GroupVersion.Group, Resource: "endpointslices"},
@@ -42,11 +43,13 @@ func endpointSlices() registry.Resource {
 	})
 }
 
-// hostnameLabel is the key of the name of the node in what topology was once.
+// hostnameLabel is the key with the name of the node in an endpoint's topology, which nodeName
+// replaced.
 const hostnameLabel = "kubernetes.io/hostname"
 
-// dropTopology drops what a client writes about topology. Clients that know the older field alone,
-// and leave a node where it was, do not lose it: its name moves to the newer field.
+// dropTopology clears the deprecated topology of endpoints, unless the endpoints are unchanged. A
+// client that knows only topology, and names a node that the old slice named there, does not lose
+// the node: its name moves to nodeName.
 func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	nodes := map[string]bool{}
 	if old != nil {
@@ -67,9 +70,13 @@ func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	}
 }
 
-// The controllers of Kubernetes that look after slices, and write addresses as they should be.
+// controllers are the values of the label managed-by of Kubernetes' own controllers. They copy
+// addresses from pods and Endpoints, so a warning about an address would reach nobody who can
+// change it.
 var controllers = []string{"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"}
 
+// sliceWarnings warns of a new slice of domain names, which are deprecated, and of addresses that
+// are not in canonical form, up to check.MaxAddressWarnings.
 func sliceWarnings(s, old *discoveryv1.EndpointSlice) []string {
 	var warnings []string
 	if old == nil && s.AddressType == discoveryv1.AddressTypeFQDN {
@@ -88,6 +95,7 @@ func sliceWarnings(s, old *discoveryv1.EndpointSlice) []string {
 	return warnings
 }
 
+// sliceCells returns the cells of a slice. A port without number and name stands for all ports.
 func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	var ports, addresses []string
 	for i := range s.Ports {
@@ -106,7 +114,7 @@ func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	return []any{s.Name, string(s.AddressType), someOf(ports), someOf(addresses), registry.Age(&s.ObjectMeta, now)}
 }
 
-// someOf shows the beginning of a list, and how much more there is.
+// someOf returns the first three texts of a list and how many more there are.
 func someOf(list []string) string {
 	const most = 3
 	text := strings.Join(list[:min(len(list), most)], ",")

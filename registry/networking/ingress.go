@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ingresses makes the resource ingresses.
+// ingresses declares the resource ingresses. The rules for the spec are in ingresscheck.go.
 func ingresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.Ingress]{
 		GroupResource: resource("ingresses"),
@@ -44,6 +44,7 @@ func ingresses() registry.Resource {
 	})
 }
 
+// ingressCells returns the cells of an ingress. Its ports follow from whether it has TLS.
 func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 	class, ports := registry.None, "80"
 	if ing.Spec.IngressClassName != nil {
@@ -56,9 +57,11 @@ func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 		registry.Age(&ing.ObjectMeta, now)}
 }
 
-// shownHosts is how many hosts are shown; of the others, the number of rules is.
+// shownHosts is the most hosts that a table shows; after them it shows how many more rules there
+// are.
 const shownHosts = 3
 
+// hostsCell returns the first hosts of the rules, "*" if no rule names a host.
 func hostsCell(rules []networkingv1.IngressRule) string {
 	var hosts []string
 	for i := range rules {
@@ -75,6 +78,8 @@ func hostsCell(rules []networkingv1.IngressRule) string {
 	return strings.Join(hosts, ",")
 }
 
+// addressCell returns the addresses and host names of the load balancer, sorted and without
+// repetitions.
 func addressCell(s *networkingv1.IngressStatus) string {
 	var points []string
 	for _, point := range s.LoadBalancer.Ingress {
@@ -88,7 +93,8 @@ func addressCell(s *networkingv1.IngressStatus) string {
 	return strings.Join(slices.Compact(points), ",")
 }
 
-// ingressWarnings tells those who create an ingress that its class has a field.
+// ingressWarnings warns of the annotation with the class of a new ingress, unless the field is set,
+// too.
 func ingressWarnings(ing, old *networkingv1.Ingress) []string {
 	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil ||
 		ing.Spec.IngressClassName != nil {
@@ -98,10 +104,11 @@ func ingressWarnings(ing, old *networkingv1.Ingress) []string {
 		networkingv1.IngressClassAnnotation)}
 }
 
+// pointsPath is the path of the load balancer's addresses in the status.
 var pointsPath = field.NewPath("status", "loadBalancer", "ingress")
 
-// checkIngressStatus checks where requests are taken in. Addresses that were there may stay,
-// however they are written.
+// checkIngressStatus checks the addresses of the load balancer. An address of the old status may
+// stay, even if it is invalid by the rules for new ones (KEP-4858).
 func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
 	known := make(map[string]bool)
 	for _, point := range old.Status.LoadBalancer.Ingress {
@@ -121,6 +128,7 @@ func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
 	return errs
 }
 
+// ingressStatusWarnings warns of addresses that are not in canonical form.
 func ingressStatusWarnings(ing, _ *networkingv1.Ingress) []string {
 	ips := make([]string, len(ing.Status.LoadBalancer.Ingress))
 	for i := range ips {

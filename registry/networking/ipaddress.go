@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ipAddresses makes the resource ipaddresses. An object's name is the address, so that nobody else
-// can have it.
+// ipAddresses declares the resource ipaddresses (KEP-1880). The name of an object is the address in
+// canonical form, so a second object for the same address is refused as existing already.
 func ipAddresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.IPAddress]{
 		GroupResource: resource("ipaddresses"),
@@ -35,6 +35,7 @@ func ipAddresses() registry.Resource {
 	})
 }
 
+// parentCell names the owner of an address in the form resource.group/namespace/name.
 func parentCell(r *networkingv1.ParentReference) string {
 	if r == nil {
 		return registry.None
@@ -46,6 +47,8 @@ func parentCell(r *networkingv1.ParentReference) string {
 	return strings.Join(append(parts, r.Name), "/")
 }
 
+// checkIPAddress returns what is wrong with a new address, or with an update of old. Its owner
+// never changes: an address is freed by deleting the object.
 func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
 	p := field.NewPath("spec", "parentRef")
 	errs := checkParent(p, a.Spec.ParentRef)
@@ -55,6 +58,8 @@ func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
 	return errs
 }
 
+// checkParent checks the reference at p to the object that owns the address, usually a Service. It
+// is required.
 func checkParent(p *field.Path, r *networkingv1.ParentReference) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(p, "")}
