@@ -30,7 +30,8 @@ func kind(t *testing.T, name string) *registry.Resource {
 	return nil
 }
 
-// decode makes a defaulted object whose JSON is that of a valid one with spec, which has a selector and a template in place of $.
+// decode makes a defaulted object whose JSON is that of a valid one with spec, which has a selector
+// and a template in place of $.
 func decode[T any, P interface {
 	*T
 	meta.Object
@@ -195,7 +196,8 @@ $.serviceName: Invalid value: "A": ` + checktest.Label,
 $.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"X"}]}`,
 		never: always + `StatefulSet is not Supported`,
 		`{"spec":{$,"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}}]}}`: `$.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required`,
-		// Claims are volumes, in place of those of their names; what pods are called is not the template's to say.
+		// Claims are volumes, in place of those of their names; what pods are called is not the
+		// template's to say.
 		`{"spec":{"selector":{"matchLabels":{"a":"b"}},"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}},
 			{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],
 			"template":{"metadata":{"labels":{"a":"b"}},"spec":{"hostname":"A","subdomain":"B","volumes":[{"name":"d","hostPath":{"path":""}},{"name":"E","emptyDir":{}}],
@@ -283,7 +285,8 @@ $.updateStrategy.rollingUpdate.maxSurge: Invalid value: "102%": may not be set w
 	checktest.Want(t, update(r, other, old), "spec.selector: Invalid value: {}: field is immutable\nspec.selector: Invalid value: {}: empty selector is invalid for daemonset")
 }
 
-// TestTemplateGeneration: an annotation counts the changes of the template, and nothing else sets it.
+// TestTemplateGeneration: an annotation counts the changes of the template, and nothing else sets
+// it.
 func TestTemplateGeneration(t *testing.T) {
 	r := kind(t, "DaemonSet")
 	want := func(ds *appsv1.DaemonSet, number string) {

@@ -36,7 +36,7 @@ func daemonSets(rules podspec.Rules) registry.Resource {
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*appsv1.DaemonSet]{
 			Prepare: func(_ *registry.Request, ds, old *appsv1.DaemonSet) {
-				countTemplate(ds, templateGeneration(old))
+				setTemplateGeneration(ds, templateGeneration(old))
 			},
 			Validate: checkDaemonSetStatus,
 		},
@@ -81,11 +81,11 @@ func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 		func(ds *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &ds.Spec.Template })
 	switch {
 	case old == nil:
-		countTemplate(ds, max(templateGeneration(ds), 1))
+		setTemplateGeneration(ds, max(templateGeneration(ds), 1))
 	case templateChanged(ds, old):
-		countTemplate(ds, templateGeneration(old)+1)
+		setTemplateGeneration(ds, templateGeneration(old)+1)
 	default:
-		countTemplate(ds, templateGeneration(old))
+		setTemplateGeneration(ds, templateGeneration(old))
 	}
 }
 
@@ -101,8 +101,8 @@ func templateGeneration(ds *appsv1.DaemonSet) int64 {
 	return n
 }
 
-// countTemplate sets the annotation to generation.
-func countTemplate(ds *appsv1.DaemonSet, generation int64) {
+// setTemplateGeneration sets the annotation to generation.
+func setTemplateGeneration(ds *appsv1.DaemonSet, generation int64) {
 	setAnnotation(&ds.ObjectMeta, appsv1.TemplateGenerationAnnotation, strconv.FormatInt(generation, 10))
 }
 
@@ -178,5 +178,5 @@ func checkDaemonSetStatus(ds, old *appsv1.DaemonSet) field.ErrorList {
 		check.Count("updatedNumberScheduled", &s.UpdatedNumberScheduled),
 		check.Count("numberAvailable", &s.NumberAvailable), check.Count("numberUnavailable", &s.NumberUnavailable),
 		check.Count("collisionCount", s.CollisionCount))
-	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+	return append(errs, checkCollisionCount(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

@@ -218,5 +218,5 @@ func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 		check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
 	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
-	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+	return append(errs, checkCollisionCount(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

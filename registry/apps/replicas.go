@@ -9,10 +9,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// notLess refuses a collisionCount that is lower than the old one. The count is part of the hash in
-// the names of created objects and grows when a name is taken; with a lower count, taken names
-// would be tried again.
-func notLess(p *field.Path, count, old *int32) field.ErrorList {
+// checkCollisionCount refuses a collisionCount that is lower than the old one. The count is part of
+// the hash in the names of created objects and grows when a name is taken; with a lower count,
+// taken names would be tried again.
+func checkCollisionCount(p *field.Path, count, old *int32) field.ErrorList {
 	if old == nil || count != nil && *count >= *old {
 		return nil
 	}

@@ -61,7 +61,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.Partition, 0)
-		if !limitsMissing(old) {
+		if !setsMaxUnavailable(old) {
 			r.MaxUnavailable = nil
 		}
 	}
@@ -69,8 +69,8 @@ func prepareStatefulSet(_ *registry.Request, s, old *appsv1.StatefulSet) {
 		func(s *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &s.Spec.Template })
 }
 
-// limitsMissing reports whether s, which may be nil, sets maxUnavailable.
-func limitsMissing(s *appsv1.StatefulSet) bool {
+// setsMaxUnavailable reports whether s, which may be nil, sets maxUnavailable.
+func setsMaxUnavailable(s *appsv1.StatefulSet) bool {
 	return s != nil && s.Spec.UpdateStrategy.RollingUpdate != nil &&
 		s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil
 }

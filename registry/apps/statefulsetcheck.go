@@ -80,7 +80,7 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 	if selector, err := meta.SelectorFrom(spec.Selector); err != nil {
 		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(spec.Selector), ""))
 	} else {
-		errs = append(errs, c.template(template, madePod(spec), selector)...)
+		errs = append(errs, c.template(template, createdPodTemplate(spec), selector)...)
 	}
 	return append(errs, podspec.Lasting(template, &spec.Template, "StatefulSet")...)
 }
@@ -96,11 +96,11 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
 	return append(errs, c.TemplateMeta(p, t)...)
 }
 
-// madePod returns the template with what the controller changes in a pod: host name and subdomain
-// are its own, and each claim template becomes a volume, which replaces a volume of the same name.
-// A container may mount such a volume, so the template is checked in this form. spec is not
-// changed.
-func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
+// createdPodTemplate returns the template with what the controller changes in a pod: host name and
+// subdomain are its own, and each claim template becomes a volume, which replaces a volume of the
+// same name. A container may mount such a volume, so the template is checked in this form. spec is
+// not changed.
+func createdPodTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	t := spec.Template
 	t.Spec.Subdomain, t.Spec.Hostname = "", ""
 	if len(spec.VolumeClaimTemplates) == 0 {
@@ -110,7 +110,9 @@ func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	var volumes []corev1.Volume
 	for i := range spec.VolumeClaimTemplates {
 		if name := spec.VolumeClaimTemplates[i].Name; own.Add(name) {
-			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+			source := corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			}
 			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		}
 	}
@@ -189,5 +191,5 @@ func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
 		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)
 	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "status.readyReplicas", available)...)
-	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+	return append(errs, checkCollisionCount(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

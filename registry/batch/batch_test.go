@@ -142,7 +142,8 @@ func TestOldTemplates(t *testing.T) {
 	checktest.Want(t, update(kind(t, "CronJob"), scheme.DeepCopy(c), c), "")
 }
 
-// TestSelector: the selector of a job is generated, and so are the labels that it selects, of which nothing may be chosen.
+// TestSelector: the selector of a job is generated, and so are the labels that it selects, of which
+// the client may choose neither.
 func TestSelector(t *testing.T) {
 	j := created(t, `$`, "")
 	want := map[string]string{"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "x", "controller-uid": "u", "job-name": "x"}

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// cronJob makes a cron job with a schedule and what else its spec has, of jobs with some more in theirs.
+// cronJob makes a cron job with a schedule and what else its spec has, of jobs with some more in
+// theirs.
 func cronJob(t *testing.T, schedule, more, jobs string) *batchv1.CronJob {
 	t.Helper()
 	return checktest.Decode[batchv1.CronJob](t, `{"spec":{"schedule":"`+schedule+`",`+more+`"jobTemplate":{"spec":{`+jobs+never+`}}}}`)

@@ -67,7 +67,7 @@ func jobCells(j *batchv1.Job, now time.Time) []any {
 // statusCell returns the condition of a job in one word: the first that is true, in the order in
 // which a job ends.
 func statusCell(j *batchv1.Job) string {
-	is := stateOf(j)
+	is := jobStateOf(j)
 	switch {
 	case is.complete:
 		return "Complete"
@@ -127,8 +127,8 @@ func labelJob(j *batchv1.Job) {
 }
 
 // generateSelector makes the selector of a new job: the UID of the job as a label. It sets that
-// label and the others of generatedLabels on the template. Labels that the client has chosen stay;
-// checkGenerated refuses them if they differ.
+// label and the others of generatedLabels on the template. Labels that the client has chosen
+// stay; checkGenerated refuses them if they differ.
 func generateSelector(j *batchv1.Job) {
 	t := &j.Spec.Template
 	if t.Labels == nil {

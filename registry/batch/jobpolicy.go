@@ -34,9 +34,9 @@ var (
 	conditionStatuses = []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 )
 
-// chosen reports a value at p that is none of valid. The message for an empty value lists the valid
-// ones.
-func chosen[T ~string](p *field.Path, value T, valid []T) field.ErrorList {
+// requiredOneOf reports a value at p that is none of valid. The message for an empty value lists
+// the valid ones.
+func requiredOneOf[T ~string](p *field.Path, value T, valid []T) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(p, fmt.Sprintf("valid values: %q", valid))}
 	}
@@ -67,7 +67,7 @@ func checkFailurePolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 // pod. containers are the names of containers and init containers.
 func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec,
 	containers check.Duplicates) field.ErrorList {
-	errs := chosen(p.Child("action"), rule.Action, failureActions)
+	errs := requiredOneOf(p.Child("action"), rule.Action, failureActions)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
 		errs = append(errs, field.Invalid(p.Child("action"), rule.Action,
 			"requires the backoffLimitPerIndex to be set"))
@@ -98,7 +98,7 @@ func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodC
 	for i, pattern := range field.Each(&errs, list) {
 		p := p.Index(i)
 		errs = append(errs, check.QualifiedName(p.Child("type"), string(pattern.Type))...)
-		errs = append(errs, chosen(p.Child("status"), pattern.Status, conditionStatuses)...)
+		errs = append(errs, requiredOneOf(p.Child("status"), pattern.Status, conditionStatuses)...)
 	}
 	return errs
 }
@@ -107,7 +107,7 @@ func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodC
 // glance; 0 is success and so cannot be a failure that a rule is In.
 func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement,
 	containers check.Duplicates) field.ErrorList {
-	errs := chosen(p.Child("operator"), r.Operator, exitCodeOperators)
+	errs := requiredOneOf(p.Child("operator"), r.Operator, exitCodeOperators)
 	if name := r.ContainerName; name != nil && !containers[*name] {
 		errs = append(errs, field.Invalid(p.Child("containerName"), *name,
 			"must be one of the container or initContainer names in the pod template"))

@@ -43,29 +43,30 @@ func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.Err
 //
 // It makes a copy of the old spec, takes over from t what may change, and compares.
 func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.Job) field.ErrorList {
-	if !rests(old) {
+	if !isIdle(old) {
 		return check.Immutable(p.Child("template"), t, &old.Spec.Template)
 	}
 	allowed := scheme.DeepCopy(&old.Spec.Template.Spec)
-	takeScheduling(allowed, &t.Spec)
-	takeResources(allowed.Containers, t.Spec.Containers)
-	takeResources(allowed.InitContainers, t.Spec.InitContainers)
+	copyScheduling(allowed, &t.Spec)
+	copyResources(allowed.Containers, t.Spec.Containers)
+	copyResources(allowed.InitContainers, t.Spec.InitContainers)
 	if scheme.Equal(&t.Spec, allowed) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p.Child("template.spec"), govalue.JSON(&t.Spec), "field is immutable")}
 }
 
-// rests reports whether a job is suspended and has no active pods. If it was started before, its
+// isIdle reports whether a job is suspended and has no active pods. If it was started before, its
 // condition must say that it is suspended: until then its pods may be terminating.
-func rests(j *batchv1.Job) bool {
-	return scheme.OrZero(j.Spec.Suspend) && (j.Status.StartTime == nil || stateOf(j).suspended) && j.Status.Active == 0
+func isIdle(j *batchv1.Job) bool {
+	return scheme.OrZero(j.Spec.Suspend) &&
+		(j.Status.StartTime == nil || jobStateOf(j).suspended) && j.Status.Active == 0
 }
 
-// takeScheduling sets the fields of spec by which a scheduler chooses nodes to those of next: node
+// copyScheduling sets the fields of spec by which a scheduler chooses nodes to those of next: node
 // selector, tolerations, scheduling gates and node affinity. It leaves affinity to other pods
 // alone.
-func takeScheduling(spec, next *corev1.PodSpec) {
+func copyScheduling(spec, next *corev1.PodSpec) {
 	spec.NodeSelector, spec.Tolerations, spec.SchedulingGates =
 		next.NodeSelector, next.Tolerations, next.SchedulingGates
 	var nodes *corev1.NodeAffinity
@@ -81,9 +82,9 @@ func takeScheduling(spec, next *corev1.PodSpec) {
 	}
 }
 
-// takeResources sets the resources of the containers in list to those of the containers in next
+// copyResources sets the resources of the containers in list to those of the containers in next
 // with the same index and name. It does nothing if their numbers differ.
-func takeResources(list, next []corev1.Container) {
+func copyResources(list, next []corev1.Container) {
 	if len(list) != len(next) {
 		return
 	}

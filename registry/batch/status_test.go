@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// conditions are some that have a status, True if a name does not say otherwise: Complete, Suspended=False.
+// conditions are some that have a status, True if a name does not say otherwise: Complete,
+// Suspended=False.
 func conditions(names ...string) string {
 	var list []string
 	for _, name := range names {

@@ -46,7 +46,7 @@ func TestJobUpdate(t *testing.T) {
 	checktest.Want(t, errs, `spec.selector: Invalid value: {"matchLabels":{"batch.kubernetes.io/controller-uid":"u","job-name":"x"}}: field is immutable`)
 }
 
-// TestTemplateUpdate: only a job that rests can have another template, in some ways.
+// TestTemplateUpdate: only an idle job can have another template, in some ways.
 func TestTemplateUpdate(t *testing.T) {
 	const (
 		scheduling = `{"spec":{"template":{"metadata":{"labels":{"c":"d"},"annotations":{"e":"f"}},"spec":{"nodeSelector":{"a":"b"},"schedulingGates":[{"name":"a"}],

@@ -111,11 +111,11 @@ func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	for i := range s.Endpoints {
 		addresses = append(addresses, s.Endpoints[i].Addresses...)
 	}
-	return []any{s.Name, string(s.AddressType), someOf(ports), someOf(addresses), registry.Age(&s.ObjectMeta, now)}
+	return []any{s.Name, string(s.AddressType), firstOf(ports), firstOf(addresses), registry.Age(&s.ObjectMeta, now)}
 }
 
-// someOf returns the first three texts of a list and how many more there are.
-func someOf(list []string) string {
+// firstOf returns the first three texts of a list and how many more there are.
+func firstOf(list []string) string {
 	const most = 3
 	text := strings.Join(list[:min(len(list), most)], ",")
 	if text == "" {

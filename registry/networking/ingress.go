@@ -110,14 +110,14 @@ var pointsPath = field.NewPath("status", "loadBalancer", "ingress")
 // checkIngressStatus checks the addresses of the load balancer. An address of the old status may
 // stay, even if it is invalid by the rules for new ones (KEP-4858).
 func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
-	known := make(map[string]bool)
+	oldIPs := make(map[string]bool)
 	for _, point := range old.Status.LoadBalancer.Ingress {
-		known[point.IP] = true
+		oldIPs[point.IP] = true
 	}
 	var errs field.ErrorList
 	for i, point := range field.Each(&errs, ing.Status.LoadBalancer.Ingress) {
 		p := pointsPath.Index(i)
-		if point.IP != "" && !known[point.IP] {
+		if point.IP != "" && !oldIPs[point.IP] {
 			errs = append(errs, check.Invalid(p.Child("ip"), point.IP, names.IsValidLegacyIP(point.IP, true))...)
 		}
 		if point.Hostname != "" {

@@ -15,8 +15,8 @@ import (
 // ingressCheck is the check of one ingress. Its fields name rules that older servers did not have.
 // If the old ingress breaks such a rule anywhere, the new one may break it everywhere.
 type ingressCheck struct {
-	anySecretName bool // a secret with a certificate may have any name
-	anyWildRule   bool // the paths of a wildcard host are not checked
+	anySecretName   bool // a secret with a certificate may have any name
+	anyWildcardRule bool // the paths of a wildcard host are not checked
 }
 
 // checkIngress returns what is wrong with a new ingress, or with an update of old. The class of a
@@ -25,7 +25,10 @@ type ingressCheck struct {
 func checkIngress(ing, old *networkingv1.Ingress) field.ErrorList {
 	p := field.NewPath("spec")
 	if old != nil {
-		c := &ingressCheck{anySecretName: badSecretName(&old.Spec), anyWildRule: badWildRule(&old.Spec)}
+		c := &ingressCheck{
+			anySecretName:   hasInvalidSecretName(&old.Spec),
+			anyWildcardRule: hasInvalidWildcardRule(&old.Spec),
+		}
 		return c.spec(p, &ing.Spec)
 	}
 	errs := (&ingressCheck{}).spec(p, &ing.Spec)
@@ -37,8 +40,8 @@ func checkIngress(ing, old *networkingv1.Ingress) field.ErrorList {
 	return errs
 }
 
-// badSecretName reports whether a secret for TLS in spec has an invalid name.
-func badSecretName(spec *networkingv1.IngressSpec) bool {
+// hasInvalidSecretName reports whether a secret for TLS in spec has an invalid name.
+func hasInvalidSecretName(spec *networkingv1.IngressSpec) bool {
 	for i := range spec.TLS {
 		if len(check.Optional(nil, spec.TLS[i].SecretName, check.DNSSubdomain)) > 0 {
 			return true
@@ -47,18 +50,18 @@ func badSecretName(spec *networkingv1.IngressSpec) bool {
 	return false
 }
 
-// badWildRule reports whether a rule in spec for a wildcard host has invalid paths.
-func badWildRule(spec *networkingv1.IngressSpec) bool {
+// hasInvalidWildcardRule reports whether a rule in spec for a wildcard host has invalid paths.
+func hasInvalidWildcardRule(spec *networkingv1.IngressSpec) bool {
 	for i := range spec.Rules {
-		if rule := &spec.Rules[i]; isWild(rule.Host) && len(checkPaths(nil, rule.HTTP)) > 0 {
+		if rule := &spec.Rules[i]; isWildcard(rule.Host) && len(checkPaths(nil, rule.HTTP)) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// isWild reports whether host is a wildcard, such as *.example.com.
-func isWild(host string) bool { return strings.Contains(host, "*") }
+// isWildcard reports whether host is a wildcard, such as *.example.com.
+func isWildcard(host string) bool { return strings.Contains(host, "*") }
 
 // spec returns what is wrong with a spec at p. It needs rules or a default backend.
 func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field.ErrorList {
@@ -75,7 +78,7 @@ func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field
 			errs = append(errs, check.NoIP(p.Child("host"), rule.Host)...)
 			errs = append(errs, checkHost(p.Child("host"), rule.Host)...)
 		}
-		if !isWild(rule.Host) || !c.anyWildRule {
+		if !isWildcard(rule.Host) || !c.anyWildcardRule {
 			errs = append(errs, checkPaths(p.Child("http"), rule.HTTP)...)
 		}
 	}
@@ -103,7 +106,7 @@ func (c *ingressCheck) tls(p *field.Path, tls *networkingv1.IngressTLS) field.Er
 
 // checkHost checks a DNS name whose first label may be "*".
 func checkHost(p *field.Path, host string) field.ErrorList {
-	if isWild(host) {
+	if isWildcard(host) {
 		return check.Invalid(p, host, names.IsWildcardDNS1123Subdomain(host))
 	}
 	return check.DNSSubdomain(p, host)

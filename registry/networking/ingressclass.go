@@ -83,7 +83,8 @@ func checkParameters(p *field.Path, r *networkingv1.IngressClassParametersRefere
 		return append(errs, field.Required(p.Child("scope"), ""))
 	}
 	errs = append(errs, check.Supported(p.Child("scope"), *r.Scope,
-		networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace)...)
+		networkingv1.IngressClassParametersReferenceScopeCluster,
+		networkingv1.IngressClassParametersReferenceScopeNamespace)...)
 	namespace := p.Child("namespace")
 	switch *r.Scope {
 	case networkingv1.IngressClassParametersReferenceScopeNamespace:

@@ -80,19 +80,19 @@ func networkPolicyWarnings(np, _ *networkingv1.NetworkPolicy) []string {
 	return warnings
 }
 
-// policyCheck is the check of one policy. known has the CIDRs of the old policy. They may stay, and
-// may move within the policy, even if they are invalid by the rules for new ones (KEP-4858).
-type policyCheck struct{ known map[string]bool }
+// policyCheck is the check of one policy. oldCIDRs has the CIDRs of the old policy. They may stay,
+// and may move within the policy, even if they are invalid by the rules for new ones (KEP-4858).
+type policyCheck struct{ oldCIDRs map[string]bool }
 
 // checkNetworkPolicy returns what is wrong with a new policy, or with an update of old.
 func checkNetworkPolicy(np, old *networkingv1.NetworkPolicy) field.ErrorList {
-	c := &policyCheck{known: make(map[string]bool)}
+	c := &policyCheck{oldCIDRs: make(map[string]bool)}
 	if old != nil {
 		for _, peer := range peers(&old.Spec) {
 			if block := peer.IPBlock; block != nil {
-				c.known[block.CIDR] = true
+				c.oldCIDRs[block.CIDR] = true
 				for _, text := range block.Except {
-					c.known[text] = true
+					c.oldCIDRs[text] = true
 				}
 			}
 		}
@@ -212,7 +212,7 @@ func (c *policyCheck) block(p *field.Path, block *networkingv1.IPBlock) field.Er
 
 // cidr returns what is wrong with a CIDR at p, nothing if the old policy has the same text.
 func (c *policyCheck) cidr(p *field.Path, text string) field.ErrorList {
-	if c.known[text] {
+	if c.oldCIDRs[text] {
 		return nil
 	}
 	return check.Invalid(p, text, names.IsValidLegacyCIDR(text, true))

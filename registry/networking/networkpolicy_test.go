@@ -64,7 +64,8 @@ $.egress[0].to[1].ipBlock.except[5]: Invalid value: "11.0.0.1/9": must be a stri
 	}
 }
 
-// TestOldRanges: the ranges of a policy stay right, wherever in it they move, and clients are told of them.
+// TestOldRanges: the ranges of a policy stay right, wherever in it they move, and clients are told
+// of them.
 func TestOldRanges(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "NetworkPolicy").Strategy
 	const peer = `"ipBlock":{"cidr":"10.0.0.1/8","except":["010.1.0.0/16"]}`
