@@ -29,8 +29,8 @@ func controllerRevisions() registry.Resource {
 		Table: &registry.TableOf[*appsv1.ControllerRevision]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Controller", "Whose state the revision holds.", 0),
-				registry.Column("Revision", "Number of the revision among those of its controller.", 0),
+				registry.Column("Controller", "Owner whose state the revision holds.", 0),
+				registry.Column("Revision", "Number of the revision among the revisions of its controller.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(r *appsv1.ControllerRevision, now time.Time) []any {

@@ -54,9 +54,9 @@ func deployments(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*appsv1.Deployment]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
-				registry.Column("Up-to-date", "Number of pods that are made from the present template.", 0),
-				registry.Column("Available", "Number of pods that have been ready for long enough.", 0),
+				registry.Column("Ready", "Number of ready pods and number of desired pods.", 0),
+				registry.Column("Up-to-date", "Number of pods of the current template.", 0),
+				registry.Column("Available", "Number of pods that have been ready for minReadySeconds.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: deploymentCells,

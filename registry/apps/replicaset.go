@@ -41,9 +41,9 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*appsv1.ReplicaSet]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
-				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
-				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
+				registry.IntegerColumn("Desired", "Number of desired pods.", 0),
+				registry.IntegerColumn("Current", "Number of pods that exist.", 0),
+				registry.IntegerColumn("Ready", "Number of ready pods.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {

@@ -41,7 +41,7 @@ func statefulSets(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*appsv1.StatefulSet]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
+				registry.Column("Ready", "Number of ready pods and number of desired pods.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn,
 			},
 			Cells: func(s *appsv1.StatefulSet, now time.Time) []any {

@@ -34,11 +34,11 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*batchv1.CronJob]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Schedule", "When jobs are made.", 0),
-				registry.Column("Timezone", "Time zone that the schedule is read in.", 0),
-				registry.BooleanColumn("Suspend", "Whether no jobs are made for now.", 0),
-				registry.IntegerColumn("Active", "Number of jobs that run.", 0),
-				registry.Column("Last Schedule", "How long ago a job was last made.", 0),
+				registry.Column("Schedule", "Times at which jobs are created.", 0),
+				registry.Column("Timezone", "Time zone of the schedule.", 0),
+				registry.BooleanColumn("Suspend", "Whether the creation of jobs is suspended.", 0),
+				registry.IntegerColumn("Active", "Number of running jobs.", 0),
+				registry.Column("Last Schedule", "Time since a job was last created.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: cronJobCells,

@@ -45,9 +45,9 @@ func jobs(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*batchv1.Job]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Status", "Whether the job runs, or how it has ended.", 0),
-				registry.Column("Completions", "Number of pods that have succeeded, of those that must.", 0),
-				registry.Column("Duration", "How long the job has taken so far.", 0),
+				registry.Column("Status", "Condition of the job.", 0),
+				registry.Column("Completions", "Number of pods that have succeeded and number of pods that must succeed.", 0),
+				registry.Column("Duration", "Time from the start of the job to its end, or until now.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: jobCells,

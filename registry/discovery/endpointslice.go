@@ -33,9 +33,9 @@ func endpointSlices() registry.Resource {
 		Table: &registry.TableOf[*discoveryv1.EndpointSlice]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("AddressType", "What sort of addresses the endpoints have.", 0),
-				registry.Column("Ports", "The first ports of each endpoint.", 0),
-				registry.Column("Endpoints", "The first addresses.", 0),
+				registry.Column("AddressType", "Type of the addresses: IPv4, IPv6 or FQDN.", 0),
+				registry.Column("Ports", "First ports of the endpoints.", 0),
+				registry.Column("Endpoints", "First addresses of the endpoints.", 0),
 				registry.AgeColumn,
 			},
 			Cells: sliceCells,

@@ -33,10 +33,10 @@ func ingresses() registry.Resource {
 		Table: &registry.TableOf[*networkingv1.Ingress]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Class", "Name of the class, which tells which controller serves the ingress.", 0),
-				registry.Column("Hosts", "Hosts that there are rules for.", 0),
-				registry.Column("Address", "Where the load balancer takes requests in.", 0),
-				registry.Column("Ports", "Ports that requests come to.", 0),
+				registry.Column("Class", "Name of the class, which decides which controller serves the ingress.", 0),
+				registry.Column("Hosts", "Hosts in the rules.", 0),
+				registry.Column("Address", "Addresses of the load balancer.", 0),
+				registry.Column("Ports", "Ports on which the ingress takes requests.", 0),
 				registry.AgeColumn,
 			},
 			Cells: ingressCells,

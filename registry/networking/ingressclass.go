@@ -26,7 +26,7 @@ func ingressClasses() registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("Controller", "Name of the controller that serves the ingresses of the class.", 0),
-				registry.Column("Parameters", "The object with settings for the controller.", 0),
+				registry.Column("Parameters", "Object with parameters for the controller.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(c *networkingv1.IngressClass, now time.Time) []any {

@@ -26,7 +26,7 @@ func ipAddresses() registry.Resource {
 		},
 		Table: &registry.TableOf[*networkingv1.IPAddress]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("ParentRef", "The object that has the address.", 0),
+				registry.NameColumn, registry.Column("ParentRef", "Object that owns the address.", 0),
 			},
 			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any {
 				return []any{a.Name, parentCell(a.Spec.ParentRef)}

@@ -32,7 +32,7 @@ func networkPolicies() registry.Resource {
 		Table: &registry.TableOf[*networkingv1.NetworkPolicy]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Pod-Selector", "Labels of the pods that the policy is for.", 0),
+				registry.Column("Pod-Selector", "Labels of the pods to which the policy applies.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(np *networkingv1.NetworkPolicy, now time.Time) []any {

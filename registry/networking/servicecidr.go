@@ -30,7 +30,9 @@ func serviceCIDRs() registry.Resource {
 		},
 		Table: &registry.TableOf[*networkingv1.ServiceCIDR]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("CIDRs", "The ranges.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("CIDRs", "CIDRs from which Services get addresses.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(c *networkingv1.ServiceCIDR, now time.Time) []any {
 				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), registry.Age(&c.ObjectMeta, now)}

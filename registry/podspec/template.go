@@ -116,7 +116,7 @@ func NameWarnings(name string) []string {
 var (
 	ContainersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
 	ImagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
-	SelectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
+	SelectorColumn   = registry.Column("Selector", "Labels by which the owner finds its pods.", 1)
 )
 
 // ContainerCells returns the names and the images of containers as tables show them, joined by
