@@ -81,8 +81,7 @@ func (c *specCheck) checkLifecycle(p *field.Path, ctr *corev1.Container) field.E
 
 // checkInitContainers checks the init containers, whose names must differ from those of the regular
 // containers, too. An init container with restartPolicy Always is a sidecar (KEP-753) and may have
-// probes and hooks. The others run to completion before the pod is ready, so a probe of them would
-// never be asked.
+// probes and hooks. The others end before the regular containers start, so nobody would probe them.
 //
 // Host ports are compared within one container only, because init containers run one after another.
 // The reported index is then 0, as in kube-apiserver.
@@ -305,8 +304,8 @@ func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 // messages list them. Callers must not change the list.
 var Protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// hostPortConflicts reports a port of the node that two of the containers at p claim with the same
-// protocol and address. The containers of list run at the same time.
+// hostPortConflicts reports a port of the node that two ports of the containers at p claim with the
+// same protocol and address. The containers of list run at the same time.
 func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}

@@ -10,8 +10,8 @@
 // Laws:
 //   - Messages, paths and their order are those of kube-apiserver, including its misspelled paths.
 //     Tests hold them to the letter, so a path that looks wrong in the code is meant.
-//   - An update is never refused for what the old object has already, if the rule is younger than
-//     the API. Such a rule asks Rules.was first, which After fills.
+//   - A rule that is younger than the API lets an update keep what the old object has: it asks
+//     Rules.was, which After fills.
 //   - A rule loops over a list with field.Each, and over a map with field.Entries, if it can report
 //     each element: they stop at field.MaxErrors. It finds duplicates and references by hash. So
 //     the work for a spec is linear in its size.

@@ -90,8 +90,8 @@ func envName(p *field.Path, name string) field.ErrorList {
 }
 
 // checkEnvFiles checks that each env file is in an emptyDir volume of the pod: its content must
-// come from a container of the same pod (KEP-3721). It runs after the volumes and containers were
-// checked.
+// come from a container of the same pod (KEP-3721). It looks at all volumes, including invalid
+// ones.
 func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	var emptyDir map[string]bool // whether a volume is an emptyDir, by name; made at the first reference

@@ -124,8 +124,8 @@ func (c checker) and(also func() field.ErrorList) checker {
 	return c
 }
 
-// union checks the first member that is set and refuses the others. It returns how many are set, so
-// that the caller can report none in its own words.
+// union checks the first member that is set and refuses the others, except those with beside. It
+// returns how many are set, so that the caller can report a missing member in its own words.
 func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0
