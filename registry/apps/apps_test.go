@@ -30,7 +30,8 @@ func kind(t *testing.T, name string) *registry.Resource {
 	return nil
 }
 
-// decode makes a defaulted object whose JSON is that of a valid one with spec, which has a selector and a template in place of $.
+// decode returns a defaulted object. spec is its JSON, in which $ stands for a selector and a
+// template.
 func decode[T any, P interface {
 	*T
 	meta.Object
@@ -78,7 +79,7 @@ $.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in `
 		"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 
-// of makes an object whose template has the labels a=b, and whose selector is given.
+// of returns the JSON of an object whose template has the label a=b, with the JSON of its selector.
 func of(selector string) string {
 	return `{"spec":{` + selector + `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`
 }
@@ -131,7 +132,8 @@ $.progressDeadlineSeconds: Invalid value: -1: must be greater than minReadySecon
 	}
 }
 
-// TestRollback: the revision to go back to is a number, and no business of the status.
+// TestRollback checks that the revision to roll back to is a number, and that a write of the status
+// keeps it.
 func TestRollback(t *testing.T) {
 	r := kind(t, "Deployment")
 	for in, want := range map[string]string{"007": "7", "+3": "3", "": "", "x": "x"} {
@@ -195,12 +197,13 @@ $.serviceName: Invalid value: "A": ` + checktest.Label,
 $.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"X"}]}`,
 		never: always + `StatefulSet is not Supported`,
 		`{"spec":{$,"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}}]}}`: `$.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required`,
-		// Claims are volumes, in place of those of their names; what pods are called is not the template's to say.
+		// Claim templates replace volumes of the same name. Host name and subdomain of the template
+		// are ignored.
 		`{"spec":{"selector":{"matchLabels":{"a":"b"}},"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}},
 			{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],
 			"template":{"metadata":{"labels":{"a":"b"}},"spec":{"hostname":"A","subdomain":"B","volumes":[{"name":"d","hostPath":{"path":""}},{"name":"E","emptyDir":{}}],
 			"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"d","mountPath":"/d"}]}]}}}}`: `$.template.spec.volumes[1].name: Invalid value: "E": ` + checktest.Label,
-		// Metadata is looked at twice.
+		// Metadata is checked twice, as in kube-apiserver.
 		`{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b","-":""}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`: `$.template.labels: Invalid value: "-": ` + name + `
 $.template.labels: Invalid value: "-": ` + name,
 	})
@@ -232,7 +235,7 @@ $.template.labels: Invalid value: "-": ` + name,
 			checktest.Want(t, update(r, s, make()), tt.want)
 		})
 	}
-	// A template that was wrong before may stay so; its metadata may not.
+	// An invalid template may stay, but its metadata must be valid.
 	wrong := make()
 	wrong.Spec.Template.Spec.Containers[0].Image = ""
 	checktest.Want(t, update(r, scheme.DeepCopy(wrong), wrong), "")
@@ -283,7 +286,8 @@ $.updateStrategy.rollingUpdate.maxSurge: Invalid value: "102%": may not be set w
 	checktest.Want(t, update(r, other, old), "spec.selector: Invalid value: {}: field is immutable\nspec.selector: Invalid value: {}: empty selector is invalid for daemonset")
 }
 
-// TestTemplateGeneration: an annotation counts the changes of the template, and nothing else sets it.
+// TestTemplateGeneration checks that the annotation counts the changes of the template and that
+// clients cannot change it.
 func TestTemplateGeneration(t *testing.T) {
 	r := kind(t, "DaemonSet")
 	want := func(ds *appsv1.DaemonSet, number string) {
@@ -417,7 +421,7 @@ func TestWarnings(t *testing.T) {
 		fraction = `resources.requests[storage]: fractional byte value "1m" is invalid, must be an integer`
 		history  = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
 	)
-	// newer is obj in a later generation.
+	// newer returns obj with a later generation.
 	newer := func(obj meta.Object) meta.Object {
 		obj = scheme.Copy(obj).(meta.Object)
 		obj.GetObjectMeta().Generation++
@@ -497,7 +501,8 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// TestDisabledFields: what templates may not have is dropped, unless they had it.
+// TestDisabledFields checks that fields of features that are not served are cleared, unless the old
+// template has them.
 func TestDisabledFields(t *testing.T) {
 	const text = `{"spec":{"template":{"spec":{"schedulingGroup":{"podGroupName":"g"},"containers":[{"name":"c","image":"i"}]}}}}`
 	for name, list := range map[string][3]meta.Object{

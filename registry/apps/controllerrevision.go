@@ -13,7 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// controllerRevisions makes the resource controllerrevisions. What a revision holds never changes.
+// controllerRevisions declares the resource controllerrevisions. A revision is a snapshot of a
+// template to which a controller may return, so its data never changes. Its number may: a
+// controller that returns to an old revision renumbers it.
 func controllerRevisions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.ControllerRevision]{
 		GroupResource: resource("controllerrevisions"),
@@ -27,8 +29,8 @@ func controllerRevisions() registry.Resource {
 		Table: &registry.TableOf[*appsv1.ControllerRevision]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Controller", "Whose state the revision holds.", 0),
-				registry.Column("Revision", "Number of the revision among those of its controller.", 0),
+				registry.Column("Controller", "Owner whose state the revision holds.", 0),
+				registry.Column("Revision", "Number of the revision among the revisions of its controller.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(r *appsv1.ControllerRevision, now time.Time) []any {
@@ -38,7 +40,8 @@ func controllerRevisions() registry.Resource {
 	})
 }
 
-// controllerCell names the owner that is the controller, as kubectl takes names.
+// controllerCell names the owner that is the controller in the form that kubectl accepts, such as
+// statefulset.apps/web.
 func controllerCell(owners []meta.OwnerReference) string {
 	for _, o := range owners {
 		if scheme.OrZero(o.Controller) {
@@ -49,6 +52,7 @@ func controllerCell(owners []meta.OwnerReference) string {
 	return registry.None
 }
 
+// checkRevision returns what is wrong with a new revision, or with an update of old.
 func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
 	errs := check.NotNegative(nil, check.Number{"revision", r.Revision})
 	p := field.NewPath("data")
@@ -58,7 +62,8 @@ func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
 	return append(errs, check.Immutable(p, &r.Data, &old.Data)...)
 }
 
-// checkData checks that the data is a JSON object.
+// checkData checks that the data of a new revision at p is a JSON object. Only a controller knows
+// what is in it. The message does not show the data, which may be long.
 func checkData(p *field.Path, data []byte) field.ErrorList {
 	if data == nil {
 		return field.ErrorList{field.Required(p, "data is mandatory")}

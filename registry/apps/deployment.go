@@ -17,17 +17,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// deployments makes the resource deployments. Their annotations count as a part of what is wanted,
-// because replica sets get them, too.
+// This file declares deployments, and checks them and their status. Two things distinguish them
+// from other kinds: generation counts changes of annotations, too, and an annotation stands for a
+// former field (rollbackTo).
+
+// deployments declares the resource deployments. Generation counts changes of annotations because
+// the controller copies them to replica sets, so observedGeneration covers them. A write of the
+// status keeps labels and the rollback annotation.
 func deployments(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.Deployment]{
 		GroupResource: resource("deployments"),
 		Kind:          "Deployment", ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*appsv1.Deployment]{
-			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareDeployment,
-			Validate:                 func(d, old *appsv1.Deployment) field.ErrorList { return checkDeployment(rules, d, old) },
+			Metadata: registry.MetaChange,
+			Prepare:  prepareDeployment,
+			Validate: func(d, old *appsv1.Deployment) field.ErrorList {
+				return checkDeployment(rules, d, old)
+			},
 			Warnings:                 deploymentWarnings,
 			AllowUnconditionalUpdate: true,
 		},
@@ -41,14 +48,15 @@ func deployments(rules podspec.Rules) registry.Resource {
 			Reset:    []string{"spec", "metadata.labels"},
 		},
 		Subresources: []registry.SubresourceOf[*appsv1.Deployment]{scale.Of(func(d *appsv1.Deployment) scale.Size {
-			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas, Selector: scale.Selector(d.Spec.Selector)}
+			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas,
+				Selector: scale.Selector(d.Spec.Selector)}
 		})},
 		Table: &registry.TableOf[*appsv1.Deployment]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Ready", "Number of pods that are ready, of those that are wanted.", 0),
-				registry.Column("Up-to-date", "Number of pods that are made from the present template.", 0),
-				registry.Column("Available", "Number of pods that have been ready for long enough.", 0),
+				registry.Column("Ready", "Number of ready pods and number of desired pods.", 0),
+				registry.Column("Up-to-date", "Number of pods of the current template.", 0),
+				registry.Column("Available", "Number of pods that have been ready for minReadySeconds.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: deploymentCells,
@@ -56,6 +64,8 @@ func deployments(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// deploymentCells returns the cells of a deployment. A selector that cannot be read is shown as
+// <invalid>.
 func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 	names, images := podspec.ContainerCells(d.Spec.Template.Spec.Containers)
 	selector := "<invalid>"
@@ -63,11 +73,15 @@ func deploymentCells(d *appsv1.Deployment, now time.Time) []any {
 		selector = s.String()
 	}
 	return []any{
-		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, scheme.OrZero(d.Spec.Replicas)), int64(d.Status.UpdatedReplicas),
+		d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, scheme.OrZero(d.Spec.Replicas)),
+		int64(d.Status.UpdatedReplicas),
 		int64(d.Status.AvailableReplicas), registry.Age(&d.ObjectMeta, now), names, images, selector,
 	}
 }
 
+// prepareDeployment prepares a deployment before it is checked: it clears fields that are not
+// served, sets limits of the rolling update that are missing, and normalizes the rollback
+// annotation.
 func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
 	podspec.DropDisabledTemplate(d, old, func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template })
 	if r := d.Spec.Strategy.RollingUpdate; r != nil {
@@ -77,10 +91,13 @@ func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
 	normalizeRollback(d)
 }
 
-// rollbackAnnotation names a revision that the deployment is to go back to. It was a field once.
+// rollbackAnnotation has the revision to which the controller should roll back; 0 is the last one.
+// In extensions/v1beta1 it was the field spec.rollbackTo.revision.
 const rollbackAnnotation = "deprecated.deployment.rollback.to"
 
-// normalizeRollback writes the revision as the number that it is, and drops an empty one.
+// normalizeRollback writes the revision without plus sign and leading zeros, and removes an empty
+// one. The result is what kube-apiserver gets when it converts the annotation to a field and back.
+// A value that is no number stays, and checkRollback reports it.
 func normalizeRollback(d *appsv1.Deployment) {
 	text := d.Annotations[rollbackAnnotation]
 	if revision, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -89,7 +106,7 @@ func normalizeRollback(d *appsv1.Deployment) {
 	setAnnotation(&d.ObjectMeta, rollbackAnnotation, text)
 }
 
-// setAnnotation sets an annotation that was a field once, or drops it if it is empty.
+// setAnnotation sets an annotation, or removes it if value is empty.
 func setAnnotation(m *meta.ObjectMeta, key, value string) {
 	if value == "" {
 		delete(m.Annotations, key)
@@ -101,7 +118,8 @@ func setAnnotation(m *meta.ObjectMeta, key, value string) {
 	m.Annotations[key] = value
 }
 
-// checkRollback checks the revision to go back to, under the name of the field that it was.
+// checkRollback checks the rollback annotation. A negative revision is reported at
+// spec.rollback.version, the path that kube-apiserver gives the former field.
 func checkRollback(d *appsv1.Deployment) field.ErrorList {
 	text := d.Annotations[rollbackAnnotation]
 	if text == "" {
@@ -114,11 +132,14 @@ func checkRollback(d *appsv1.Deployment) field.ErrorList {
 	return check.NonNegative(field.NewPath("spec", "rollback", "version"), revision)
 }
 
-// annotationError reports an annotation that cannot be read.
+// annotationError reports an annotation whose value is no number.
 func annotationError(key, value string, err error) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), value, err.Error())}
 }
 
+// checkDeployment returns what is wrong with a new deployment, or with an update of old. A rollout
+// can only make progress after a pod was ready for minReadySeconds, so its deadline must be later
+// than that.
 func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
@@ -133,7 +154,8 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
 		errs = append(errs, check.NotNegative(p, check.Count("progressDeadlineSeconds", deadline))...)
 		if *deadline <= spec.MinReadySeconds {
-			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
+			errs = append(errs, field.Invalid(p.Child("progressDeadlineSeconds"), *deadline,
+				"must be greater than minReadySeconds"))
 		}
 	}
 	if old != nil {
@@ -142,6 +164,7 @@ func checkDeployment(rules podspec.Rules, d, old *appsv1.Deployment) field.Error
 	return errs
 }
 
+// checkDeploymentStrategy checks how a deployment replaces its pods. p is the path of the strategy.
 func checkDeploymentStrategy(p *field.Path, s *appsv1.DeploymentStrategy) field.ErrorList {
 	limits := p.Child("rollingUpdate")
 	switch s.Type {
@@ -157,7 +180,8 @@ func checkDeploymentStrategy(p *field.Path, s *appsv1.DeploymentStrategy) field.
 		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 
-// checkRollingDeployment checks limits that defaults have completed.
+// checkRollingDeployment checks the limits of a rolling update, which defaults have filled in. One
+// of them must allow a pod less or a pod more, or the rollout could not begin.
 func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) field.ErrorList {
 	missing, surplus := scheme.OrZero(r.MaxUnavailable), scheme.OrZero(r.MaxSurge)
 	errs := check.IntOrPercent(p.Child("maxUnavailable"), missing)
@@ -168,7 +192,8 @@ func checkRollingDeployment(p *field.Path, r *appsv1.RollingUpdateDeployment) fi
 	return append(errs, check.AtMost100Percent(p.Child("maxUnavailable"), missing)...)
 }
 
-// deploymentWarnings tell of the template when it is new, or anything else that counts has changed.
+// deploymentWarnings warns about the template of a deployment that is new or whose generation has
+// changed, and about the name of a new one.
 func deploymentWarnings(d, old *appsv1.Deployment) []string {
 	switch {
 	case old == nil:
@@ -179,15 +204,19 @@ func deploymentWarnings(d, old *appsv1.Deployment) []string {
 	return nil
 }
 
+// checkDeploymentStatus checks the counts of pods in a status. No subset of the pods is larger than
+// all of them, no more pods are available than ready, and collisionCount does not fall.
 func checkDeploymentStatus(d, old *appsv1.Deployment) field.ErrorList {
 	s, p := &d.Status, field.NewPath("status")
 	updated, ready := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
-	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("replicas", &s.Replicas),
+	errs := check.NotNegative(p, check.Number{"observedGeneration", s.ObservedGeneration},
+		check.Count("replicas", &s.Replicas),
 		updated, ready, available,
-		check.Count("unavailableReplicas", &s.UnavailableReplicas), check.Count("terminatingReplicas", s.TerminatingReplicas),
+		check.Count("unavailableReplicas", &s.UnavailableReplicas),
+		check.Count("terminatingReplicas", s.TerminatingReplicas),
 		check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", updated, ready, available)...)
 	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
-	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+	return append(errs, checkCollisionCount(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

@@ -9,17 +9,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// notLess reports a count of collisions that has fallen: names that are taken would be tried again.
-func notLess(p *field.Path, count, old *int32) field.ErrorList {
+// checkCollisionCount refuses a collisionCount that is lower than the old one. The count is part of
+// the hash in the names of created objects and grows when a name is taken; with a lower count,
+// taken names would be tried again.
+func checkCollisionCount(p *field.Path, count, old *int32) field.ErrorList {
 	if old == nil || count != nil && *count >= *old {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p.Child("collisionCount"), scheme.OrZero(count), "cannot be decremented")}
 }
 
-// checkReplicaTemplate checks what deployments and replica sets, which messages call by the same
-// names, have in common: the selector at spec.selector, and the template that it must match.
-func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelector, t *corev1.PodTemplateSpec) field.ErrorList {
+// checkReplicaTemplate checks the selector and the template in a spec at p of a deployment or
+// replica set. In both cases the messages say "deployment" about the selector and "ReplicaSet"
+// about the template, as in kube-apiserver. If the selector is invalid, the template is not
+// checked.
+func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelector,
+	t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := podspec.Selector(p.Child("selector"), s, "deployment")
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {
@@ -31,7 +36,7 @@ func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelec
 	return append(errs, podspec.Lasting(p, t, "ReplicaSet")...)
 }
 
-// templateWarnings are those about the template of a spec.
+// templateWarnings returns the warnings about the template of an object, which is at spec.template.
 func templateWarnings(t *corev1.PodTemplateSpec) []string {
 	return podspec.TemplateWarnings(field.NewPath("spec", "template"), t)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// replicaSets makes the resource replicasets.
+// replicaSets declares the resource replicasets, whose generation counts changes of the spec.
 func replicaSets(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.ReplicaSet]{
 		GroupResource: resource("replicasets"),
@@ -23,29 +23,34 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 		Strategy: registry.StrategyOf[*appsv1.ReplicaSet]{
 			Metadata: registry.MetaChange,
 			Prepare: func(_ *registry.Request, rs, old *appsv1.ReplicaSet) {
-				podspec.DropDisabledTemplate(rs, old, func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
+				podspec.DropDisabledTemplate(rs, old,
+					func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template })
 			},
-			Validate:                 func(rs, old *appsv1.ReplicaSet) field.ErrorList { return checkReplicaSet(rules, rs, old) },
+			Validate: func(rs, old *appsv1.ReplicaSet) field.ErrorList {
+				return checkReplicaSet(rules, rs, old)
+			},
 			Warnings:                 replicaSetWarnings,
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
 		Status:     &registry.StatusOf[*appsv1.ReplicaSet]{Validate: checkReplicaSetStatus},
 		Subresources: []registry.SubresourceOf[*appsv1.ReplicaSet]{scale.Of(func(rs *appsv1.ReplicaSet) scale.Size {
-			return scale.Size{Wanted: &rs.Spec.Replicas, Counted: rs.Status.Replicas, Selector: scale.Selector(rs.Spec.Selector)}
+			return scale.Size{Wanted: &rs.Spec.Replicas, Counted: rs.Status.Replicas,
+				Selector: scale.Selector(rs.Spec.Selector)}
 		})},
 		Table: &registry.TableOf[*appsv1.ReplicaSet]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.IntegerColumn("Desired", "Number of pods that are wanted.", 0),
-				registry.IntegerColumn("Current", "Number of pods that there are.", 0),
-				registry.IntegerColumn("Ready", "Number of pods that are ready.", 0),
+				registry.IntegerColumn("Desired", "Number of desired pods.", 0),
+				registry.IntegerColumn("Current", "Number of pods that exist.", 0),
+				registry.IntegerColumn("Ready", "Number of ready pods.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: func(rs *appsv1.ReplicaSet, now time.Time) []any {
 				names, images := podspec.ContainerCells(rs.Spec.Template.Spec.Containers)
 				return []any{
-					rs.Name, int64(scheme.OrZero(rs.Spec.Replicas)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+					rs.Name, int64(scheme.OrZero(rs.Spec.Replicas)), int64(rs.Status.Replicas),
+					int64(rs.Status.ReadyReplicas),
 					registry.Age(&rs.ObjectMeta, now), names, images, registry.Selector(rs.Spec.Selector),
 				}
 			},
@@ -53,12 +58,14 @@ func replicaSets(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// checkReplicaSet returns what is wrong with a new replica set, or with an update of old.
 func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
 	}
 	spec, p := &rs.Spec, field.NewPath("spec")
-	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))
+	errs := check.NotNegative(p, check.Count("replicas", spec.Replicas),
+		check.Count("minReadySeconds", &spec.MinReadySeconds))
 	errs = append(errs, checkReplicaTemplate(rules, p, spec.Selector, &spec.Template)...)
 	if old != nil {
 		errs = append(errs, check.Immutable(p.Child("selector"), spec.Selector, old.Spec.Selector)...)
@@ -66,7 +73,8 @@ func checkReplicaSet(rules podspec.Rules, rs, old *appsv1.ReplicaSet) field.Erro
 	return errs
 }
 
-// replicaSetWarnings tell of the template when it is new.
+// replicaSetWarnings warns about the template of a replica set that is new or whose spec has
+// changed, and about the name of a new one.
 func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	switch {
 	case old == nil:
@@ -77,12 +85,16 @@ func replicaSetWarnings(rs, old *appsv1.ReplicaSet) []string {
 	return nil
 }
 
+// checkReplicaSetStatus checks the counts of pods in a status. No subset of the pods is larger than
+// all of them, and no more pods are available than ready.
 func checkReplicaSetStatus(rs, _ *appsv1.ReplicaSet) field.ErrorList {
 	s, p := &rs.Status, field.NewPath("status")
-	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas), check.Count("readyReplicas", &s.ReadyReplicas)
+	labeled, ready := check.Count("fullyLabeledReplicas", &s.FullyLabeledReplicas),
+		check.Count("readyReplicas", &s.ReadyReplicas)
 	available := check.Count("availableReplicas", &s.AvailableReplicas)
 	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), labeled, ready, available,
-		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("terminatingReplicas", s.TerminatingReplicas))
+		check.Number{"observedGeneration", s.ObservedGeneration},
+		check.Count("terminatingReplicas", s.TerminatingReplicas))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", labeled, ready, available)...)
 	return append(errs, check.AtMost(p, s.ReadyReplicas, "readyReplicas", available)...)
 }

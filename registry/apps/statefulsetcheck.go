@@ -13,16 +13,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// statefulSetCheck is the check of one spec.
+// This file checks stateful sets and their status; the declaration in statefulset.go calls it. A
+// stateful set may change less of its spec than a deployment, because each of its pods keeps its
+// name and volumes.
+
+// statefulSetCheck is the check of one spec, with the rules for its template.
 type statefulSetCheck struct {
 	podspec.Rules
-	// update leaves alone what can only be wrong since it was stored: the name of the service and
-	// the claims.
+	// update skips the name of the service and the claim templates. statefulSetUpdate refuses a
+	// change of them, and an old set may have invalid ones.
 	update bool
-	// keepTemplate leaves alone a template whose old form is wrong already.
+	// keepTemplate skips the spec of the template, because something is wrong with the old spec
+	// already.
 	keepTemplate bool
 }
 
+// checkStatefulSet returns what is wrong with a new stateful set, or with an update of old.
 func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.ErrorList {
 	c, p := &statefulSetCheck{Rules: rules}, field.NewPath("spec")
 	if old == nil {
@@ -33,11 +39,13 @@ func checkStatefulSet(rules podspec.Rules, s, old *appsv1.StatefulSet) field.Err
 	return append(c.spec(p, &s.Spec), statefulSetUpdate(p, s.Spec, &old.Spec)...)
 }
 
-// statefulSetUpdate refuses a change of spec, a copy, that is more than one of the fields that may
-// change.
+// statefulSetUpdate refuses an update of the spec at p that changes any field but those that the
+// message lists. spec is a copy; statefulSetUpdate overwrites the listed fields in it and compares
+// the rest.
 func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.StatefulSetSpec) field.ErrorList {
 	spec.Replicas, spec.Ordinals, spec.MinReadySeconds = old.Replicas, old.Ordinals, old.MinReadySeconds
-	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit = old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
+	spec.Template, spec.UpdateStrategy, spec.RevisionHistoryLimit =
+		old.Template, old.UpdateStrategy, old.RevisionHistoryLimit
 	spec.PersistentVolumeClaimRetentionPolicy = old.PersistentVolumeClaimRetentionPolicy
 	if scheme.Equal(&spec, old) {
 		return nil
@@ -46,17 +54,21 @@ func statefulSetUpdate(p *field.Path, spec appsv1.StatefulSetSpec, old *appsv1.S
 		"'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")}
 }
 
-// spec returns what is wrong with a spec at p.
+// spec returns what is wrong with a spec at p. If the selector is invalid, the template is not
+// checked.
 func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) field.ErrorList {
 	errs := checkManagement(p.Child("podManagementPolicy"), spec.PodManagementPolicy)
 	errs = append(errs, checkStatefulStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
-	errs = append(errs, checkRetention(p.Child("persistentVolumeClaimRetentionPolicy"), spec.PersistentVolumeClaimRetentionPolicy)...)
+	errs = append(errs, checkRetention(p.Child("persistentVolumeClaimRetentionPolicy"),
+		spec.PersistentVolumeClaimRetentionPolicy)...)
 	if !c.update {
 		for i, claim := range field.Each(&errs, spec.VolumeClaimTemplates) {
-			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec, nil)...)
+			errs = append(errs, podspec.Claim(p.Child("volumeClaimTemplates").Index(i).Child("spec"), &claim.Spec,
+				nil)...)
 		}
 	}
-	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas), check.Count("minReadySeconds", &spec.MinReadySeconds))...)
+	errs = append(errs, check.NotNegative(p, check.Count("replicas", spec.Replicas),
+		check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	if spec.Ordinals != nil {
 		errs = append(errs, check.NotNegative(p, check.Count("ordinals.start", &spec.Ordinals.Start))...)
 	}
@@ -68,13 +80,15 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 	if selector, err := meta.SelectorFrom(spec.Selector); err != nil {
 		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(spec.Selector), ""))
 	} else {
-		errs = append(errs, c.template(template, madePod(spec), selector)...)
+		errs = append(errs, c.template(template, createdPodTemplate(spec), selector)...)
 	}
 	return append(errs, podspec.Lasting(template, &spec.Template, "StatefulSet")...)
 }
 
-// template returns what is wrong with a template at p. Its metadata is looked at twice.
-func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, selector meta.LabelRequirements) field.ErrorList {
+// template returns what is wrong with a template at p that selector must match. Unless keepTemplate
+// is set, errors in its metadata are reported twice, as in kube-apiserver.
+func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
+	selector meta.LabelRequirements) field.ErrorList {
 	errs := podspec.Selected(p, t, selector)
 	if !c.keepTemplate {
 		errs = append(errs, c.Template(p, t)...)
@@ -82,9 +96,11 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec, se
 	return append(errs, c.TemplateMeta(p, t)...)
 }
 
-// madePod is the template as pods are made from it: each gets names of its own, and volumes for its
-// claims.
-func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
+// createdPodTemplate returns the template with what the controller changes in a pod: host name and
+// subdomain are its own, and each claim template becomes a volume, which replaces a volume of the
+// same name. A container may mount such a volume, so the template is checked in this form. spec is
+// not changed.
+func createdPodTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	t := spec.Template
 	t.Spec.Subdomain, t.Spec.Hostname = "", ""
 	if len(spec.VolumeClaimTemplates) == 0 {
@@ -94,7 +110,9 @@ func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	var volumes []corev1.Volume
 	for i := range spec.VolumeClaimTemplates {
 		if name := spec.VolumeClaimTemplates[i].Name; own.Add(name) {
-			source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+			source := corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			}
 			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: source})
 		}
 	}
@@ -103,6 +121,7 @@ func madePod(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	return &t
 }
 
+// checkManagement checks whether pods start and stop one by one or all at once.
 func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field.ErrorList {
 	switch policy {
 	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
@@ -113,12 +132,14 @@ func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field
 	return field.ErrorList{field.Invalid(p, policy, "must be 'OrderedReady' or 'Parallel'")}
 }
 
+// checkStatefulStrategy checks how a stateful set replaces its pods. p is the path of the strategy.
 func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) field.ErrorList {
 	limits := p.Child("rollingUpdate")
 	switch s.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if s.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(limits, govalue.JSON(s.RollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")}
+			return field.ErrorList{field.Invalid(limits, govalue.JSON(s.RollingUpdate),
+				"only allowed for updateStrategy 'RollingUpdate'")}
 		}
 		return nil
 	case appsv1.RollingUpdateStatefulSetStrategyType:
@@ -132,6 +153,9 @@ func checkStatefulStrategy(p *field.Path, s *appsv1.StatefulSetUpdateStrategy) f
 	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "must be 'RollingUpdate' or 'OnDelete'")}
 }
 
+// checkRollingStatefulSet checks the limits of a rolling update: the ordinal from which pods are
+// updated, which is reported on p itself as in kube-apiserver, and how many may be unavailable
+// (KEP-961).
 func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetStrategy) field.ErrorList {
 	errs := check.NotNegative(p, check.Count("partition", r.Partition))
 	if r.MaxUnavailable == nil {
@@ -145,6 +169,7 @@ func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetSt
 	return append(errs, check.AtMost100Percent(p, missing)...)
 }
 
+// checkRetention checks what happens to claims when the set is deleted or scaled down (KEP-1847).
 func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) field.ErrorList {
 	if policy == nil {
 		return nil
@@ -152,16 +177,19 @@ func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeCla
 	errs := check.Supported(p.Child("whenDeleted"), policy.WhenDeleted,
 		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 	return append(errs, check.Supported(p.Child("whenScaled"), policy.WhenScaled,
-		appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
+		appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+		appsv1.DeletePersistentVolumeClaimRetentionPolicyType)...)
 }
 
+// checkStatefulSetStatus checks the counts of pods in a status, as checkDeploymentStatus does.
 func checkStatefulSetStatus(set, old *appsv1.StatefulSet) field.ErrorList {
 	s, p := &set.Status, field.NewPath("status")
 	ready, current := check.Count("readyReplicas", &s.ReadyReplicas), check.Count("currentReplicas", &s.CurrentReplicas)
-	updated, available := check.Count("updatedReplicas", &s.UpdatedReplicas), check.Count("availableReplicas", &s.AvailableReplicas)
+	updated, available := check.Count("updatedReplicas", &s.UpdatedReplicas),
+		check.Count("availableReplicas", &s.AvailableReplicas)
 	errs := check.NotNegative(p, check.Count("replicas", &s.Replicas), ready, current, updated, available,
 		check.Number{"observedGeneration", s.ObservedGeneration}, check.Count("collisionCount", s.CollisionCount))
 	errs = append(errs, check.AtMost(p, s.Replicas, "status.replicas", ready, current, updated, available)...)
 	errs = append(errs, check.AtMost(p, s.ReadyReplicas, "status.readyReplicas", available)...)
-	return append(errs, notLess(p, s.CollisionCount, old.Status.CollisionCount)...)
+	return append(errs, checkCollisionCount(p, s.CollisionCount, old.Status.CollisionCount)...)
 }

@@ -22,13 +22,14 @@ func kind(t *testing.T, name string) *registry.Resource {
 	return checktest.Resource(t, Resources(podspec.Rules{}), name)
 }
 
-// template is what pods are made from, once and never again, and often as far as they like.
+// Templates of pods whose containers never restart, and restart when they fail.
 const (
 	never = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"d","image":"i"}]}}`
 	often = `"template":{"spec":{"restartPolicy":"OnFailure","containers":[{"name":"c","image":"i"}]}}`
 )
 
-// job makes a job from its spec, in which $ is a template, and what else it has. Its uid is u.
+// job returns the job with a spec, in which $ stands for a template, and with more JSON beside it.
+// Its UID is u.
 func job(t *testing.T, spec, more string) *batchv1.Job {
 	t.Helper()
 	j := checktest.Decode[batchv1.Job](t, `{"spec":{`+strings.ReplaceAll(spec, "$", never)+`}`+more+`}`)
@@ -36,7 +37,7 @@ func job(t *testing.T, spec, more string) *batchv1.Job {
 	return j
 }
 
-// created is a job as it is stored.
+// created returns a job as it is stored after its creation.
 func created(t *testing.T, spec, more string) *batchv1.Job {
 	t.Helper()
 	j := job(t, spec, more)
@@ -108,7 +109,8 @@ spec.template.spec.restartPolicy: Unsupported value: "Odd": supported values: "O
 	}
 }
 
-// TestDeclarations: jobs leave their pods alone unless a client says otherwise, and tell it so.
+// TestDeclarations checks that the deletion of a job keeps its pods and warns of that, unless the
+// client says what to do.
 func TestDeclarations(t *testing.T) {
 	r := kind(t, "Job")
 	const warning = "child pods are preserved by default when jobs are deleted; " +
@@ -130,7 +132,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestOldTemplates: what a template has had against a rule may stay.
+// TestOldTemplates checks that an update may keep a quirk of the old template.
 func TestOldTemplates(t *testing.T) {
 	odd := strings.Replace(never, `"restartPolicy"`, `"overhead":{"hugepages-2Mi":"1Mi","memory":"1"},"restartPolicy"`, 1)
 	const want = `spec.overhead.limits[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`
@@ -142,7 +144,8 @@ func TestOldTemplates(t *testing.T) {
 	checktest.Want(t, update(kind(t, "CronJob"), scheme.DeepCopy(c), c), "")
 }
 
-// TestSelector: the selector of a job is generated, and so are the labels that it selects, of which nothing may be chosen.
+// TestSelector checks that the server generates the selector of a job and the labels of its pods,
+// and that a client can choose neither.
 func TestSelector(t *testing.T) {
 	j := created(t, `$`, "")
 	want := map[string]string{"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "x", "controller-uid": "u", "job-name": "x"}
@@ -172,7 +175,7 @@ spec.template.metadata.labels[batch.kubernetes.io/job-name]: Invalid value: {"ba
 	checktest.Want(t, create(r, job(t, `"selector":{"matchLabels":{"a":"b"}},`+labelled(`"a":"b"`), "")),
 		"spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\",\"batch.kubernetes.io/controller-uid\":\"u\"}}: `selector` not auto-generated")
 
-	// Jobs from before some labels had a domain go on without them.
+	// Older jobs need not have the labels with a domain.
 	old := created(t, `"suspend":true,$`, "")
 	delete(old.Spec.Template.Labels, batchv1.JobNameLabel)
 	old.Spec.Selector.MatchLabels = map[string]string{batchv1.LegacyControllerUIDLabel: "u"}

@@ -13,16 +13,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// cronJobs makes the resource cronjobs.
+// cronJobs declares the resource cronjobs. Generation counts changes of the spec; the status has no
+// rules.
 func cronJobs(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*batchv1.CronJob]{
 		GroupResource: resource("cronjobs"),
 		Kind:          "CronJob", ShortNames: []string{"cj"}, Categories: []string{"all"},
 		Namespaced: true,
 		Strategy: registry.StrategyOf[*batchv1.CronJob]{
-			Metadata:                 registry.MetaChange,
-			Prepare:                  prepareCronJob,
-			Validate:                 func(c, old *batchv1.CronJob) field.ErrorList { return checkCronJob(rules, c, old) },
+			Metadata: registry.MetaChange,
+			Prepare:  prepareCronJob,
+			Validate: func(c, old *batchv1.CronJob) field.ErrorList {
+				return checkCronJob(rules, c, old)
+			},
 			Warnings:                 cronJobWarnings,
 			AllowUnconditionalUpdate: true,
 		},
@@ -31,11 +34,11 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*batchv1.CronJob]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Schedule", "When jobs are made.", 0),
-				registry.Column("Timezone", "Time zone that the schedule is read in.", 0),
-				registry.BooleanColumn("Suspend", "Whether no jobs are made for now.", 0),
-				registry.IntegerColumn("Active", "Number of jobs that run.", 0),
-				registry.Column("Last Schedule", "How long ago a job was last made.", 0),
+				registry.Column("Schedule", "Times at which jobs are created.", 0),
+				registry.Column("Timezone", "Time zone of the schedule.", 0),
+				registry.BooleanColumn("Suspend", "Whether the creation of jobs is suspended.", 0),
+				registry.IntegerColumn("Active", "Number of running jobs.", 0),
+				registry.Column("Last Schedule", "Time since a job was last created.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: cronJobCells,
@@ -43,6 +46,7 @@ func cronJobs(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// cronJobCells returns the cells of a cron job. Suspend has three: unset, True and False.
 func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
 	zone, suspended, last := registry.None, registry.Unset, registry.None
 	if z := c.Spec.TimeZone; z != nil {
@@ -65,11 +69,15 @@ func cronJobCells(c *batchv1.CronJob, now time.Time) []any {
 	}
 }
 
+// prepareCronJob clears fields of the pod template that are not served.
 func prepareCronJob(_ *registry.Request, c, old *batchv1.CronJob) {
-	podspec.DropDisabledTemplate(c, old, func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
+	podspec.DropDisabledTemplate(c, old,
+		func(c *batchv1.CronJob) *corev1.PodTemplateSpec { return &c.Spec.JobTemplate.Spec.Template })
 }
 
-// cronJobWarnings tell of a spec that is new or has changed.
+// cronJobWarnings warns about the spec of jobs that is new or has changed, about the name of a new
+// cron job, and at each update about a zone inside the schedule. The path spec.spec.schedule is
+// kube-apiserver's.
 func cronJobWarnings(c, old *batchv1.CronJob) []string {
 	p := field.NewPath("spec", "jobTemplate", "spec")
 	if old == nil {
@@ -86,10 +94,13 @@ func cronJobWarnings(c, old *batchv1.CronJob) []string {
 	return warnings
 }
 
-// maxCronJobName is the length of names, in bytes, that leaves room in the names of jobs for the
-// time.
+// maxCronJobName is the longest name of a cron job, in bytes. The controller appends up to 11
+// characters to name a job, and the result must be a DNS label.
 const maxCronJobName = 63 - 11
 
+// checkCronJob returns what is wrong with a new cron job, or with an update of old. An update may
+// keep a zone inside the schedule, a time zone that this server does not have, and a name that is
+// too long.
 func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	var was *batchv1.CronJobSpec
@@ -110,12 +121,14 @@ func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList 
 	errs = append(errs, check.NotNegative(p, check.Count("successfulJobsHistoryLimit", spec.SuccessfulJobsHistoryLimit),
 		check.Count("failedJobsHistoryLimit", spec.FailedJobsHistoryLimit))...)
 	if old == nil && len(c.Name) > maxCronJobName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, "must be no more than 52 characters"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name,
+			"must be no more than 52 characters"))
 	}
 	return errs
 }
 
-// checkJobTemplate checks the spec of jobs to come; their selectors will be generated.
+// checkJobTemplate checks the spec at p of jobs to be created. Each gets a generated selector, so
+// the spec must not have one and must not ask for a manual one.
 func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	errs := checkSpec(rules, p, spec)
 	if spec.Selector != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// cronJob makes a cron job with a schedule and what else its spec has, of jobs with some more in theirs.
+// cronJob returns a cron job with a schedule, more JSON in its spec, and more JSON in the spec of
+// its jobs.
 func cronJob(t *testing.T, schedule, more, jobs string) *batchv1.CronJob {
 	t.Helper()
 	return checktest.Decode[batchv1.CronJob](t, `{"spec":{"schedule":"`+schedule+`",`+more+`"jobTemplate":{"spec":{`+jobs+never+`}}}}`)
@@ -57,7 +58,7 @@ spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values:
 	checktest.Want(t, update(r, scheme.DeepCopy(c), c), "")
 }
 
-// TestOldZones: a cron job that names a zone in its schedule may go on so, and is told not to.
+// TestOldZones checks that a cron job may keep a time zone in its schedule, with a warning.
 func TestOldZones(t *testing.T) {
 	r, old := kind(t, "CronJob"), cronJob(t, "TZ=UTC 0 * * * *", "", "")
 	const warning = "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +

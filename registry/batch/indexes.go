@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// Indexes of a job are written as numbers and ranges in order, such as 1,3-5,7.
+// This file reads lists of indexes, as they are in the status and in the success policy of a job:
+// numbers and ranges in ascending order, separated by commas, such as 1,3-5,7. An empty text is an
+// empty list.
 
-// indexRange is one part of them: a number, or the numbers from first to last.
+// indexRange is one part of a list: the indexes from first to last, which are equal for a single
+// number.
 type indexRange struct{ first, last int32 }
 
-// parseRange reads a part; its numbers are below completions.
+// parseRange reads one part of a list, whose indexes must be below completions.
 func parseRange(text string, completions int32) (indexRange, error) {
 	first, last, isRange := strings.Cut(text, "-")
 	if strings.Contains(last, "-") {
@@ -28,6 +31,8 @@ func parseRange(text string, completions int32) (indexRange, error) {
 	return indexRange{x, y}, err
 }
 
+// parseIndex reads one index, which must be below completions. It is not negative, since parseRange
+// has cut the text at its dashes.
 func parseIndex(text string, completions int32) (int32, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -39,11 +44,12 @@ func parseIndex(text string, completions int32) (int32, error) {
 	return int32(n), nil
 }
 
+// outOfOrder is the error about an index that does not follow the one before it.
 func outOfOrder(before, after int32) error {
 	return fmt.Errorf("non-increasing order, previous: %d, current: %d", before, after)
 }
 
-// countIndexes returns how many indexes there are in a text, or what is wrong with it.
+// countIndexes returns how many indexes a list has, or an error about the first part that is wrong.
 func countIndexes(text string, completions int32) (int32, error) {
 	if text == "" {
 		return 0, nil
@@ -64,8 +70,9 @@ func countIndexes(text string, completions int32) (int32, error) {
 	return count, nil
 }
 
-// overlap returns the first index that two texts have in common. Parts that cannot be read are left
-// out; they are reported elsewhere.
+// overlap returns the lowest index that is in both lists, and whether there is one. It skips parts
+// that cannot be read; checkReadable reports those. Both lists are sorted, so one pass over them is
+// enough.
 func overlap(a, b string, completions int32) (index int32, found bool) {
 	if a == "" || b == "" {
 		return 0, false
@@ -84,6 +91,7 @@ func overlap(a, b string, completions int32) (index int32, found bool) {
 	return 0, false
 }
 
+// readableRanges returns the parts of a list that can be read.
 func readableRanges(text string, completions int32) []indexRange {
 	var list []indexRange
 	for part := range strings.SplitSeq(text, ",") {

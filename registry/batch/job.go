@@ -14,8 +14,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// jobs makes the resource jobs. A selector that finds the pods of no other job is generated, unless
-// the client insists on its own.
+// This file declares jobs: their table, the selector and labels that the server generates, and
+// warnings. The rules are in the other files that begin with job.
+
+// jobs declares the resource jobs. Generation counts changes of the spec. A client that deletes a
+// job and does not say what happens to its pods leaves them running, and is warned of that:
+// batch/v1 keeps the default of its first version.
 func jobs(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*batchv1.Job]{
 		GroupResource: resource("jobs"),
@@ -41,9 +45,9 @@ func jobs(rules podspec.Rules) registry.Resource {
 		Table: &registry.TableOf[*batchv1.Job]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Status", "Whether the job runs, or how it has ended.", 0),
-				registry.Column("Completions", "Number of pods that have succeeded, of those that must.", 0),
-				registry.Column("Duration", "How long the job has taken so far.", 0),
+				registry.Column("Status", "Condition of the job.", 0),
+				registry.Column("Completions", "Number of pods that have succeeded and number of pods that must succeed.", 0),
+				registry.Column("Duration", "Time from the start of the job to its end, or until now.", 0),
 				registry.AgeColumn, podspec.ContainersColumn, podspec.ImagesColumn, podspec.SelectorColumn,
 			},
 			Cells: jobCells,
@@ -51,6 +55,7 @@ func jobs(rules podspec.Rules) registry.Resource {
 	})
 }
 
+// jobCells returns the cells of a job.
 func jobCells(j *batchv1.Job, now time.Time) []any {
 	names, images := podspec.ContainerCells(j.Spec.Template.Spec.Containers)
 	return []any{
@@ -59,8 +64,10 @@ func jobCells(j *batchv1.Job, now time.Time) []any {
 	}
 }
 
+// statusCell returns the condition of a job in one word: the first that is true, in the order in
+// which a job ends.
 func statusCell(j *batchv1.Job) string {
-	is := stateOf(j)
+	is := jobStateOf(j)
 	switch {
 	case is.complete:
 		return "Complete"
@@ -78,6 +85,8 @@ func statusCell(j *batchv1.Job) string {
 	return "Running"
 }
 
+// completionsCell returns how many pods have succeeded, of how many. A job without completions ends
+// when one pod has succeeded; "of n" tells how many run at once.
 func completionsCell(j *batchv1.Job) string {
 	switch {
 	case j.Spec.Completions != nil:
@@ -88,6 +97,7 @@ func completionsCell(j *batchv1.Job) string {
 	return fmt.Sprintf("%d/1", j.Status.Succeeded)
 }
 
+// durationCell returns how long a job took, or has taken until now; empty if it has not started.
 func durationCell(s *batchv1.JobStatus, now time.Time) string {
 	if s.StartTime == nil {
 		return ""
@@ -98,6 +108,8 @@ func durationCell(s *batchv1.JobStatus, now time.Time) string {
 	return registry.HumanDuration(now.Sub(s.StartTime.Time))
 }
 
+// prepareJob prepares a job before it is checked: it generates the selector of a new one and clears
+// fields that are not served.
 func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
 	if old == nil && !scheme.OrZero(j.Spec.ManualSelector) {
 		generateSelector(j)
@@ -105,16 +117,18 @@ func prepareJob(_ *registry.Request, j, old *batchv1.Job) {
 	podspec.DropDisabledTemplate(j, old, func(j *batchv1.Job) *corev1.PodTemplateSpec { return &j.Spec.Template })
 }
 
-// labelJob gives a job without labels those of its pods once more, now that they have been
-// generated.
+// labelJob gives a job without labels those of its template. Defaults do so, too, but before the
+// template has its generated labels. It runs right before a job is stored, and when its status is
+// written.
 func labelJob(j *batchv1.Job) {
 	if len(j.Labels) == 0 {
 		j.Labels = maps.Clone(j.Spec.Template.Labels)
 	}
 }
 
-// generateSelector selects the pods by the uid of their job, and labels them with its uid and name.
-// What the client has chosen stays, and is refused if it is something else.
+// generateSelector makes the selector of a new job: the UID of the job as a label. It sets that
+// label and the others of generatedLabels on the template. Labels that the client has chosen
+// stay; checkGenerated refuses them if they differ.
 func generateSelector(j *batchv1.Job) {
 	t := &j.Spec.Template
 	if t.Labels == nil {
@@ -132,13 +146,15 @@ func generateSelector(j *batchv1.Job) {
 	setMissing(j.Spec.Selector.MatchLabels, batchv1.ControllerUIDLabel, string(j.UID))
 }
 
+// setMissing sets m[key] unless the key is there.
 func setMissing(m map[string]string, key, value string) {
 	if _, ok := m[key]; !ok {
 		m[key] = value
 	}
 }
 
-// generatedLabels are those that pods have whose selector is generated.
+// generatedLabels are the labels of the pods of a job with a generated selector: its UID and name,
+// with the domain batch.kubernetes.io and, for older clients, without it.
 func generatedLabels(j *batchv1.Job) map[string]string {
 	uid := string(j.UID)
 	return map[string]string{
@@ -147,7 +163,8 @@ func generatedLabels(j *batchv1.Job) map[string]string {
 	}
 }
 
-// jobWarnings tell of a spec that is new or has changed.
+// jobWarnings warns about the spec of a job that is new or has changed, and about the name of a new
+// one.
 func jobWarnings(j, old *batchv1.Job) []string {
 	p := field.NewPath("spec")
 	switch {
@@ -159,10 +176,11 @@ func jobWarnings(j, old *batchv1.Job) []string {
 	return nil
 }
 
-// specWarnings tell of the spec of a job, or of those that a cron job makes.
+// specWarnings warns about the spec at p of a job, or of the jobs that a cron job creates.
 func specWarnings(p *field.Path, spec *batchv1.JobSpec) []string {
 	var warnings []string
-	if isIndexed(spec) && scheme.OrZero(spec.Completions) > manyCompletions && scheme.OrZero(spec.Parallelism) > maxParallelismOfMany {
+	if isIndexed(spec) && scheme.OrZero(spec.Completions) > manyCompletions &&
+		scheme.OrZero(spec.Parallelism) > maxParallelismOfMany {
 		warnings = append(warnings, p.String()+": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "+
 			"than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}

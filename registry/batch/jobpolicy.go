@@ -12,7 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Limits of policies.
+// This file checks podFailurePolicy (KEP-3329) and successPolicy (KEP-3998) of jobs. checkSpec
+// calls checkFailurePolicy and checkSuccessPolicy.
+
+// Limits of policies: rules of a policy, exit codes and condition patterns of a rule, and the
+// length of the list of indexes in a rule.
 const (
 	maxRules            = 20
 	maxExitCodes        = 255
@@ -20,24 +24,27 @@ const (
 	maxSucceededIndexes = 64 << 10 // bytes
 )
 
-// What policies may say, in the order in which messages list it.
+// The values that fields of a failure policy can have, in the order in which messages list them.
 var (
-	failureActions = []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+	failureActions = []batchv1.PodFailurePolicyAction{
+		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
 	exitCodeOperators = []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn,
 		batchv1.PodFailurePolicyOnExitCodesOpNotIn}
 	conditionStatuses = []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 )
 
-// chosen reports a value that is none of valid; where it is empty the message lists them.
-func chosen[T ~string](p *field.Path, value T, valid []T) field.ErrorList {
+// requiredOneOf reports a value at p that is none of valid. The message for an empty value lists
+// the valid ones.
+func requiredOneOf[T ~string](p *field.Path, value T, valid []T) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(p, fmt.Sprintf("valid values: %q", valid))}
 	}
 	return check.Supported(p, value, valid...)
 }
 
-// checkFailurePolicy checks the rules for failures, at p.
+// checkFailurePolicy checks the rules at p that decide what the failure of a pod means for the job.
+// The names of containers are collected once for all rules.
 func checkFailurePolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	rules := spec.PodFailurePolicy.Rules
 	var errs field.ErrorList
@@ -56,10 +63,14 @@ func checkFailurePolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec, containers check.Duplicates) field.ErrorList {
-	errs := chosen(p.Child("action"), rule.Action, failureActions)
+// checkFailureRule checks one rule. It looks either at exit codes or at conditions of the failed
+// pod. containers are the names of containers and init containers.
+func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *batchv1.JobSpec,
+	containers check.Duplicates) field.ErrorList {
+	errs := requiredOneOf(p.Child("action"), rule.Action, failureActions)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
-		errs = append(errs, field.Invalid(p.Child("action"), rule.Action, "requires the backoffLimitPerIndex to be set"))
+		errs = append(errs, field.Invalid(p.Child("action"), rule.Action,
+			"requires the backoffLimitPerIndex to be set"))
 	}
 	codes, conditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0
 	if codes {
@@ -77,6 +88,8 @@ func checkFailureRule(p *field.Path, rule *batchv1.PodFailurePolicyRule, spec *b
 	return errs
 }
 
+// checkConditionPatterns checks the conditions of a pod, one of which must match for the rule to
+// apply.
 func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodConditionsPattern) field.ErrorList {
 	var errs field.ErrorList
 	if len(list) > maxPatterns {
@@ -85,13 +98,16 @@ func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodC
 	for i, pattern := range field.Each(&errs, list) {
 		p := p.Index(i)
 		errs = append(errs, check.QualifiedName(p.Child("type"), string(pattern.Type))...)
-		errs = append(errs, chosen(p.Child("status"), pattern.Status, conditionStatuses)...)
+		errs = append(errs, requiredOneOf(p.Child("status"), pattern.Status, conditionStatuses)...)
 	}
 	return errs
 }
 
-func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement, containers check.Duplicates) field.ErrorList {
-	errs := chosen(p.Child("operator"), r.Operator, exitCodeOperators)
+// checkExitCodes checks exit codes. They are sorted and unique, so that the policy can be read at a
+// glance; 0 is success and so cannot be a failure that a rule is In.
+func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement,
+	containers check.Duplicates) field.ErrorList {
+	errs := requiredOneOf(p.Child("operator"), r.Operator, exitCodeOperators)
 	if name := r.ContainerName; name != nil && !containers[*name] {
 		errs = append(errs, field.Invalid(p.Child("containerName"), *name,
 			"must be one of the container or initContainer names in the pod template"))
@@ -119,8 +135,8 @@ func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequire
 	return errs
 }
 
-// checkSuccessPolicy checks when an indexed job has succeeded. That it has completions is checked
-// elsewhere.
+// checkSuccessPolicy checks the rules at p by which an indexed job succeeds before all indexes
+// have. That an indexed job has completions is checked by checkIndexed.
 func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return field.ErrorList{field.Invalid(p, govalue.JSON(spec.SuccessPolicy), "requires indexed completion mode")}
@@ -140,6 +156,7 @@ func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
+// checkSuccessRule checks one rule: a set of indexes that must succeed, a number of them, or both.
 func checkSuccessRule(p *field.Path, rule *batchv1.SuccessPolicyRule, completions int32) field.ErrorList {
 	var errs field.ErrorList
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {

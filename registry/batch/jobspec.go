@@ -14,25 +14,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Limits of jobs. They keep the lists of indexes in a status short.
-const (
-	maxParallelism  = 100_000 // of indexed jobs
-	maxFailed       = 100_000 // indexes
-	manyCompletions = 100_000
+// This file checks new jobs and, with jobupdate.go, updates of jobs. checkSpec is also for the jobs
+// that a cron job creates. Rules for failure and success policies are in jobpolicy.go.
 
-	// Of jobs with more completions than that, whose indexes fail one by one.
+// Limits of indexed jobs (KEP-3850). The status lists completed and failed indexes; these limits
+// keep the lists below the size that an object can have.
+const (
+	maxParallelism  = 100_000 // pods at a time
+	maxFailed       = 100_000 // failed indexes
+	manyCompletions = 100_000 // completions above which the stricter limits below apply
+
+	// Limits of jobs with more than manyCompletions and with backoffLimitPerIndex.
 	maxParallelismOfMany = 10_000
 	maxFailedOfMany      = 10_000
 
 	maxManagedBy = 63 // bytes
 )
 
+// isIndexed reports whether the pods of a job have indexes.
 func isIndexed(spec *batchv1.JobSpec) bool {
 	return scheme.OrZero(spec.CompletionMode) == batchv1.IndexedCompletion
 }
 
-// checkJob checks a job, and on an update what has changed. kube-apiserver checks the spec twice
-// then, and says so; here that ends when there is enough to say.
+// checkJob returns what is wrong with a new job, or with an update of old. On an update it checks
+// the spec twice, because kube-apiserver does, and reports each error twice. It skips the second
+// time if there are enough errors.
 func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	if old != nil {
 		rules = rules.AfterTemplate(&old.Spec.Template)
@@ -48,22 +54,24 @@ func checkJob(rules podspec.Rules, j, old *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// hasDomainLabels reports whether generated labels include those that have a domain. Old jobs lack
-// them.
+// hasDomainLabels reports whether t has the generated labels of the domain batch.kubernetes.io.
+// Jobs from before Kubernetes 1.27 have only those without a domain.
 func hasDomainLabels(t *corev1.PodTemplateSpec) bool {
 	_, name := t.Labels[batchv1.JobNameLabel]
 	_, uid := t.Labels[batchv1.ControllerUIDLabel]
 	return name && uid
 }
 
-// checkGenerated checks that a selector and labels that the server generates have not been chosen
-// by the client. domain says whether the labels that have a domain must be there.
+// checkGenerated checks that a generated selector and its labels are as the server generates them.
+// A client that chose others could select pods of other jobs. domain says whether the labels with a
+// domain are required.
 func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
 	if scheme.OrZero(j.Spec.ManualSelector) || j.Spec.Selector == nil {
 		return nil
 	}
 	labels := generatedLabels(j)
-	required := []string{batchv1.LegacyControllerUIDLabel, batchv1.LegacyJobNameLabel, batchv1.ControllerUIDLabel, batchv1.JobNameLabel}
+	required := []string{batchv1.LegacyControllerUIDLabel, batchv1.LegacyJobNameLabel, batchv1.ControllerUIDLabel,
+		batchv1.JobNameLabel}
 	if !domain {
 		for _, key := range required[2:] {
 			delete(labels, key)
@@ -73,15 +81,17 @@ func checkGenerated(j *batchv1.Job, domain bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
 	for _, key := range required {
-		errs = append(errs, hasLabel(p.Child("template", "metadata", "labels"), j.Spec.Template.Labels, key, labels[key])...)
+		errs = append(errs, hasLabel(p.Child("template", "metadata", "labels"), j.Spec.Template.Labels, key,
+			labels[key])...)
 	}
 	if s, err := meta.SelectorFrom(j.Spec.Selector); err == nil && !s.Matches(meta.Set(labels)) {
-		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(j.Spec.Selector), "`selector` not auto-generated"))
+		errs = append(errs, field.Invalid(p.Child("selector"), govalue.JSON(j.Spec.Selector),
+			"`selector` not auto-generated"))
 	}
 	return errs
 }
 
-// hasLabel reports a label at p that is missing or has another value.
+// hasLabel reports a label among those at p that is missing or has another value than want.
 func hasLabel(p *field.Path, labels map[string]string, key, want string) field.ErrorList {
 	value, ok := labels[key]
 	switch {
@@ -93,7 +103,8 @@ func hasLabel(p *field.Path, labels map[string]string, key, want string) field.E
 	return nil
 }
 
-// checkHostnames checks that the pod of the last index gets a host name from the name of the job.
+// checkHostnames checks the name of an indexed job: with a dash and the last index it is the host
+// name of a pod, so it must be a DNS label.
 func checkHostnames(j *batchv1.Job) field.ErrorList {
 	if !isIndexed(&j.Spec) || scheme.OrZero(j.Spec.Completions) <= 0 {
 		return nil
@@ -106,7 +117,8 @@ func checkHostnames(j *batchv1.Job) field.ErrorList {
 		"will not able to create pod with invalid DNS label: "+last)}
 }
 
-// checkSelectingSpec checks a spec whose selector must be there, and match its template.
+// checkSelectingSpec checks the spec of a job: what checkSpec checks, and that there is a valid
+// selector, which matches the template.
 func checkSelectingSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	errs := checkSpec(rules, p, spec)
 	if spec.Selector == nil {
@@ -121,12 +133,17 @@ func checkSelectingSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpe
 	return errs
 }
 
-// checkSpec checks a spec, its selector apart.
+// checkSpec checks a spec without its selector, which the specs inside cron jobs must not have.
+// Deadline and TTL are in seconds. managedBy names a controller in the form domain/path (KEP-4368);
+// its TooLong error shows no value.
 func checkSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
-	errs := check.NotNegative(p, check.Count("parallelism", spec.Parallelism), check.Count("completions", spec.Completions),
-		check.Count("activeDeadlineSeconds", spec.ActiveDeadlineSeconds), check.Count("backoffLimit", spec.BackoffLimit),
+	errs := check.NotNegative(p, check.Count("parallelism", spec.Parallelism),
+		check.Count("completions", spec.Completions),
+		check.Count("activeDeadlineSeconds", spec.ActiveDeadlineSeconds),
+		check.Count("backoffLimit", spec.BackoffLimit),
 		check.Count("ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished),
-		check.Count("backoffLimitPerIndex", spec.BackoffLimitPerIndex), check.Count("maxFailedIndexes", spec.MaxFailedIndexes))
+		check.Count("backoffLimitPerIndex", spec.BackoffLimitPerIndex),
+		check.Count("maxFailedIndexes", spec.MaxFailedIndexes))
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
 		errs = append(errs, field.Required(p.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
 	}
@@ -148,8 +165,11 @@ func checkSpec(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.
 	return append(errs, checkRestartPolicy(p.Child("template", "spec", "restartPolicy"), spec)...)
 }
 
+// checkCompletionMode checks the completion mode, and that a job without indexes has no limits per
+// index.
 func checkCompletionMode(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
-	errs := check.OptionalOneOf(p.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)
+	errs := check.OptionalOneOf(p.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion,
+		batchv1.IndexedCompletion)
 	switch mode := spec.CompletionMode; {
 	case mode == nil, *mode == batchv1.NonIndexedCompletion:
 		const msg = "requires indexed completion mode"
@@ -179,21 +199,27 @@ func checkIndexed(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	atMost("parallelism", spec.Parallelism, maxParallelism,
 		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxParallelism))
 	if spec.Completions != nil {
-		atMost("maxFailedIndexes", spec.MaxFailedIndexes, *spec.Completions, "must be less than or equal to completions")
+		atMost("maxFailedIndexes", spec.MaxFailedIndexes, *spec.Completions,
+			"must be less than or equal to completions")
 	}
-	atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailed, fmt.Sprintf("must be less than or equal to %d", maxFailed))
+	atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailed,
+		fmt.Sprintf("must be less than or equal to %d", maxFailed))
 	if scheme.OrZero(spec.Completions) > manyCompletions && spec.BackoffLimitPerIndex != nil {
 		if spec.MaxFailedIndexes == nil {
 			errs = append(errs, field.Required(p.Child("maxFailedIndexes"),
 				fmt.Sprintf("must be specified when completions is above %d", manyCompletions)))
 		}
 		const msg = "must be less than or equal to %d when completions are above %d and used with backoff limit per index"
-		atMost("parallelism", spec.Parallelism, maxParallelismOfMany, fmt.Sprintf(msg, maxParallelismOfMany, manyCompletions))
-		atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailedOfMany, fmt.Sprintf(msg, maxFailedOfMany, manyCompletions))
+		atMost("parallelism", spec.Parallelism, maxParallelismOfMany,
+			fmt.Sprintf(msg, maxParallelismOfMany, manyCompletions))
+		atMost("maxFailedIndexes", spec.MaxFailedIndexes, maxFailedOfMany,
+			fmt.Sprintf(msg, maxFailedOfMany, manyCompletions))
 	}
 	return errs
 }
 
+// checkReplacementPolicy checks when a pod that is terminating is replaced (KEP-3939). With a
+// failure policy only Failed is possible: the policy needs to see how the pod ended.
 func checkReplacementPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if spec.PodFailurePolicy != nil {
 		return check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed)
@@ -201,11 +227,14 @@ func checkReplacementPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorLis
 	return check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed, batchv1.TerminatingOrFailed)
 }
 
-// checkRestartPolicy refuses pods that never end. A client that says nothing is told to choose.
+// checkRestartPolicy refuses pods that never end. The default of pods is Always, so a client must
+// choose. With a failure policy the kubelet must not restart containers, as it would hide their
+// failures.
 func checkRestartPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	switch policy := spec.Template.Spec.RestartPolicy; policy {
 	case corev1.RestartPolicyAlways, "":
-		return field.ErrorList{field.Required(p, fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever))}
+		return field.ErrorList{field.Required(p,
+			fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever))}
 	case corev1.RestartPolicyOnFailure:
 		if spec.PodFailurePolicy != nil {
 			return field.ErrorList{field.Invalid(p, policy,

@@ -12,17 +12,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// state is what the conditions of a job say is true.
-type state struct {
+// This file checks changes of a job's status. checkJobStatus is the Validate of the status
+// subresource. Its steps are methods of statusCheck, in the order of kube-apiserver's messages.
+
+// jobState is which conditions of a job are true.
+type jobState struct {
 	complete, failed, failing, succeeding, suspended bool
 
-	resumed bool // that it is suspended is false
+	resumed bool // the condition Suspended is there and is False
 }
 
-func (s state) finished() bool { return s.complete || s.failed }
+// finished reports whether the job has ended.
+func (s jobState) finished() bool { return s.complete || s.failed }
 
-func stateOf(j *batchv1.Job) state {
-	var s state
+// jobStateOf returns the state of a job. A condition that is listed twice counts as true if either
+// is.
+func jobStateOf(j *batchv1.Job) jobState {
+	var s jobState
 	for _, c := range j.Status.Conditions {
 		is := c.Status == corev1.ConditionTrue
 		switch c.Type {
@@ -42,60 +48,67 @@ func stateOf(j *batchv1.Job) state {
 	return s
 }
 
-// statusCheck checks a change of status. A rule is for what has changed: a job that breaks it
-// already can still be worked on.
+// statusCheck is the check of a change of status. Most rules look at a change only: a status that
+// breaks one already, and leaves the fields in question alone, is accepted, so that the job can
+// still be worked on. checkCounts and the conditions in checkOutcome are checked always.
 type statusCheck struct {
 	p          *field.Path
 	job, old   *batchv1.Job
 	new, was   *batchv1.JobStatus
-	is, before state
+	is, before jobState
 	errs       field.ErrorList
 }
 
-// checkJobStatus checks a change of status. Jobs may be worked on by controllers that are not
-// Kubernetes' own (managedBy), and clients rely on how a job ends.
+// checkJobStatus returns what is wrong with a change of status. Jobs with managedBy have
+// controllers that are not part of Kubernetes (KEP-4368), and clients rely on the way in which jobs
+// end.
 func checkJobStatus(j, old *batchv1.Job) field.ErrorList {
-	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: stateOf(j), before: stateOf(old)}
-	c.counts()
-	c.completion()
-	c.end()
-	c.indexes()
-	c.outcome()
-	c.steps()
+	c := &statusCheck{p: field.NewPath("status"), job: j, old: old, new: &j.Status, was: &old.Status, is: jobStateOf(j),
+		before: jobStateOf(old)}
+	c.checkCounts()
+	c.checkCompletion()
+	c.checkFinished()
+	c.checkIndexes()
+	c.checkOutcome()
+	c.checkTransitions()
 	return c.errs
 }
 
-// invalid reports a value if it is broken.
+// invalid reports the value of the field name of the status if broken is true.
 func (c *statusCheck) invalid(broken bool, name string, value any, msg string) {
 	if broken {
 		c.errs = append(c.errs, field.Invalid(c.p.Child(name), value, msg))
 	}
 }
 
-// conflict reports conditions that do not go together.
+// conflict reports, if broken is true, that conditions contradict each other.
 func (c *statusCheck) conflict(broken bool, msg string) {
 	c.invalid(broken, "conditions", field.Omit{}, msg)
 }
 
-// required reports a field that is missing.
+// required reports the field name of the status if missing is true.
 func (c *statusCheck) required(missing bool, name, msg string) {
 	if missing {
 		c.errs = append(c.errs, field.Required(c.p.Child(name), msg))
 	}
 }
 
-func (c *statusCheck) counts() {
+// checkCounts checks that no count is negative, and the UIDs of pods that have ended but are not
+// counted yet (KEP-2307). Unlike the other rules it applies to all of the status.
+func (c *statusCheck) checkCounts() {
 	s := c.new
 	c.errs = check.NotNegative(c.p, check.Count("active", &s.Active), check.Count("succeeded", &s.Succeeded),
 		check.Count("failed", &s.Failed), check.Count("ready", s.Ready), check.Count("terminating", s.Terminating))
 	if u := s.UncountedTerminatedPods; u != nil {
 		seen := check.Duplicates{}
-		c.uncounted("succeeded", u.Succeeded, seen)
-		c.uncounted("failed", u.Failed, seen)
+		c.checkUncounted("succeeded", u.Succeeded, seen)
+		c.checkUncounted("failed", u.Failed, seen)
 	}
 }
 
-func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplicates) {
+// checkUncounted checks a list of UIDs. seen has those of the other list, as a pod is in one of
+// them only.
+func (c *statusCheck) checkUncounted(name string, uids []meta.UID, seen check.Duplicates) {
 	p := c.p.Child("uncountedTerminatedPods", name)
 	for i, uid := range field.Each(&c.errs, uids) {
 		switch {
@@ -107,8 +120,10 @@ func (c *statusCheck) uncounted(name string, uids []meta.UID, seen check.Duplica
 	}
 }
 
-// completion checks that a job that has succeeded has not failed, and says when it succeeded.
-func (c *statusCheck) completion() {
+// checkCompletion checks how a job ends: not as Complete and Failed at once, and not without the
+// condition that announces the end (SuccessCriteriaMet, FailureTarget), after which the pods are
+// terminated. A complete job has a completionTime, which is not before its startTime.
+func (c *statusCheck) checkCompletion() {
 	completed := c.is.complete != c.before.complete
 	if completed || c.is.failed != c.before.failed {
 		c.conflict(c.is.complete && c.is.failed, "cannot set Complete=True and Failed=true conditions")
@@ -122,8 +137,9 @@ func (c *statusCheck) completion() {
 		c.invalid(end != nil && !c.is.complete, "completionTime", end, "cannot set completionTime when there is no Complete=True condition")
 		c.required(end == nil && c.is.complete, "completionTime", "completionTime is required for Complete jobs")
 	}
-	if ended || c.restarted() {
-		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end, "must be equal to or after `startTime`")
+	if ended || c.startTimeChanged() {
+		c.invalid(start != nil && end != nil && end.Before(start), "completionTime", end,
+			"must be equal to or after `startTime`")
 	}
 	if c.is.failed != c.before.failed || c.failedIndexesChanged() {
 		c.conflict(c.is.failed && !c.is.failing, "cannot set Failed=True condition without the FailureTarget=true condition")
@@ -133,49 +149,57 @@ func (c *statusCheck) completion() {
 	}
 }
 
-func (c *statusCheck) restarted() bool { return !c.new.StartTime.Equal(c.was.StartTime) }
+// startTimeChanged reports whether the update changes startTime.
+func (c *statusCheck) startTimeChanged() bool { return !c.new.StartTime.Equal(c.was.StartTime) }
 
+// failedIndexesChanged reports whether the update changes failedIndexes.
 func (c *statusCheck) failedIndexesChanged() bool {
 	return !scheme.Equal(c.new.FailedIndexes, c.was.FailedIndexes)
 }
 
-// end checks that nothing is left to do for a job that has finished.
-func (c *statusCheck) end() {
+// checkFinished checks that a finished job has been started and has no active or uncounted pods. A
+// job that is suspended and has 0 completions ends without a start.
+func (c *statusCheck) checkFinished() {
 	finished, changed := c.is.finished(), c.is.finished() != c.before.finished()
 	if changed || c.new.Active != c.was.Active {
 		c.invalid(finished && c.new.Active > 0, "active", c.new.Active, "active>0 is invalid for finished job")
 	}
 	idle := scheme.OrZero(c.job.Spec.Suspend) && c.job.Spec.Completions != nil && *c.job.Spec.Completions == 0
-	if (changed || c.restarted()) && !idle {
+	if (changed || c.startTimeChanged()) && !idle {
 		c.required(finished && c.new.StartTime == nil, "startTime", "startTime is required for finished job")
 	}
 	if u := c.new.UncountedTerminatedPods; u != nil && (changed || !scheme.Equal(u, c.was.UncountedTerminatedPods)) {
-		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u), "must be empty for finished job")
+		c.invalid(finished && len(u.Failed)+len(u.Succeeded) > 0, "uncountedTerminatedPods", govalue.JSON(u),
+			"must be empty for finished job")
 	}
 }
 
-// indexes checks which indexes of an indexed job have ended, and how.
-func (c *statusCheck) indexes() {
+// checkIndexes checks the lists of completed and failed indexes. They can be read, belong to a job
+// that has such indexes, and have none in common.
+func (c *statusCheck) checkIndexes() {
 	spec, done, failed := &c.job.Spec, c.new.CompletedIndexes, c.new.FailedIndexes
 	doneChanged, failedChanged := done != c.was.CompletedIndexes, c.failedIndexesChanged()
 	if doneChanged {
-		c.readable("completedIndexes", done)
+		c.checkReadable("completedIndexes", done)
 	}
 	if failedChanged && failed != nil && spec.BackoffLimitPerIndex != nil {
-		c.readable("failedIndexes", *failed)
+		c.checkReadable("failedIndexes", *failed)
 	}
 	c.invalid(doneChanged && done != "" && !isIndexed(spec), "completedIndexes", done,
 		"cannot set non-empty completedIndexes when non-indexed completion mode")
-	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes", scheme.OrZero(failed),
+	c.invalid(failedChanged && failed != nil && spec.BackoffLimitPerIndex == nil, "failedIndexes",
+		scheme.OrZero(failed),
 		"cannot set non-null failedIndexes when backoffLimitPerIndex is null")
 	if (doneChanged || failedChanged) && spec.Completions != nil && failed != nil {
 		index, found := overlap(done, *failed, *spec.Completions)
-		c.invalid(found, "failedIndexes", *failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
+		c.invalid(found, "failedIndexes", *failed,
+			fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", index))
 	}
 }
 
-// readable reports indexes that cannot be read.
-func (c *statusCheck) readable(name, text string) {
+// checkReadable reports a list of indexes in the field name that cannot be read. A job without
+// completions has no upper limit for them, and its lists are refused elsewhere.
+func (c *statusCheck) checkReadable(name, text string) {
 	if c.job.Spec.Completions == nil {
 		return
 	}
@@ -184,10 +208,11 @@ func (c *statusCheck) readable(name, text string) {
 	}
 }
 
-// outcome checks what is left of the counts, and that a job is about to succeed or to fail, not
-// both.
-func (c *statusCheck) outcome() {
-	if n := c.new.Terminating; n != nil && (c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
+// checkOutcome checks the counts of terminating and ready pods, and that a job is about to succeed
+// or about to fail, not both. The rules about conditions apply whether or not they changed.
+func (c *statusCheck) checkOutcome() {
+	if n := c.new.Terminating; n != nil &&
+		(c.is.finished() != c.before.finished() || !scheme.Equal(n, c.was.Terminating)) {
 		c.invalid(c.is.finished() && *n > 0, "terminating", *n, "terminating>0 is invalid for finished job")
 	}
 	if n := c.new.Ready; n != nil && (c.new.Active != c.was.Active || !scheme.Equal(n, c.was.Ready)) {
@@ -199,21 +224,25 @@ func (c *statusCheck) outcome() {
 		"cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 }
 
-// steps checks that a job does not go back.
-func (c *statusCheck) steps() {
+// checkTransitions checks that a job does not go back: terminal conditions and completionTime stay,
+// and counters do not fall. startTime changes only while the job is suspended or is resumed.
+func (c *statusCheck) checkTransitions() {
 	const disable = "cannot disable the terminal %s=True condition"
 	c.conflict(c.before.failed && !c.is.failed, fmt.Sprintf(disable, batchv1.JobFailed))
 	c.conflict(c.before.complete && !c.is.complete, fmt.Sprintf(disable, batchv1.JobComplete))
 	c.conflict(c.before.failing && !c.is.failing, fmt.Sprintf(disable, batchv1.JobFailureTarget))
 	c.invalid(c.new.Failed < c.was.Failed, "failed", c.new.Failed, "cannot decrease the failed counter")
 	spec := &c.job.Spec
-	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) { // others can be scaled down
-		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded, "cannot decrease the succeeded counter")
+	// An indexed job with equal numbers can be scaled down, and then counts fewer successes.
+	if !isIndexed(spec) || !scheme.Equal(spec.Completions, spec.Parallelism) {
+		c.invalid(c.new.Succeeded < c.was.Succeeded, "succeeded", c.new.Succeeded,
+			"cannot decrease the succeeded counter")
 	}
 	end, was := c.new.CompletionTime, c.was.CompletionTime
 	c.invalid(end != nil && was != nil && !end.Equal(was), "completionTime", end, "field is immutable")
 	resuming := c.before.suspended && c.is.resumed
-	c.invalid(c.restarted() && !resuming && c.was.StartTime != nil && !scheme.OrZero(spec.Suspend), "startTime", c.new.StartTime,
+	c.invalid(c.startTimeChanged() && !resuming && c.was.StartTime != nil && !scheme.OrZero(spec.Suspend), "startTime",
+		c.new.StartTime,
 		"field is immutable for unsuspended job once set")
 	c.conflict(c.before.succeeding && !c.is.succeeding, "cannot disable the SuccessCriteriaMet=True condition")
 	c.conflict(c.before.complete && !c.before.succeeding && c.is.succeeding,

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// checkSpecUpdate checks what of a spec has changed.
+// checkSpecUpdate returns what an update changes in the spec at p and must not change. Fields that
+// it does not mention may change, such as parallelism and suspend.
 func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 	spec, was := &j.Spec, &old.Spec
 	errs := checkCompletionsUpdate(p.Child("completions"), spec, was)
@@ -17,47 +18,57 @@ func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 	errs = append(errs, checkTemplateUpdate(p, &spec.Template, old)...)
 	errs = append(errs, check.Immutable(p.Child("completionMode"), spec.CompletionMode, was.CompletionMode)...)
 	errs = append(errs, check.Immutable(p.Child("podFailurePolicy"), spec.PodFailurePolicy, was.PodFailurePolicy)...)
-	errs = append(errs, check.Immutable(p.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex, was.BackoffLimitPerIndex)...)
+	errs = append(errs, check.Immutable(p.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex,
+		was.BackoffLimitPerIndex)...)
 	errs = append(errs, check.Immutable(p.Child("managedBy"), spec.ManagedBy, was.ManagedBy)...)
 	return append(errs, check.Immutable(p.Child("successPolicy"), spec.SuccessPolicy, was.SuccessPolicy)...)
 }
 
-// checkCompletionsUpdate lets the completions of an indexed job change together with its
-// parallelism.
+// checkCompletionsUpdate checks a change of completions. An indexed job may change them together
+// with parallelism, to the same value (KEP-3715): such jobs scale like one unit.
 func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return check.Immutable(p, spec.Completions, old.Completions)
 	}
-	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) || *spec.Completions == scheme.OrZero(spec.Parallelism) {
+	if spec.Completions == nil || scheme.Equal(spec.Completions, old.Completions) ||
+		*spec.Completions == scheme.OrZero(spec.Parallelism) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p, *spec.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
-// checkTemplateUpdate refuses another template. While a job is suspended and none of its pods is
-// active, what the pods ask of nodes, their resources, labels and annotations may change.
+// checkTemplateUpdate refuses a change of the template. Jobs that are suspended and have no active
+// pods are an exception: a queue may still decide where the pods run, so scheduling fields
+// (KEP-2926), resources (KEP-5440), labels and annotations may change.
+//
+// It makes a copy of the old spec, takes over from t what may change, and compares.
 func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.Job) field.ErrorList {
-	if !rests(old) {
+	if !isIdle(old) {
 		return check.Immutable(p.Child("template"), t, &old.Spec.Template)
 	}
 	allowed := scheme.DeepCopy(&old.Spec.Template.Spec)
-	takeScheduling(allowed, &t.Spec)
-	takeResources(allowed.Containers, t.Spec.Containers)
-	takeResources(allowed.InitContainers, t.Spec.InitContainers)
+	copyScheduling(allowed, &t.Spec)
+	copyResources(allowed.Containers, t.Spec.Containers)
+	copyResources(allowed.InitContainers, t.Spec.InitContainers)
 	if scheme.Equal(&t.Spec, allowed) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(p.Child("template.spec"), govalue.JSON(&t.Spec), "field is immutable")}
 }
 
-// rests reports whether a job is suspended, and has no active pods or never had any.
-func rests(j *batchv1.Job) bool {
-	return scheme.OrZero(j.Spec.Suspend) && (j.Status.StartTime == nil || stateOf(j).suspended) && j.Status.Active == 0
+// isIdle reports whether a job is suspended and has no active pods. If it was started before, its
+// condition must say that it is suspended: until then its pods may be terminating.
+func isIdle(j *batchv1.Job) bool {
+	return scheme.OrZero(j.Spec.Suspend) &&
+		(j.Status.StartTime == nil || jobStateOf(j).suspended) && j.Status.Active == 0
 }
 
-// takeScheduling takes over from next what pods ask of nodes.
-func takeScheduling(spec, next *corev1.PodSpec) {
-	spec.NodeSelector, spec.Tolerations, spec.SchedulingGates = next.NodeSelector, next.Tolerations, next.SchedulingGates
+// copyScheduling sets the fields of spec by which a scheduler chooses nodes to those of next: node
+// selector, tolerations, scheduling gates and node affinity. It leaves affinity to other pods
+// alone.
+func copyScheduling(spec, next *corev1.PodSpec) {
+	spec.NodeSelector, spec.Tolerations, spec.SchedulingGates =
+		next.NodeSelector, next.Tolerations, next.SchedulingGates
 	var nodes *corev1.NodeAffinity
 	if next.Affinity != nil {
 		nodes = next.Affinity.NodeAffinity
@@ -71,9 +82,9 @@ func takeScheduling(spec, next *corev1.PodSpec) {
 	}
 }
 
-// takeResources takes over from next the resources of containers, if they are as many, by place and
-// name.
-func takeResources(list, next []corev1.Container) {
+// copyResources sets the resources of the containers in list to those of the containers in next
+// with the same index and name. It does nothing if their numbers differ.
+func copyResources(list, next []corev1.Container) {
 	if len(list) != len(next) {
 		return
 	}

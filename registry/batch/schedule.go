@@ -12,9 +12,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// hasZone reports whether a schedule names a time zone itself, as those of old cron jobs may.
+// hasZone reports whether a schedule has a time zone in it (TZ=... or CRON_TZ=...). That worked by
+// accident until timeZone became a field (KEP-3140), and cron jobs that have it may keep it.
 func hasZone(schedule string) bool { return strings.Contains(schedule, "TZ") }
 
+// checkSchedule checks a schedule and its time zone. mayHaveZone allows a zone inside the schedule,
+// unless the field zone is set, too.
 func checkSchedule(p *field.Path, schedule string, zone *string, mayHaveZone bool) field.ErrorList {
 	var errs field.ErrorList
 	if err := parseSchedule(schedule); err != nil {
@@ -30,8 +33,8 @@ func checkSchedule(p *field.Path, schedule string, zone *string, mayHaveZone boo
 	return errs
 }
 
-// parseSchedule returns what is wrong with a schedule. The parser panics at a zone that no schedule
-// follows.
+// parseSchedule returns an error if a schedule cannot be read: five fields, or a descriptor such as
+// @daily. The parser panics if nothing follows a zone.
 func parseSchedule(schedule string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -42,11 +45,12 @@ func parseSchedule(schedule string) (err error) {
 	return err
 }
 
-// zonePart is what stands between the slashes of the name of a time zone.
+// zonePart matches what is between the slashes of a time zone's name, as in the tz database.
 var zonePart = regexp.MustCompile(`^[A-Za-z.\-_0-9+]{1,14}$`)
 
-// checkTimeZone checks the name of a time zone, which messages show as kube-apiserver shows
-// pointers.
+// checkTimeZone checks the name of a time zone, which must be in the tz database of the server. The
+// name must not lead out of its directory. Local is refused, because it would depend on the
+// machine. Messages show the name in quotes of JSON, as kube-apiserver shows pointers.
 func checkTimeZone(p *field.Path, name *string) field.ErrorList {
 	zone := *name
 	if zone == "" {

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// conditions are some that have a status, True if a name does not say otherwise: Complete, Suspended=False.
+// conditions returns the JSON of conditions with the given names. Their status is True, unless it
+// follows the name: Suspended=False.
 func conditions(names ...string) string {
 	var list []string
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// changed is a copy of a job with some JSON read over it.
+// changed returns a copy of a job into which JSON has been decoded.
 func changed(t *testing.T, j *batchv1.Job, text string) *batchv1.Job {
 	t.Helper()
 	next := scheme.DeepCopy(j)
@@ -46,7 +46,8 @@ func TestJobUpdate(t *testing.T) {
 	checktest.Want(t, errs, `spec.selector: Invalid value: {"matchLabels":{"batch.kubernetes.io/controller-uid":"u","job-name":"x"}}: field is immutable`)
 }
 
-// TestTemplateUpdate: only a job that rests can have another template, in some ways.
+// TestTemplateUpdate checks that only an idle job may change its template, and only some fields of
+// it.
 func TestTemplateUpdate(t *testing.T) {
 	const (
 		scheduling = `{"spec":{"template":{"metadata":{"labels":{"c":"d"},"annotations":{"e":"f"}},"spec":{"nodeSelector":{"a":"b"},"schedulingGates":[{"name":"a"}],
@@ -80,7 +81,7 @@ func TestTemplateUpdate(t *testing.T) {
 			t.Errorf("%s of %s: got %v, want %s to be immutable", tt.change, tt.status, errs, tt.path)
 		}
 	}
-	// What pods ask of nodes can be taken back, but not what they ask of pods.
+	// An update can remove the affinity for nodes, but not the affinity for pods.
 	for affinity, fine := range map[string]bool{`{"nodeAffinity":{}}`: true, `{"nodeAffinity":{},"podAffinity":{}}`: false} {
 		old := created(t, `"suspend":true,$`, "")
 		old = changed(t, old, `{"spec":{"template":{"spec":{"affinity":`+affinity+`}}}}`)

@@ -1,13 +1,18 @@
-// Package coordination knows what is special about the resources of coordination.k8s.io: leases.
-// They may be created by PUT, and are replaced only by those who have seen the latest version, as a
-// lease is what parties compete for.
+// Package coordination declares the resources of the group coordination.k8s.io: leases, by which
+// processes elect a leader and kubelets show that they are alive.
 //
-// Not here: the verbs (registry), the types (scheme/api/coordinationv1).
+// Law. A lease is what several parties compete for, so an update must name the resourceVersion that
+// its client has seen. It may also be created by PUT.
+//
+// Callers. Resources returns the declarations, from which a server makes a store for each resource.
+//
+// Not here: reading and writing (registry), the types (scheme/api/coordinationv1), coordinated
+// leader election (KEP-4355), which is not served.
 package coordination
 
 import "github.com/coracle-project/coracle/registry"
 
-// Resources returns the resources of the group.
+// Resources returns the declarations of all resources of the group.
 func Resources() []registry.Resource {
 	return []registry.Resource{leases()}
 }

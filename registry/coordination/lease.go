@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// leases makes the resource leases.
+// leases declares the resource leases. It has no status: the spec is what holders write.
 func leases() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*coordinationv1.Lease]{
 		GroupResource: meta.GroupResource{Group: coordinationv1.GroupVersion.Group, Resource: "leases"},
@@ -36,14 +36,16 @@ func leases() registry.Resource {
 	})
 }
 
-// prepareLease drops the fields of coordinated leader election, which is not served, unless the old
-// lease has them.
+// prepareLease clears the fields of coordinated leader election (KEP-4355), which is not served,
+// unless the old lease has one of them.
 func prepareLease(_ *registry.Request, l, old *coordinationv1.Lease) {
 	if old == nil || old.Spec.Strategy == nil && old.Spec.PreferredHolder == nil {
 		l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
 	}
 }
 
+// checkLease checks a lease. The duration is in seconds and positive. A preferred holder has a
+// meaning only with a strategy by which holders are chosen.
 func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 	spec, p := &l.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -55,13 +57,14 @@ func checkLease(l, _ *coordinationv1.Lease) field.ErrorList {
 		errs = append(errs, checkStrategy(p.Child("strategy", "strategy"), *spec.Strategy)...)
 	}
 	if scheme.OrZero(spec.PreferredHolder) != "" && scheme.OrZero(spec.Strategy) == "" {
-		errs = append(errs, field.Forbidden(p.Child("preferredHolder"), "may only be specified if `strategy` is defined"))
+		errs = append(errs, field.Forbidden(p.Child("preferredHolder"),
+			"may only be specified if `strategy` is defined"))
 	}
 	return errs
 }
 
-// checkStrategy checks how a leader is picked: in a way that Kubernetes knows, or one whose name
-// has a domain.
+// checkStrategy checks the name of a strategy by which a leader is elected: one of Kubernetes, or a
+// name with a domain.
 func checkStrategy(p *field.Path, strategy coordinationv1.CoordinatedLeaseStrategy) field.ErrorList {
 	if strings.Contains(string(strategy), "/") {
 		return check.Invalid(p, strategy, names.IsQualifiedName(string(strategy)))

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// endpointSlices makes the resource endpointslices.
+// endpointSlices declares the resource endpointslices. Its fields are at the top level, without
+// spec and status. Generation counts changes of labels, too, since the controller reads them.
 func endpointSlices() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*discoveryv1.EndpointSlice]{
 		GroupResource: meta.GroupResource{Group: discoveryv1.GroupVersion.Group, Resource: "endpointslices"},
@@ -32,9 +33,9 @@ func endpointSlices() registry.Resource {
 		Table: &registry.TableOf[*discoveryv1.EndpointSlice]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("AddressType", "What sort of addresses the endpoints have.", 0),
-				registry.Column("Ports", "The first ports of each endpoint.", 0),
-				registry.Column("Endpoints", "The first addresses.", 0),
+				registry.Column("AddressType", "Type of the addresses: IPv4, IPv6 or FQDN.", 0),
+				registry.Column("Ports", "First ports of the endpoints.", 0),
+				registry.Column("Endpoints", "First addresses of the endpoints.", 0),
 				registry.AgeColumn,
 			},
 			Cells: sliceCells,
@@ -42,11 +43,13 @@ func endpointSlices() registry.Resource {
 	})
 }
 
-// hostnameLabel is the key of the name of the node in what topology was once.
+// hostnameLabel is the key with the name of the node in an endpoint's topology, which nodeName
+// replaced.
 const hostnameLabel = "kubernetes.io/hostname"
 
-// dropTopology drops what a client writes about topology. Clients that know the older field alone,
-// and leave a node where it was, do not lose it: its name moves to the newer field.
+// dropTopology clears the deprecated topology of endpoints, unless the endpoints are unchanged. A
+// client that knows only topology, and names a node that the old slice named there, does not lose
+// the node: its name moves to nodeName.
 func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	nodes := map[string]bool{}
 	if old != nil {
@@ -59,16 +62,21 @@ func dropTopology(_ *registry.Request, s, old *discoveryv1.EndpointSlice) {
 	}
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
-		if node := e.DeprecatedTopology[hostnameLabel]; e.NodeName == nil && nodes[node] && len(names.IsDNS1123Subdomain(node)) == 0 {
+		if node := e.DeprecatedTopology[hostnameLabel]; e.NodeName == nil && nodes[node] &&
+			len(names.IsDNS1123Subdomain(node)) == 0 {
 			e.NodeName = &node
 		}
 		e.DeprecatedTopology = nil
 	}
 }
 
-// The controllers of Kubernetes that look after slices, and write addresses as they should be.
+// controllers are the values of the label managed-by of Kubernetes' own controllers. They copy
+// addresses from pods and Endpoints, so a warning about an address would reach nobody who can
+// change it.
 var controllers = []string{"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"}
 
+// sliceWarnings warns of a new slice of domain names, which are deprecated, and of addresses that
+// are not in canonical form, up to check.MaxAddressWarnings.
 func sliceWarnings(s, old *discoveryv1.EndpointSlice) []string {
 	var warnings []string
 	if old == nil && s.AddressType == discoveryv1.AddressTypeFQDN {
@@ -87,6 +95,7 @@ func sliceWarnings(s, old *discoveryv1.EndpointSlice) []string {
 	return warnings
 }
 
+// sliceCells returns the cells of a slice. A port without number and name stands for all ports.
 func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	var ports, addresses []string
 	for i := range s.Ports {
@@ -102,11 +111,11 @@ func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	for i := range s.Endpoints {
 		addresses = append(addresses, s.Endpoints[i].Addresses...)
 	}
-	return []any{s.Name, string(s.AddressType), someOf(ports), someOf(addresses), registry.Age(&s.ObjectMeta, now)}
+	return []any{s.Name, string(s.AddressType), firstOf(ports), firstOf(addresses), registry.Age(&s.ObjectMeta, now)}
 }
 
-// someOf shows the beginning of a list, and how much more there is.
-func someOf(list []string) string {
+// firstOf returns the first three texts of a list and how many more there are.
+func firstOf(list []string) string {
 	const most = 3
 	text := strings.Join(list[:min(len(list), most)], ",")
 	if text == "" {

@@ -89,7 +89,8 @@ endpoints[0].addresses[0]: Invalid value: "y": must be a valid IP address, (e.g.
 addressType: Invalid value: "IPv6": field is immutable`)
 }
 
-// TestTopology: what is written is dropped, but the node that was there before stays under its newer name.
+// TestTopology checks that topology is cleared, and that the node of an old endpoint moves to
+// nodeName.
 func TestTopology(t *testing.T) {
 	prepare := Resources()[0].Strategy.Prepare
 	slice := func(fields string) *discoveryv1.EndpointSlice {

@@ -9,19 +9,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Limits of a slice.
+// Limits of a slice. They bound the size of the object, which is sent to every node when it
+// changes.
 const (
 	maxEndpoints = 1000
 	maxAddresses = 100 // of an endpoint
 	maxPorts     = 20000
-	maxHints     = 8 // of an endpoint, zones and nodes each
+	maxHints     = 8 // of an endpoint: zones, and nodes
 )
 
-// checkSlice lets endpoints that have been there be as they are: less was asked of them once. What
-// is left of topology has been there, too.
+// checkSlice returns what is wrong with a new slice, or with an update of old. Errors in endpoints
+// do not count if the update does not change the endpoints: older servers accepted more. There is
+// no rule for topology, because dropTopology keeps only what was stored.
 func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	p := field.NewPath("addressType")
-	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+	errs := check.OneOf(p, s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4,
+		discoveryv1.AddressTypeIPv6)
 	errs = append(errs, checkPorts(field.NewPath("ports"), s.Ports)...)
 	endpoints := checkEndpoints(field.NewPath("endpoints"), s)
 	if len(endpoints) > 0 && (old == nil || !scheme.Equal(&s.Endpoints, &old.Endpoints)) {
@@ -33,6 +36,8 @@ func checkSlice(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	return errs
 }
 
+// checkPorts checks the ports of a slice. Their names are unique, and only one may be empty. If
+// there are too many, that is the only error.
 func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList {
 	if len(ports) > maxPorts {
 		return field.ErrorList{field.TooMany(p, len(ports), maxPorts)}
@@ -54,6 +59,8 @@ func checkPorts(p *field.Path, ports []discoveryv1.EndpointPort) field.ErrorList
 	return errs
 }
 
+// checkEndpoints checks the endpoints of a slice at p. If there are too many, that is the only
+// error.
 func checkEndpoints(p *field.Path, s *discoveryv1.EndpointSlice) field.ErrorList {
 	if len(s.Endpoints) > maxEndpoints {
 		return field.ErrorList{field.TooMany(p, len(s.Endpoints), maxEndpoints)}
@@ -83,7 +90,9 @@ func checkEndpoints(p *field.Path, s *discoveryv1.EndpointSlice) field.ErrorList
 	return errs
 }
 
-// checkAddress checks the i-th of the addresses at p. Those of unknown types are let be.
+// checkAddress checks the address with index i of the list at p, which must be of type t. If t is
+// unknown, it is reported already, and the address is not checked. An address of the wrong family
+// is reported on the list, as in kube-apiserver.
 func checkAddress(p *field.Path, i int, t discoveryv1.AddressType, text string) field.ErrorList {
 	var msgs []string
 	switch t {
@@ -106,7 +115,8 @@ func checkAddress(p *field.Path, i int, t discoveryv1.AddressType, text string) 
 	return append(errs, check.EndpointIP(p.Index(i), text)...)
 }
 
-// checkHints checks nodes only if there are not too many zones.
+// checkHints checks for which zones (KEP-2433) and nodes (KEP-3015) an endpoint is meant. Nodes are
+// not checked if there are too many zones.
 func checkHints(p *field.Path, h *discoveryv1.EndpointHints) field.ErrorList {
 	zones, nodes := p.Child("forZones"), p.Child("forNodes")
 	if len(h.ForZones) > maxHints {

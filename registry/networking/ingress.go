@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ingresses makes the resource ingresses.
+// ingresses declares the resource ingresses. The rules for the spec are in ingresscheck.go.
 func ingresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.Ingress]{
 		GroupResource: resource("ingresses"),
@@ -27,14 +27,16 @@ func ingresses() registry.Resource {
 			AllowUnconditionalUpdate: true,
 		},
 		Generation: []string{"spec"},
-		Status:     &registry.StatusOf[*networkingv1.Ingress]{Validate: checkIngressStatus, Warnings: ingressStatusWarnings},
+		Status: &registry.StatusOf[*networkingv1.Ingress]{
+			Validate: checkIngressStatus, Warnings: ingressStatusWarnings,
+		},
 		Table: &registry.TableOf[*networkingv1.Ingress]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Class", "Name of the class, which tells which controller serves the ingress.", 0),
-				registry.Column("Hosts", "Hosts that there are rules for.", 0),
-				registry.Column("Address", "Where the load balancer takes requests in.", 0),
-				registry.Column("Ports", "Ports that requests come to.", 0),
+				registry.Column("Class", "Name of the class, which decides which controller serves the ingress.", 0),
+				registry.Column("Hosts", "Hosts in the rules.", 0),
+				registry.Column("Address", "Addresses of the load balancer.", 0),
+				registry.Column("Ports", "Ports on which the ingress takes requests.", 0),
 				registry.AgeColumn,
 			},
 			Cells: ingressCells,
@@ -42,6 +44,7 @@ func ingresses() registry.Resource {
 	})
 }
 
+// ingressCells returns the cells of an ingress. Its ports follow from whether it has TLS.
 func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 	class, ports := registry.None, "80"
 	if ing.Spec.IngressClassName != nil {
@@ -50,12 +53,15 @@ func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 	if len(ing.Spec.TLS) > 0 {
 		ports = "80, 443"
 	}
-	return []any{ing.Name, class, hostsCell(ing.Spec.Rules), addressCell(&ing.Status), ports, registry.Age(&ing.ObjectMeta, now)}
+	return []any{ing.Name, class, hostsCell(ing.Spec.Rules), addressCell(&ing.Status), ports,
+		registry.Age(&ing.ObjectMeta, now)}
 }
 
-// shownHosts is how many hosts are shown; of the others, the number of rules is.
+// shownHosts is the most hosts that a table shows; after them it shows how many more rules there
+// are.
 const shownHosts = 3
 
+// hostsCell returns the first hosts of the rules, "*" if no rule names a host.
 func hostsCell(rules []networkingv1.IngressRule) string {
 	var hosts []string
 	for i := range rules {
@@ -72,6 +78,8 @@ func hostsCell(rules []networkingv1.IngressRule) string {
 	return strings.Join(hosts, ",")
 }
 
+// addressCell returns the addresses and host names of the load balancer, sorted and without
+// repetitions.
 func addressCell(s *networkingv1.IngressStatus) string {
 	var points []string
 	for _, point := range s.LoadBalancer.Ingress {
@@ -85,28 +93,31 @@ func addressCell(s *networkingv1.IngressStatus) string {
 	return strings.Join(slices.Compact(points), ",")
 }
 
-// ingressWarnings tells those who create an ingress that its class has a field.
+// ingressWarnings warns of the annotation with the class of a new ingress, unless the field is set,
+// too.
 func ingressWarnings(ing, old *networkingv1.Ingress) []string {
-	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil || ing.Spec.IngressClassName != nil {
+	if _, ok := ing.Annotations[networkingv1.IngressClassAnnotation]; !ok || old != nil ||
+		ing.Spec.IngressClassName != nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead",
 		networkingv1.IngressClassAnnotation)}
 }
 
+// pointsPath is the path of the load balancer's addresses in the status.
 var pointsPath = field.NewPath("status", "loadBalancer", "ingress")
 
-// checkIngressStatus checks where requests are taken in. Addresses that were there may stay,
-// however they are written.
+// checkIngressStatus checks the addresses of the load balancer. An address of the old status may
+// stay, even if it is invalid by the rules for new ones (KEP-4858).
 func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
-	known := make(map[string]bool)
+	oldIPs := make(map[string]bool)
 	for _, point := range old.Status.LoadBalancer.Ingress {
-		known[point.IP] = true
+		oldIPs[point.IP] = true
 	}
 	var errs field.ErrorList
 	for i, point := range field.Each(&errs, ing.Status.LoadBalancer.Ingress) {
 		p := pointsPath.Index(i)
-		if point.IP != "" && !known[point.IP] {
+		if point.IP != "" && !oldIPs[point.IP] {
 			errs = append(errs, check.Invalid(p.Child("ip"), point.IP, names.IsValidLegacyIP(point.IP, true))...)
 		}
 		if point.Hostname != "" {
@@ -117,6 +128,7 @@ func checkIngressStatus(ing, old *networkingv1.Ingress) field.ErrorList {
 	return errs
 }
 
+// ingressStatusWarnings warns of addresses that are not in canonical form.
 func ingressStatusWarnings(ing, _ *networkingv1.Ingress) []string {
 	ips := make([]string, len(ing.Status.LoadBalancer.Ingress))
 	for i := range ips {

@@ -39,7 +39,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestIngresses has ingresses right and wrong. In want, $ is the path of the spec.
+// TestIngresses checks the spec of an ingress. In want, $ is the path of the spec.
 func TestIngresses(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "Ingress").Strategy
 	paths := func(list string) string { return `{"spec":{"rules":[{"http":{"paths":[` + list + `]}}]}}` }
@@ -83,7 +83,7 @@ $.rules[0].http.paths[1].path: Invalid value: "/a/.": cannot end with '/.'`,
 	}
 }
 
-// TestBackends has backends right and wrong. In want, $ is their path.
+// TestBackends checks the backend of an ingress. In want, $ is the path of the backend.
 func TestBackends(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "Ingress").Strategy
 	for text, want := range map[string]string{
@@ -103,7 +103,7 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// TestOldIngresses: what older servers let be stays right until it is mended.
+// TestOldIngresses checks that an update may keep what older servers accepted, until it is mended.
 func TestOldIngresses(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "Ingress").Strategy
 	const (
@@ -184,7 +184,7 @@ func TestIngressTable(t *testing.T) {
 	}
 }
 
-// TestIngressClasses has classes right and wrong. In want, $ is the path of the spec.
+// TestIngressClasses checks ingress classes. In want, $ is the path of the spec.
 func TestIngressClasses(t *testing.T) {
 	r := checktest.Resource(t, Resources(), "IngressClass")
 	const path = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"

@@ -9,17 +9,26 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ingressCheck is the check of one ingress. What was wrong in the old one already, as older servers
-// let it be, may be wrong in the new one.
+// This file checks the spec of ingresses. checkIngress is the Validate of the resource in
+// ingress.go; ingressclass.go uses checkReference, too.
+
+// ingressCheck is the check of one ingress. Its fields name rules that older servers did not have.
+// If the old ingress breaks such a rule anywhere, the new one may break it everywhere.
 type ingressCheck struct {
-	anySecretName bool // of certificates
-	anyWildRule   bool // of hosts that begin with "*"
+	anySecretName   bool // a secret with a certificate may have any name
+	anyWildcardRule bool // the paths of a wildcard host are not checked
 }
 
+// checkIngress returns what is wrong with a new ingress, or with an update of old. The class of a
+// new ingress may be in an annotation, the field or both. An update does not compare them: older
+// ingresses differ.
 func checkIngress(ing, old *networkingv1.Ingress) field.ErrorList {
 	p := field.NewPath("spec")
 	if old != nil {
-		c := &ingressCheck{anySecretName: badSecretName(&old.Spec), anyWildRule: badWildRule(&old.Spec)}
+		c := &ingressCheck{
+			anySecretName:   hasInvalidSecretName(&old.Spec),
+			anyWildcardRule: hasInvalidWildcardRule(&old.Spec),
+		}
 		return c.spec(p, &ing.Spec)
 	}
 	errs := (&ingressCheck{}).spec(p, &ing.Spec)
@@ -31,7 +40,8 @@ func checkIngress(ing, old *networkingv1.Ingress) field.ErrorList {
 	return errs
 }
 
-func badSecretName(spec *networkingv1.IngressSpec) bool {
+// hasInvalidSecretName reports whether a secret for TLS in spec has an invalid name.
+func hasInvalidSecretName(spec *networkingv1.IngressSpec) bool {
 	for i := range spec.TLS {
 		if len(check.Optional(nil, spec.TLS[i].SecretName, check.DNSSubdomain)) > 0 {
 			return true
@@ -40,18 +50,20 @@ func badSecretName(spec *networkingv1.IngressSpec) bool {
 	return false
 }
 
-func badWildRule(spec *networkingv1.IngressSpec) bool {
+// hasInvalidWildcardRule reports whether a rule in spec for a wildcard host has invalid paths.
+func hasInvalidWildcardRule(spec *networkingv1.IngressSpec) bool {
 	for i := range spec.Rules {
-		if rule := &spec.Rules[i]; isWild(rule.Host) && len(checkPaths(nil, rule.HTTP)) > 0 {
+		if rule := &spec.Rules[i]; isWildcard(rule.Host) && len(checkPaths(nil, rule.HTTP)) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func isWild(host string) bool { return strings.Contains(host, "*") }
+// isWildcard reports whether host is a wildcard, such as *.example.com.
+func isWildcard(host string) bool { return strings.Contains(host, "*") }
 
-// spec returns what is wrong with a spec at p.
+// spec returns what is wrong with a spec at p. It needs rules or a default backend.
 func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Rules) == 0 && spec.DefaultBackend == nil {
@@ -66,7 +78,7 @@ func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field
 			errs = append(errs, check.NoIP(p.Child("host"), rule.Host)...)
 			errs = append(errs, checkHost(p.Child("host"), rule.Host)...)
 		}
-		if !isWild(rule.Host) || !c.anyWildRule {
+		if !isWildcard(rule.Host) || !c.anyWildcardRule {
 			errs = append(errs, checkPaths(p.Child("http"), rule.HTTP)...)
 		}
 	}
@@ -79,6 +91,8 @@ func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field
 	return errs
 }
 
+// tls returns what is wrong with an entry of TLS at p: its hosts and the name of its secret. An
+// empty name leaves the certificate to the controller.
 func (c *ingressCheck) tls(p *field.Path, tls *networkingv1.IngressTLS) field.ErrorList {
 	var errs field.ErrorList
 	for i, host := range field.Each(&errs, tls.Hosts) {
@@ -92,12 +106,14 @@ func (c *ingressCheck) tls(p *field.Path, tls *networkingv1.IngressTLS) field.Er
 
 // checkHost checks a DNS name whose first label may be "*".
 func checkHost(p *field.Path, host string) field.ErrorList {
-	if isWild(host) {
+	if isWildcard(host) {
 		return check.Invalid(p, host, names.IsWildcardDNS1123Subdomain(host))
 	}
 	return check.DNSSubdomain(p, host)
 }
 
+// checkPaths checks the paths of a rule. A rule without http sends all requests to the default
+// backend.
 func checkPaths(p *field.Path, http *networkingv1.HTTPIngressRuleValue) field.ErrorList {
 	if http == nil {
 		return nil
@@ -112,6 +128,9 @@ func checkPaths(p *field.Path, http *networkingv1.HTTPIngressRuleValue) field.Er
 	return errs
 }
 
+// checkPath checks one path. Its type decides what the path may be: compared as it is (Exact,
+// Prefix), or whatever the controller of the class understands (ImplementationSpecific), which may
+// be empty.
 func checkPath(p *field.Path, path *networkingv1.HTTPIngressPath) field.ErrorList {
 	if path.PathType == nil {
 		return field.ErrorList{field.Required(p.Child("pathType"), "pathType must be specified")}
@@ -129,6 +148,7 @@ func checkPath(p *field.Path, path *networkingv1.HTTPIngressPath) field.ErrorLis
 	return append(errs, checkBackend(p.Child("backend"), &path.Backend)...)
 }
 
+// checkAbsolute reports a path that does not begin with a slash.
 func checkAbsolute(p *field.Path, path string) field.ErrorList {
 	if strings.HasPrefix(path, "/") {
 		return nil
@@ -136,7 +156,8 @@ func checkAbsolute(p *field.Path, path string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, path, "must be an absolute path")}
 }
 
-// checkPlainPath checks a path that is compared as it is: nothing in it means another path.
+// checkPlainPath checks a path that proxies compare as it is. It must have only one spelling, since
+// proxies treat "..", "//" and an encoded slash in different ways.
 func checkPlainPath(p *field.Path, path string) field.ErrorList {
 	errs := checkAbsolute(p, path)
 	for _, part := range [...]string{"//", "/./", "/../", "%2f", "%2F"} {
@@ -152,6 +173,8 @@ func checkPlainPath(p *field.Path, path string) field.ErrorList {
 	return errs
 }
 
+// checkBackend checks where requests are sent: a port of a Service by name or number, or another
+// object.
 func checkBackend(p *field.Path, b *networkingv1.IngressBackend) field.ErrorList {
 	switch {
 	case b.Resource != nil && b.Service != nil:
@@ -167,7 +190,8 @@ func checkBackend(p *field.Path, b *networkingv1.IngressBackend) field.ErrorList
 	case port.Name != "" && port.Number != 0:
 		errs = append(errs, field.Invalid(p, "", "cannot set both port name & port number"))
 	case port.Name != "":
-		errs = append(errs, check.Invalid(service.Child("port", "name"), port.Name, names.IsValidPortName(port.Name))...)
+		errs = append(errs, check.Invalid(service.Child("port", "name"), port.Name,
+			names.IsValidPortName(port.Name))...)
 	case port.Number != 0:
 		errs = append(errs, check.PortNumber(service.Child("port", "number"), port.Number)...)
 	default:
@@ -176,7 +200,7 @@ func checkBackend(p *field.Path, b *networkingv1.IngressBackend) field.ErrorList
 	return errs
 }
 
-// checkReference checks what names an object of some group, the core group if it is nil.
+// checkReference checks a reference to an object of any kind. A nil group is the core group.
 func checkReference(p *field.Path, group *string, kind, name string) field.ErrorList {
 	var errs field.ErrorList
 	if group != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ingressClasses makes the resource ingressclasses.
+// ingressClasses declares the resource ingressclasses, which is not namespaced. The table marks the
+// default class.
 func ingressClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.IngressClass]{
 		GroupResource: resource("ingressclasses"),
@@ -25,7 +26,7 @@ func ingressClasses() registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("Controller", "Name of the controller that serves the ingresses of the class.", 0),
-				registry.Column("Parameters", "The object with settings for the controller.", 0),
+				registry.Column("Parameters", "Object with parameters for the controller.", 0),
 				registry.AgeColumn,
 			},
 			Cells: func(c *networkingv1.IngressClass, now time.Time) []any {
@@ -33,13 +34,15 @@ func ingressClasses() registry.Resource {
 				if c.Annotations[networkingv1.IsDefaultIngressClassAnnotation] == "true" {
 					name += " (default)"
 				}
-				return []any{name, c.Spec.Controller, parametersCell(c.Spec.Parameters), registry.Age(&c.ObjectMeta, now)}
+				return []any{name, c.Spec.Controller, parametersCell(c.Spec.Parameters),
+					registry.Age(&c.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-// parametersCell names the object with the settings as kubectl takes names.
+// parametersCell names the object with the parameters in the form kind.group/name, which kubectl
+// accepts.
 func parametersCell(r *networkingv1.IngressClassParametersReference) string {
 	switch {
 	case r == nil:
@@ -53,6 +56,9 @@ func parametersCell(r *networkingv1.IngressClassParametersReference) string {
 // maxController is the longest name of a controller, in bytes.
 const maxController = 250
 
+// checkIngressClass returns what is wrong with a new class, or with an update of old. The
+// controller of a class never changes: ingresses of the class would move from one controller to
+// another.
 func checkIngressClass(c, old *networkingv1.IngressClass) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	var errs field.ErrorList
@@ -69,14 +75,16 @@ func checkIngressClass(c, old *networkingv1.IngressClass) field.ErrorList {
 	return errs
 }
 
-// checkParameters checks what names an object in a namespace or outside of any, as its scope says.
+// checkParameters checks the reference at p to an object with parameters. Its scope is required
+// (defaults set it) and decides whether a namespace must be set or must not be.
 func checkParameters(p *field.Path, r *networkingv1.IngressClassParametersReference) field.ErrorList {
 	errs := checkReference(p, r.APIGroup, r.Kind, r.Name)
 	if r.Scope == nil {
 		return append(errs, field.Required(p.Child("scope"), ""))
 	}
 	errs = append(errs, check.Supported(p.Child("scope"), *r.Scope,
-		networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace)...)
+		networkingv1.IngressClassParametersReferenceScopeCluster,
+		networkingv1.IngressClassParametersReferenceScopeNamespace)...)
 	namespace := p.Child("namespace")
 	switch *r.Scope {
 	case networkingv1.IngressClassParametersReferenceScopeNamespace:

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ipAddresses makes the resource ipaddresses. An object's name is the address, so that nobody else
-// can have it.
+// ipAddresses declares the resource ipaddresses (KEP-1880). The name of an object is the address in
+// canonical form, so a second object for the same address is refused as existing already.
 func ipAddresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.IPAddress]{
 		GroupResource: resource("ipaddresses"),
@@ -26,13 +26,16 @@ func ipAddresses() registry.Resource {
 		},
 		Table: &registry.TableOf[*networkingv1.IPAddress]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("ParentRef", "The object that has the address.", 0),
+				registry.NameColumn, registry.Column("ParentRef", "Object that owns the address.", 0),
 			},
-			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any { return []any{a.Name, parentCell(a.Spec.ParentRef)} },
+			Cells: func(a *networkingv1.IPAddress, _ time.Time) []any {
+				return []any{a.Name, parentCell(a.Spec.ParentRef)}
+			},
 		},
 	})
 }
 
+// parentCell names the owner of an address in the form resource.group/namespace/name.
 func parentCell(r *networkingv1.ParentReference) string {
 	if r == nil {
 		return registry.None
@@ -44,6 +47,8 @@ func parentCell(r *networkingv1.ParentReference) string {
 	return strings.Join(append(parts, r.Name), "/")
 }
 
+// checkIPAddress returns what is wrong with a new address, or with an update of old. Its owner
+// never changes: an address is freed by deleting the object.
 func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
 	p := field.NewPath("spec", "parentRef")
 	errs := checkParent(p, a.Spec.ParentRef)
@@ -53,6 +58,8 @@ func checkIPAddress(a, old *networkingv1.IPAddress) field.ErrorList {
 	return errs
 }
 
+// checkParent checks the reference at p to the object that owns the address, usually a Service. It
+// is required.
 func checkParent(p *field.Path, r *networkingv1.ParentReference) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(p, "")}

@@ -13,7 +13,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// networkPolicies makes the resource networkpolicies.
+// This file declares network policies and checks them. A policy selects pods and lists the peers
+// with which they may exchange packets, for incoming (ingress) and outgoing (egress) connections.
+
+// networkPolicies declares the resource networkpolicies. It has no status.
 func networkPolicies() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.NetworkPolicy]{
 		GroupResource: resource("networkpolicies"),
@@ -28,7 +31,9 @@ func networkPolicies() registry.Resource {
 		Generation: []string{"spec"},
 		Table: &registry.TableOf[*networkingv1.NetworkPolicy]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("Pod-Selector", "Labels of the pods that the policy is for.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("Pod-Selector", "Labels of the pods to which the policy applies.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(np *networkingv1.NetworkPolicy, now time.Time) []any {
 				return []any{np.Name, registry.Selector(&np.Spec.PodSelector), registry.Age(&np.ObjectMeta, now)}
@@ -37,7 +42,7 @@ func networkPolicies() registry.Resource {
 	})
 }
 
-// peers yields the peers of all rules and where they are.
+// peers yields all peers in the rules of a policy, with their paths: first ingress, then egress.
 func peers(spec *networkingv1.NetworkPolicySpec) iter.Seq2[*field.Path, *networkingv1.NetworkPolicyPeer] {
 	return func(yield func(*field.Path, *networkingv1.NetworkPolicyPeer) bool) {
 		ingress, egress := field.NewPath("spec", "ingress"), field.NewPath("spec", "egress")
@@ -58,6 +63,8 @@ func peers(spec *networkingv1.NetworkPolicySpec) iter.Seq2[*field.Path, *network
 	}
 }
 
+// networkPolicyWarnings warns of CIDRs that are not in canonical form, up to
+// check.MaxAddressWarnings.
 func networkPolicyWarnings(np, _ *networkingv1.NetworkPolicy) []string {
 	var warnings []string
 	for p, peer := range peers(&np.Spec) {
@@ -73,18 +80,19 @@ func networkPolicyWarnings(np, _ *networkingv1.NetworkPolicy) []string {
 	return warnings
 }
 
-// policyCheck is the check of one policy: known are the ranges of the old one, which may stay,
-// however they are written.
-type policyCheck struct{ known map[string]bool }
+// policyCheck is the check of one policy. oldCIDRs has the CIDRs of the old policy. They may stay,
+// and may move within the policy, even if they are invalid by the rules for new ones (KEP-4858).
+type policyCheck struct{ oldCIDRs map[string]bool }
 
+// checkNetworkPolicy returns what is wrong with a new policy, or with an update of old.
 func checkNetworkPolicy(np, old *networkingv1.NetworkPolicy) field.ErrorList {
-	c := &policyCheck{known: make(map[string]bool)}
+	c := &policyCheck{oldCIDRs: make(map[string]bool)}
 	if old != nil {
 		for _, peer := range peers(&old.Spec) {
 			if block := peer.IPBlock; block != nil {
-				c.known[block.CIDR] = true
+				c.oldCIDRs[block.CIDR] = true
 				for _, text := range block.Except {
-					c.known[text] = true
+					c.oldCIDRs[text] = true
 				}
 			}
 		}
@@ -92,7 +100,8 @@ func checkNetworkPolicy(np, old *networkingv1.NetworkPolicy) field.ErrorList {
 	return c.spec(field.NewPath("spec"), &np.Spec)
 }
 
-// spec returns what is wrong with a spec at p.
+// spec returns what is wrong with a spec at p. An empty podSelector is valid and selects all pods
+// of the namespace. Repeated policyTypes are legal, as long as there are at most two.
 func (c *policyCheck) spec(p *field.Path, spec *networkingv1.NetworkPolicySpec) field.ErrorList {
 	errs := meta.ValidateLabelSelector(&spec.PodSelector, p.Child("podSelector"))
 	for i, rule := range field.Each(&errs, spec.Ingress) {
@@ -110,11 +119,13 @@ func (c *policyCheck) spec(p *field.Path, spec *networkingv1.NetworkPolicySpec) 
 		return append(errs, field.Invalid(types, spec.PolicyTypes, "may not specify more than two policyTypes"))
 	}
 	for i, t := range field.Each(&errs, spec.PolicyTypes) {
-		errs = append(errs, check.Supported(types.Index(i), *t, networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)...)
+		errs = append(errs, check.Supported(types.Index(i), *t, networkingv1.PolicyTypeIngress,
+			networkingv1.PolicyTypeEgress)...)
 	}
 	return errs
 }
 
+// checkPolicyPorts checks the ports of a rule.
 func checkPolicyPorts(p *field.Path, ports []networkingv1.NetworkPolicyPort) field.ErrorList {
 	var errs field.ErrorList
 	for i, port := range field.Each(&errs, ports) {
@@ -123,8 +134,12 @@ func checkPolicyPorts(p *field.Path, ports []networkingv1.NetworkPolicyPort) fie
 	return errs
 }
 
+// checkPolicyPort checks a port, which is a number, the name of a container's port, or missing for
+// all ports. A number can begin a range that ends with endPort (KEP-2079). The error about an
+// endPort that is too small shows the value of port, as in kube-apiserver.
 func checkPolicyPort(p *field.Path, port *networkingv1.NetworkPolicyPort) field.ErrorList {
-	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+	errs := check.OptionalOneOf(p.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP,
+		corev1.ProtocolSCTP)
 	end := p.Child("endPort")
 	switch {
 	case port.Port == nil:
@@ -148,6 +163,7 @@ func checkPolicyPort(p *field.Path, port *networkingv1.NetworkPolicyPort) field.
 	return append(errs, check.PortNumber(end, *port.EndPort)...)
 }
 
+// peers returns what is wrong with a list of peers at p.
 func (c *policyCheck) peers(p *field.Path, peers []networkingv1.NetworkPolicyPeer) field.ErrorList {
 	var errs field.ErrorList
 	for i, peer := range field.Each(&errs, peers) {
@@ -156,7 +172,8 @@ func (c *policyCheck) peers(p *field.Path, peers []networkingv1.NetworkPolicyPee
 	return errs
 }
 
-// peer returns what is wrong with a peer at p, which is pods or a block of addresses.
+// peer returns what is wrong with a peer at p: it is either a CIDR or a choice of pods by labels,
+// of their own and of their namespaces.
 func (c *policyCheck) peer(p *field.Path, peer *networkingv1.NetworkPolicyPeer) field.ErrorList {
 	errs := meta.ValidateLabelSelector(peer.PodSelector, p.Child("podSelector"))
 	errs = append(errs, meta.ValidateLabelSelector(peer.NamespaceSelector, p.Child("namespaceSelector"))...)
@@ -174,7 +191,8 @@ func (c *policyCheck) peer(p *field.Path, peer *networkingv1.NetworkPolicyPeer) 
 	return errs
 }
 
-// block returns what is wrong with a block of addresses at p. Each exception is a part of it.
+// block returns what is wrong with a CIDR at p and the exceptions from it, which are smaller CIDRs
+// inside it. Exceptions are not checked if the CIDR itself cannot be read.
 func (c *policyCheck) block(p *field.Path, block *networkingv1.IPBlock) field.ErrorList {
 	errs := check.Needed(p.Child("cidr"), block.CIDR, c.cidr)
 	whole, msgs := names.ParseCIDR(block.CIDR, false)
@@ -192,9 +210,9 @@ func (c *policyCheck) block(p *field.Path, block *networkingv1.IPBlock) field.Er
 	return errs
 }
 
-// cidr returns what is wrong with a range at p, unless the old policy has it.
+// cidr returns what is wrong with a CIDR at p, nothing if the old policy has the same text.
 func (c *policyCheck) cidr(p *field.Path, text string) field.ErrorList {
-	if c.known[text] {
+	if c.oldCIDRs[text] {
 		return nil
 	}
 	return check.Invalid(p, text, names.IsValidLegacyCIDR(text, true))

@@ -17,7 +17,7 @@ func policy(t *testing.T, spec string) meta.Object {
 	return checktest.Decode[networkingv1.NetworkPolicy](t, `{"spec":{`+spec+`}}`)
 }
 
-// TestNetworkPolicies has policies right and wrong. In want, $ is the path of the spec.
+// TestNetworkPolicies checks network policies. In want, $ is the path of the spec.
 func TestNetworkPolicies(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "NetworkPolicy").Strategy
 	const operator = `"matchExpressions":[{"key":"a","operator":"Odd"}]`
@@ -64,7 +64,8 @@ $.egress[0].to[1].ipBlock.except[5]: Invalid value: "11.0.0.1/9": must be a stri
 	}
 }
 
-// TestOldRanges: the ranges of a policy stay right, wherever in it they move, and clients are told of them.
+// TestOldRanges checks that the CIDRs of a policy may stay, may move within the policy, and are
+// warned of.
 func TestOldRanges(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "NetworkPolicy").Strategy
 	const peer = `"ipBlock":{"cidr":"10.0.0.1/8","except":["010.1.0.0/16"]}`

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// serviceCIDRs makes the resource servicecidrs. Ranges stay what they are, as addresses from them
-// are in use.
+// serviceCIDRs declares the resource servicecidrs (KEP-1880). Its ranges do not change once
+// Services may have addresses from them. A write of the status changes neither metadata nor spec.
 func serviceCIDRs() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.ServiceCIDR]{
 		GroupResource: resource("servicecidrs"),
@@ -30,7 +30,9 @@ func serviceCIDRs() registry.Resource {
 		},
 		Table: &registry.TableOf[*networkingv1.ServiceCIDR]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("CIDRs", "The ranges.", 0), registry.AgeColumn,
+				registry.NameColumn,
+				registry.Column("CIDRs", "CIDRs from which Services get addresses.", 0),
+				registry.AgeColumn,
 			},
 			Cells: func(c *networkingv1.ServiceCIDR, now time.Time) []any {
 				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), registry.Age(&c.ObjectMeta, now)}
@@ -39,13 +41,16 @@ func serviceCIDRs() registry.Resource {
 	})
 }
 
+// checkServiceCIDR returns what is wrong with a new object, or with an update of old. The only
+// change allowed is to add the range of the second IP family, which makes a single-stack cluster
+// dual-stack.
 func checkServiceCIDR(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	p := field.NewPath("spec", "cidrs")
 	if old == nil {
 		return checkRanges(p, &c.Spec)
 	}
 	ranges, was := c.Spec.CIDRs, old.Spec.CIDRs
-	second := len(was) == 1 && len(ranges) == 2 // may be added
+	second := len(was) == 1 && len(ranges) == 2 // the update adds the second family
 	if len(ranges) != len(was) && !second {
 		return field.ErrorList{field.Invalid(p, ranges, "field is immutable")}
 	}
@@ -59,7 +64,8 @@ func checkServiceCIDR(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	return errs
 }
 
-// checkRanges checks one or two ranges, no two of the same family.
+// checkRanges checks that there are one or two CIDRs in canonical form, at most one of each IP
+// family.
 func checkRanges(p *field.Path, spec *networkingv1.ServiceCIDRSpec) field.ErrorList {
 	ranges := spec.CIDRs
 	switch len(ranges) {
@@ -80,7 +86,8 @@ func checkRanges(p *field.Path, spec *networkingv1.ServiceCIDRSpec) field.ErrorL
 	return errs
 }
 
-// sameFamily reports whether two texts are ranges of one family.
+// sameFamily reports whether two CIDRs are of the same IP family; false if one of them cannot be
+// read. An IPv4-mapped IPv6 address counts as IPv4.
 func sameFamily(a, b string) bool {
 	x, bad := names.ParseCIDR(a, false)
 	y, worse := names.ParseCIDR(b, false)

@@ -11,12 +11,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Annotations that the server gives a meaning. Those that end in a slash are followed by the name
-// of a container.
+// This file checks the annotations of pods and templates that have a meaning for the server: mirror
+// pods, the deletion cost, and the profiles of seccomp and AppArmor, which were annotations before
+// they were fields (KEP-135, KEP-24). Rules.Annotations applies to each write, Profiles to new pods
+// and to templates at each write.
+
+// Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
+// the name of a container follows.
 const (
-	MirrorAnnotation         = "kubernetes.io/config.mirror"
+	// MirrorAnnotation marks the mirror of a static pod. Its value is a hash of the pod's file.
+	MirrorAnnotation = "kubernetes.io/config.mirror"
+	// AppArmorAnnotationPrefix begins the annotation with the AppArmor profile of a container.
 	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/"
 
+	// deletionCostAnnotation tells a ReplicaSet which pods to delete first: those of low cost
+	// (KEP-2255).
 	deletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
 	seccompAnnotation       = "seccomp.security.alpha.kubernetes.io/pod"
 	seccompAnnotationPrefix = "container.seccomp.security.alpha.kubernetes.io/"
@@ -25,19 +34,21 @@ const (
 // Profiles of seccomp and AppArmor as annotations name them.
 const (
 	runtimeProfile    = "runtime/default"
-	dockerProfile     = "docker/default" // the old name of the one before, for seccomp
+	dockerProfile     = "docker/default" // the old name of runtime/default, for seccomp only
 	unconfinedProfile = "unconfined"
-	localProfile      = "localhost/" // and the name of a file
+	localProfile      = "localhost/" // a prefix of the name of a profile or file
 )
 
-// Annotations returns what is wrong with the annotations at p of a pod or template that the server
-// gives a meaning.
+// Annotations returns what is wrong with those annotations at p of a pod or template that have a
+// meaning for the server. Errors about seccomp have the key as a child of p, others as a map key,
+// as in kube-apiserver.
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
-		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value, "must set spec.nodeName if mirror pod annotation is set"))
+		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value,
+			"must set spec.nodeName if mirror pod annotation is set"))
 	}
-	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hasOddCost() {
+	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hadInvalidCost() {
 		errs = append(errs, field.Invalid(p.Key(deletionCostAnnotation), cost, "must be a 32bit integer"))
 	}
 	if profile, ok := annotations[seccompAnnotation]; ok {
@@ -49,8 +60,8 @@ func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *c
 	return append(errs, appArmorNames(p, annotations, spec)...)
 }
 
-// hasOddCost reports whether an old cost is none.
-func (b *before) hasOddCost() bool {
+// hadInvalidCost reports whether the old object had an invalid deletion cost, which it may keep.
+func (b *before) hadInvalidCost() bool {
 	if b == nil {
 		return false
 	}
@@ -58,7 +69,7 @@ func (b *before) hasOddCost() bool {
 	return ok && !validDeletionCost(cost)
 }
 
-// validDeletionCost reports whether a cost is an integer without plus sign and leading zeros.
+// validDeletionCost reports whether a cost is a 32-bit integer without plus sign and leading zeros.
 func validDeletionCost(cost string) bool {
 	if strings.HasPrefix(cost, "+") || strings.HasPrefix(cost, "0") && cost != "0" {
 		return false
@@ -67,6 +78,7 @@ func validDeletionCost(cost string) bool {
 	return err == nil
 }
 
+// seccompName checks the name of a seccomp profile in an annotation.
 func seccompName(p *field.Path, profile string) field.ErrorList {
 	switch profile {
 	case runtimeProfile, dockerProfile, unconfinedProfile:
@@ -78,29 +90,33 @@ func seccompName(p *field.Path, profile string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, profile, "must be a valid seccomp profile")}
 }
 
+// appArmorNames checks the AppArmor annotations: each is for a container that exists, and names a
+// profile, or is empty for none.
 func appArmorNames(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	keys := keysWith(annotations, AppArmorAnnotationPrefix)
 	if len(keys) == 0 {
 		return nil
 	}
-	known := check.Duplicates{}
+	containers := check.Duplicates{}
 	for _, ctr := range Containers(nil, spec) {
-		known.Add(ctr.Name)
+		containers.Add(ctr.Name)
 	}
 	var errs field.ErrorList
 	for _, key := range field.Each(&errs, keys) {
 		name, profile := strings.TrimPrefix(*key, AppArmorAnnotationPrefix), annotations[*key]
-		if !known[name] {
+		if !containers[name] {
 			errs = append(errs, field.Invalid(p.Key(*key), name, "container not found"))
 		}
-		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile && !strings.HasPrefix(profile, localProfile) {
-			errs = append(errs, field.Invalid(p.Key(*key), profile, fmt.Sprintf("invalid AppArmor profile name: %q", profile)))
+		if profile != "" && profile != runtimeProfile && profile != unconfinedProfile &&
+			!strings.HasPrefix(profile, localProfile) {
+			errs = append(errs, field.Invalid(p.Key(*key), profile,
+				fmt.Sprintf("invalid AppArmor profile name: %q", profile)))
 		}
 	}
 	return errs
 }
 
-// keysWith returns the keys that begin with a prefix, in order.
+// keysWith returns the keys of m that begin with prefix, sorted.
 func keysWith(m map[string]string, prefix string) []string {
 	var keys []string
 	for key := range m {
@@ -112,8 +128,10 @@ func keysWith(m map[string]string, prefix string) []string {
 	return keys
 }
 
-// Profiles returns where the annotations of a new pod or template contradict the profiles of
-// seccomp and AppArmor in its spec, whose path is p.
+// Profiles returns where the annotations of a pod or template contradict the seccomp and AppArmor
+// profiles in its spec at p. Older kubelets read the annotation, newer ones the field, so both must
+// agree. The profile of a container is compared with its own annotation; an AppArmor profile of the
+// pod applies to containers without their own. Windows has no AppArmor.
 func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	if len(annotations) == 0 {
 		return nil
@@ -121,7 +139,8 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 	var errs field.ErrorList
 	ctx := spec.SecurityContext
 	if annotation, ok := annotations[seccompAnnotation]; ok && ctx != nil && ctx.SeccompProfile != nil {
-		errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, ctx.SeccompProfile)...)
+		errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation,
+			ctx.SeccompProfile)...)
 	}
 	for p, ctr := range Containers(p, spec) {
 		if errs.Full() {
@@ -129,7 +148,8 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 		}
 		annotation, ok := annotations[seccompAnnotationPrefix+ctr.Name]
 		if sc := ctr.SecurityContext; ok && sc != nil && sc.SeccompProfile != nil {
-			errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation, sc.SeccompProfile)...)
+			errs = append(errs, seccompMatches(p.Child("securityContext", "seccompProfile"), annotation,
+				sc.SeccompProfile)...)
 		}
 	}
 	if spec.OS != nil && spec.OS.Name == corev1.Windows {
@@ -164,8 +184,8 @@ func appArmorMatches(p *field.Path, annotation string, profile *corev1.AppArmorP
 	return profileMatches(p, "apparmor", annotation, string(profile.Type), profile.LocalhostProfile)
 }
 
-// profileMatches compares a profile, of which file is on the node, with what an annotation says.
-// what is seccomp or apparmor, whose types of profiles have the same names.
+// profileMatches compares an annotation with a profile field of a type. file is the profile on the
+// node, nil if unset. what is seccomp or apparmor: the types of both have the same names.
 func profileMatches(p *field.Path, what, annotation, profile string, file *string) field.ErrorList {
 	matches := true
 	switch profile {
@@ -176,7 +196,8 @@ func profileMatches(p *field.Path, what, annotation, profile string, file *strin
 	case string(corev1.SeccompProfileTypeLocalhost):
 		var name string
 		if name, matches = strings.CutPrefix(annotation, localProfile); matches && (file == nil || name != *file) {
-			return field.ErrorList{field.Forbidden(p.Child("localhostProfile"), what+" profile in annotation and field must match")}
+			return field.ErrorList{field.Forbidden(p.Child("localhostProfile"),
+				what+" profile in annotation and field must match")}
 		}
 	}
 	if !matches {

@@ -8,10 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
+// appArmorDeprecated is the warning about an AppArmor annotation without a field.
 const appArmorDeprecated = `deprecated since v1.30; use the "appArmorProfile" field instead`
 
-// AppArmorFields makes fields of the annotations of a new pod that came before them, and warns of
-// those that had no field. One that is invalid stays what it is.
+// AppArmorFields copies the AppArmor annotations of a new pod to the fields of its containers,
+// which replaced them (KEP-24). It leaves alone a container that sets the field, and one whose
+// annotation is what the pod's field says already. For all others it calls warn, also if the
+// annotation is invalid and therefore not copied.
 func AppArmorFields(pod *corev1.Pod, warn func(text string)) {
 	if len(pod.Annotations) == 0 || pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return
@@ -40,7 +43,8 @@ func AppArmorFields(pod *corev1.Pod, warn func(text string)) {
 	}
 }
 
-// AppArmorProfile returns the profile that an annotation names, nil if it names none.
+// AppArmorProfile returns the profile that the value of an annotation means, nil if it is invalid.
+// The profile is new and belongs to the caller.
 func AppArmorProfile(annotation string) *corev1.AppArmorProfile {
 	switch annotation {
 	case unconfinedProfile:

@@ -9,85 +9,92 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// before is a pod or template before a change. Rules have become stricter over the years. If the
-// old spec breaks such a rule, the new spec may break it, too, in other places as well: a client
-// that changes a label need not mend the rest. A nil before breaks no rule.
+// This file decides which rules an update need not keep. Rules.After makes a before for an
+// update, and the rules in the other files ask it through has.
+
+// before is the spec of a pod or template before an update. Rules have become stricter over the
+// years. If the old spec breaks such a rule, the new spec may break it too, even in other parts of
+// the spec: a client that changes a label need not mend the rest. A nil before breaks no rule.
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string
-	looked, had quirkSet // which quirks were looked for, and found
+	looked, had quirkSet // the quirks that has looked for, and those that it found
 }
 
-// quirk is something that an old spec may have, and a new one may not.
+// quirk is a flaw that a new spec may not have, and that an updated spec may keep.
 type quirk int
 
 // quirkSet has a bit for each quirk.
 type quirkSet uint32
 
 const (
-	oddPages         quirk = iota // huge pages that are no whole pages
-	oddSelectors                  // label values that no pod has, in affinity terms
-	oddNodeValues                 // label values that no node has, in required terms
-	oddSpread                     // spread constraints whose selectors are invalid
-	mergedKeys                    // spread constraints whose keys are in their selectors, which earlier servers did not put there
-	oddTokenPaths                 // tokens whose files lie outside of their volume
-	hostSysctls                   // sysctls of the node
-	devicesOfUsers                // block devices of a pod with users of its own
-	usersOnHost                   // users of its own on the node's network
-	restartingSetup               // init containers that are to restart when their resources change
-	comparedTaints                // tolerations that compare numbers
-	chosenRelabeling              // any policy about SELinux labels
+	partialHugePages         quirk = iota // an amount of huge pages that is no multiple of the page size
+	invalidTermSelectors                  // a pod affinity term whose selectors are invalid
+	invalidNodeValues                     // a required node affinity term with a value that no label can have
+	invalidSpreadSelectors                // a spread constraint whose selector is invalid
+	brokenMatchKeys                       // a spread constraint that breaks the rules of checkMatchKeys
+	tokenPathsOutside                     // a projected token whose path leaves its volume
+	hostSysctls                           // a sysctl of a namespace that the pod shares with the node
+	userNamespaceDevices                  // a block device in a pod with a user namespace
+	userNamespaceOnHost                   // a user namespace in a pod on the node's network
+	restartingInitContainers              // an init container, no sidecar, that restarts when resized
+	numericTolerations                    // a toleration with the operator Lt or Gt (KEP-5471, not served)
+	selinuxChangePolicy                   // any seLinuxChangePolicy (KEP-1710, half of it not served)
 )
 
-// quirks find each.
+// quirks has for each quirk the function that looks for it in an old spec.
 var quirks = [...]func(spec *corev1.PodSpec) bool{
-	oddPages: hasOddPages,
-	oddSelectors: func(spec *corev1.PodSpec) bool {
+	partialHugePages: hasPartialHugePages,
+	invalidTermSelectors: func(spec *corev1.PodSpec) bool {
 		for t := range podTerms(nil, spec.Affinity) {
-			if isOdd(t.LabelSelector) || isOdd(t.NamespaceSelector) {
+			if isInvalidSelector(t.LabelSelector) || isInvalidSelector(t.NamespaceSelector) {
 				return true
 			}
 		}
 		return false
 	},
-	oddNodeValues: hasOddNodeValues,
-	oddSpread: func(spec *corev1.PodSpec) bool {
-		return slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return isOdd(c.LabelSelector) })
+	invalidNodeValues: hasInvalidNodeValues,
+	invalidSpreadSelectors: func(spec *corev1.PodSpec) bool {
+		return slices.ContainsFunc(spec.TopologySpreadConstraints,
+			func(c corev1.TopologySpreadConstraint) bool { return isInvalidSelector(c.LabelSelector) })
 	},
-	mergedKeys: func(spec *corev1.PodSpec) bool {
+	brokenMatchKeys: func(spec *corev1.PodSpec) bool {
 		return slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 			return len(checkMatchKeys(nil, c.MatchLabelKeys, nil, c.LabelSelector)) > 0
 		})
 	},
-	oddTokenPaths: hasOddTokenPaths,
+	tokenPathsOutside: hasTokenPathsOutside,
 	hostSysctls: func(spec *corev1.PodSpec) bool {
-		return spec.SecurityContext != nil && slices.ContainsFunc(spec.SecurityContext.Sysctls, func(s corev1.Sysctl) bool {
-			return hostSysctl(spec, s.Name) != ""
-		})
+		return spec.SecurityContext != nil &&
+			slices.ContainsFunc(spec.SecurityContext.Sysctls, func(s corev1.Sysctl) bool {
+				return hostSysctl(spec, s.Name) != ""
+			})
 	},
-	devicesOfUsers: func(spec *corev1.PodSpec) bool {
+	userNamespaceDevices: func(spec *corev1.PodSpec) bool {
 		for _, ctr := range Containers(nil, spec) {
 			if len(ctr.VolumeDevices) > 0 {
-				return ownUsers(spec)
+				return hasUserNamespace(spec)
 			}
 		}
 		return false
 	},
-	usersOnHost: func(spec *corev1.PodSpec) bool { return spec.HostNetwork && ownUsers(spec) },
-	restartingSetup: func(spec *corev1.PodSpec) bool {
-		return slices.ContainsFunc(spec.InitContainers, func(ctr corev1.Container) bool { return !corev1.IsSidecar(&ctr) && restartsOnResize(&ctr) })
+	userNamespaceOnHost: func(spec *corev1.PodSpec) bool { return spec.HostNetwork && hasUserNamespace(spec) },
+	restartingInitContainers: func(spec *corev1.PodSpec) bool {
+		return slices.ContainsFunc(spec.InitContainers,
+			func(ctr corev1.Container) bool { return !corev1.IsSidecar(&ctr) && restartsOnResize(&ctr) })
 	},
-	comparedTaints: func(spec *corev1.PodSpec) bool {
+	numericTolerations: func(spec *corev1.PodSpec) bool {
 		return slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool {
 			return t.Operator == corev1.TolerationOpLt || t.Operator == corev1.TolerationOpGt
 		})
 	},
-	chosenRelabeling: func(spec *corev1.PodSpec) bool {
+	selinuxChangePolicy: func(spec *corev1.PodSpec) bool {
 		return spec.SecurityContext != nil && spec.SecurityContext.SELinuxChangePolicy != nil
 	},
 }
 
-// has reports whether there is a quirk. It looks once for each.
+// has reports whether the old spec has quirk q. It searches the spec once for each quirk, whatever
+// the number of containers that ask.
 func (b *before) has(q quirk) bool {
 	if b == nil {
 		return false
@@ -102,7 +109,10 @@ func (b *before) has(q quirk) bool {
 	return b.had&bit != 0
 }
 
-func hasOddPages(spec *corev1.PodSpec) bool {
+// hasPartialHugePages finds amounts of huge pages that are no multiple of the page size, in
+// containers and overhead. Pod-level resources are younger than the rule, so they cannot be old and
+// odd.
+func hasPartialHugePages(spec *corev1.PodSpec) bool {
 	odd := func(list corev1.ResourceList) bool {
 		for name, q := range list {
 			if corev1.IsHugePages(name) && !areWholePages(name, q) {
@@ -119,14 +129,15 @@ func hasOddPages(spec *corev1.PodSpec) bool {
 	return odd(spec.Overhead)
 }
 
-func hasOddNodeValues(spec *corev1.PodSpec) bool {
+func hasInvalidNodeValues(spec *corev1.PodSpec) bool {
 	n := NodeAffinity(spec)
 	if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
 	for _, t := range n.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		for _, e := range t.MatchExpressions {
-			if slices.ContainsFunc(e.Values, func(value string) bool { return len(names.IsValidLabelValue(value)) > 0 }) {
+			if slices.ContainsFunc(e.Values,
+				func(value string) bool { return len(names.IsValidLabelValue(value)) > 0 }) {
 				return true
 			}
 		}
@@ -134,7 +145,7 @@ func hasOddNodeValues(spec *corev1.PodSpec) bool {
 	return false
 }
 
-func hasOddTokenPaths(spec *corev1.PodSpec) bool {
+func hasTokenPathsOutside(spec *corev1.PodSpec) bool {
 	for _, v := range spec.Volumes {
 		if v.Projected == nil {
 			continue
@@ -148,13 +159,17 @@ func hasOddTokenPaths(spec *corev1.PodSpec) bool {
 	return false
 }
 
-func isOdd(s *meta.LabelSelector) bool { return len(meta.ValidateLabelSelector(s, nil)) > 0 }
+func isInvalidSelector(s *meta.LabelSelector) bool {
+	return len(meta.ValidateLabelSelector(s, nil)) > 0
+}
 
-// ownUsers reports whether a pod has a user namespace of its own.
-func ownUsers(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }
+// hasUserNamespace reports whether a pod runs in a user namespace of its own (hostUsers: false,
+// KEP-127).
+func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }
 
-// withAnyValues is a selector whose requirements have values that nothing is wrong with.
-func withAnyValues(s *meta.LabelSelector) *meta.LabelSelector {
+// withEmptyValues returns a copy of s with empty values, which are valid. Keys, operators and the
+// number of values stay, so that the rules about those hold for old terms, too.
+func withEmptyValues(s *meta.LabelSelector) *meta.LabelSelector {
 	if s == nil {
 		return nil
 	}

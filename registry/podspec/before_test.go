@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestAfter: what an old pod has against a rule may stay, and what a new one has may not.
+// TestAfter checks that an update may keep each quirk of the old pod, and that a new pod may not
+// have it.
 func TestAfter(t *testing.T) {
 	const ctr = `"containers":[{"name":"c","image":"i"}]`
 	for _, tt := range []struct{ name, metadata, spec, want string }{
@@ -51,7 +52,8 @@ spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "1Mi": 1Mi 
 	}
 }
 
-// TestAfterMore has what is asked of the like of what may stay.
+// TestAfterMore checks the rules that apply to a quirk while it is kept: a kept toleration with Lt
+// must still compare a number.
 func TestAfterMore(t *testing.T) {
 	const ctr = `"containers":[{"name":"c","image":"i"}]`
 	old := decode(t, `{"spec":{"tolerations":[{"key":"k","operator":"Lt","value":"5"}],"securityContext":{"seLinuxChangePolicy":"Recursive"},`+

@@ -10,15 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkClaimTemplate checks what a claim is made from.
+// checkClaimTemplate checks the template of the claim of an ephemeral volume.
 func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
 	errs := LabelsOnly(p.Child("metadata"), &t.ObjectMeta)
 	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
-// LabelsOnly returns what is wrong with the metadata, at p, of what claims are made from: only
-// labels and annotations are used. Other fields are reported under their Go names in lower camel
-// case.
+// LabelsOnly returns what is wrong with the metadata at p of a claim template. The created claim
+// takes only labels and annotations from it, so nothing else may be set. Fields are reported under
+// their Go names in lower camel case (uID), as in kube-apiserver.
 func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)
@@ -33,8 +33,8 @@ func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	})...)
 }
 
-// Claim returns what is wrong with the spec of a claim at p. old is nil for a new claim and for
-// templates.
+// Claim returns what is wrong with the spec at p of a PersistentVolumeClaim. old is the spec before
+// an update, nil for a new claim and for templates.
 func Claim(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.AccessModes) == 0 {
@@ -55,17 +55,20 @@ func Claim(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.Err
 		corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
 	errs = append(errs, checkDataSources(p, spec, old)...)
 	if spec.VolumeAttributesClassName != nil {
-		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName, check.DNSSubdomain)...)
+		errs = append(errs, check.Optional(p.Child("volumeAttributesClassName"), *spec.VolumeAttributesClassName,
+			check.DNSSubdomain)...)
 	}
 	return errs
 }
 
-// checkAccessModes checks how a volume is to be mountable.
+// checkAccessModes checks how a volume may be mounted. ReadWriteOncePod excludes other modes
+// (KEP-2485).
 func checkAccessModes(p *field.Path, modes []corev1.PersistentVolumeAccessMode) field.ErrorList {
 	var errs field.ErrorList
 	var once, others bool
 	for _, mode := range field.Each(&errs, modes) {
-		bad := check.Supported(p, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+		bad := check.Supported(p, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce,
+			corev1.ReadWriteOncePod)
 		errs = append(errs, bad...)
 		once = once || *mode == corev1.ReadWriteOncePod
 		others = others || *mode != corev1.ReadWriteOncePod && len(bad) == 0
@@ -76,9 +79,10 @@ func checkAccessModes(p *field.Path, modes []corev1.PersistentVolumeAccessMode) 
 	return errs
 }
 
-// checkDataSources checks both forms of the object that the content of a volume comes from. They
-// must say the same, unless the object is in another namespace, which only the newer form can say.
-// An old claim with an API group may have any other.
+// checkDataSources checks dataSource and dataSourceRef, which name what fills a new volume. They
+// must name the same object, unless the object is in another namespace, which only dataSourceRef
+// can name (KEP-3294). If the old claim has an API group in either, any group is allowed: older
+// servers did not check groups.
 func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	anyGroup := old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil ||
 		old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil)
@@ -105,6 +109,8 @@ func checkDataSources(p *field.Path, spec, old *corev1.PersistentVolumeClaimSpec
 	return errs
 }
 
+// checkDataSource checks one data source. In the core group it can only be a claim to clone;
+// without anyGroup another group must be a DNS subdomain.
 func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup bool) field.ErrorList {
 	errs := check.Required(p.Child("name"), name)
 	errs = append(errs, check.Required(p.Child("kind"), kind)...)
@@ -119,7 +125,8 @@ func checkDataSource(p *field.Path, group *string, kind, name string, anyGroup b
 	return errs
 }
 
-// ClaimWarnings returns warnings about the spec of a claim at p: fractions of a byte.
+// ClaimWarnings warns of a request or limit of storage, in the spec of a claim at p, that is no
+// whole number of bytes.
 func ClaimWarnings(p *field.Path, spec *corev1.PersistentVolumeClaimSpec) []string {
 	var warnings []string
 	warn := func(list string, amounts corev1.ResourceList) {

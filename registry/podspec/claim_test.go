@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// claim makes the spec of a claim that has more beside what it needs.
+// claim returns the spec of a valid claim with more JSON in it.
 func claim(t *testing.T, more string) *corev1.PersistentVolumeClaimSpec {
 	t.Helper()
 	return &checktest.Decode[corev1.PersistentVolumeClaim](t,
@@ -32,7 +32,8 @@ func TestAccessModes(t *testing.T) {
 	}
 }
 
-// TestDataSources has both forms of what a claim is filled from. In want, $ is the path of the spec.
+// TestDataSources checks dataSource and dataSourceRef, alone and together. In want, $ is the path
+// of the spec.
 func TestDataSources(t *testing.T) {
 	const grouped = `,"dataSource":{"apiGroup":"example.com","kind":"K","name":"n"}`
 	for _, tt := range []struct{ name, old, more, want string }{

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// TestClashWarnings: ports of all containers, files of a volume, and addresses that are not what their author takes them for.
+// TestClashWarnings checks the warnings about ports of all containers, files of a volume, and
+// addresses that are not in canonical form.
 func TestClashWarnings(t *testing.T) {
 	const soft = "preferredDuringSchedulingIgnoredDuringExecution"
 	for _, tt := range []struct{ spec, want string }{
@@ -69,7 +70,7 @@ spec.affinity.nodeAffinity.` + soft + `[0].preference.matchExpressions[0].values
 	}
 }
 
-// TestProfileWarnings: annotations are told of where no field says the same.
+// TestProfileWarnings checks that an annotation is warned of unless a field says the same.
 func TestProfileWarnings(t *testing.T) {
 	const seccomp, appArmor = "seccomp.security.alpha.kubernetes.io/pod", "container.apparmor.security.beta.kubernetes.io/c"
 	const seccompOfC = "container.seccomp.security.alpha.kubernetes.io/c"
@@ -93,7 +94,8 @@ func TestProfileWarnings(t *testing.T) {
 	}
 }
 
-// TestManyClashes: what is told does not take a time that grows with the square of a list.
+// TestManyClashes has a hundred thousand ports and files: a comparison of all pairs would not end
+// in the time of a test.
 func TestManyClashes(t *testing.T) {
 	pod := decode(t, `{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","configMap":{"name":"m"}}]}}`)
 	const many = 100_000

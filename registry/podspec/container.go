@@ -11,9 +11,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file checks containers: specCheck.check calls checkContainers, checkInitContainers and
+// checkEphemeralContainers, which apply checkContainer and then the rules of their list.
+// Environment variables are in env.go, mounts in mount.go, resources in resources.go, security
+// contexts in security.go.
+
 const onceMessage = "may not specify more than 1 handler type"
 
-// checkContainer applies what holds for containers of all sorts.
+// checkContainer applies the rules that hold for containers of all three lists.
 func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	errs := check.Needed(p.Child("name"), ctr.Name, check.DNSLabel)
 	errs = append(errs, check.Required(p.Child("image"), ctr.Image)...)
@@ -33,6 +38,8 @@ func (c *specCheck) checkContainer(p *field.Path, ctr *corev1.Container) field.E
 
 var pullPolicies = []corev1.PullPolicy{corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
 
+// checkContainers checks the regular containers: there is at least one, and their names are unique.
+// They run at the same time, so no two may claim the same port of the node.
 func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.Containers) == 0 {
 		return field.ErrorList{field.Required(p, "")}
@@ -45,14 +52,15 @@ func (c *specCheck) checkContainers(p *field.Path) field.ErrorList {
 		if !seen.Add(ctr.Name) {
 			errs = append(errs, field.Duplicate(p.Child("name"), ctr.Name))
 		}
-		errs = append(errs, c.checkLife(p, ctr)...)
+		errs = append(errs, c.checkLifecycle(p, ctr)...)
 		errs = append(errs, checkRestartRules(p, ctr)...)
 	}
 	return append(errs, hostPortConflicts(p, c.spec.Containers)...)
 }
 
-// checkLife checks lifecycle and probes of a container that runs as long as the pod.
-func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorList {
+// checkLifecycle checks the lifecycle hooks and probes of a container that runs as long as the pod:
+// a regular container or a sidecar.
+func (c *specCheck) checkLifecycle(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if l := ctr.Lifecycle; l != nil {
 		if l.PostStart != nil {
@@ -71,6 +79,12 @@ func (c *specCheck) checkLife(p *field.Path, ctr *corev1.Container) field.ErrorL
 	return append(errs, c.checkProbe(p.Child("startupProbe"), ctr.StartupProbe, true)...)
 }
 
+// checkInitContainers checks the init containers, whose names must differ from those of the regular
+// containers, too. An init container with restartPolicy Always is a sidecar (KEP-753) and may have
+// probes and hooks. The others end before the regular containers start, so nobody would probe them.
+//
+// Host ports are compared within one container only, because init containers run one after another.
+// The reported index is then 0, as in kube-apiserver.
 func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -82,7 +96,7 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		p := p.Index(i)
 		errs = append(errs, c.checkContainer(p, ctr)...)
 		if rules := checkRestartRules(p, ctr); ctr.RestartPolicy == nil {
-			errs = append(errs, rules[:min(len(rules), 1)]...) // that the policy is missing is all that is said
+			errs = append(errs, rules[:min(len(rules), 1)]...) // only that the policy is missing
 		} else {
 			errs = append(errs, rules...)
 		}
@@ -93,17 +107,19 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 		}
 		errs = append(errs, hostPortConflicts(all, c.spec.InitContainers[i:i+1])...)
 		if corev1.IsSidecar(ctr) {
-			errs = append(errs, c.checkLife(p, ctr)...)
+			errs = append(errs, c.checkLifecycle(p, ctr)...)
 		} else {
-			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always", []check.Setting{
-				{"lifecycle", ctr.Lifecycle != nil},
-				{"livenessProbe", ctr.LivenessProbe != nil},
-				{"readinessProbe", ctr.ReadinessProbe != nil},
-				{"startupProbe", ctr.StartupProbe != nil},
-			})...)
+			errs = append(errs, check.Forbidden(p, "may not be set for init containers without restartPolicy=Always",
+				[]check.Setting{
+					{"lifecycle", ctr.Lifecycle != nil},
+					{"livenessProbe", ctr.LivenessProbe != nil},
+					{"readinessProbe", ctr.ReadinessProbe != nil},
+					{"startupProbe", ctr.StartupProbe != nil},
+				})...)
 			for j, policy := range field.Each(&errs, ctr.ResizePolicy) {
-				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingSetup) {
-					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"), policy.RestartPolicy,
+				if policy.RestartPolicy == corev1.RestartContainer && !c.was.has(restartingInitContainers) {
+					errs = append(errs, field.Invalid(p.Child("resizePolicy").Index(j).Child("restartPolicy"),
+						policy.RestartPolicy,
 						"must not be set to 'RestartContainer' for non-sidecar initContainers"))
 				}
 			}
@@ -112,6 +128,9 @@ func (c *specCheck) checkInitContainers(p *field.Path) field.ErrorList {
 	return errs
 }
 
+// checkEphemeralContainers checks the containers that somebody added to a running pod to debug it
+// (KEP-277). Their names differ from those of all other containers, and targetContainerName names a
+// container of the pod that is not ephemeral.
 func (c *specCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 	if len(c.spec.EphemeralContainers) == 0 {
 		return nil
@@ -140,7 +159,9 @@ func (c *specCheck) checkEphemeralContainers(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// forbiddenInEphemeral reports what only containers that belong to the pod's work may have.
+// forbiddenInEphemeral reports fields that an ephemeral container must not have: it is not
+// restarted, not probed, and takes no resources beyond those that the scheduler has counted for the
+// pod.
 func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	const msg = "cannot be set for an Ephemeral Container"
 	r := &ctr.Resources
@@ -167,7 +188,8 @@ func forbiddenInEphemeral(p *field.Path, ctr *corev1.Container) field.ErrorList 
 	return errs
 }
 
-// TrimmedImage reports an image with blanks around it. p is the path of the container.
+// TrimmedImage reports an image name with white space around it. p is the path of the container.
+// Pods are checked, templates are not: older templates may have such images.
 func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	if strings.TrimSpace(ctr.Image) == ctr.Image {
 		return nil
@@ -175,8 +197,8 @@ func TrimmedImage(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return field.ErrorList{field.Invalid(p.Child("image"), ctr.Image, "must not have leading or trailing whitespace")}
 }
 
-// trimmedImages reports images of a list of containers with blanks around them.
-func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
+// checkTrimmedImages applies TrimmedImage to each container of the list at p.
+func checkTrimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
 		errs = append(errs, TrimmedImage(p.Index(i), ctr)...)
@@ -184,19 +206,24 @@ func trimmedImages(p *field.Path, list []corev1.Container) field.ErrorList {
 	return errs
 }
 
-// Limits of restart rules.
+// Limits of restartPolicyRules, in rules and in exit codes of one rule.
 const (
 	maxRestartRules = 20
 	maxExitCodes    = 255
 )
 
+// checkRestartRules checks restartPolicyRules, which decide by exit code whether a container
+// restarts (KEP-5307, KEP-5532). They refine a restartPolicy of the container, so it must be set
+// with them.
 func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
-		errs = append(errs, field.Required(p.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
+		errs = append(errs, field.Required(p.Child("restartPolicy"),
+			"must specify restartPolicy when restart rules are used"))
 	}
-	errs = append(errs, check.OptionalOneOf(p.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways,
-		corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	errs = append(errs, check.OptionalOneOf(p.Child("restartPolicy"), ctr.RestartPolicy,
+		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever,
+		corev1.ContainerRestartPolicyOnFailure)...)
 	rules := p.Child("restartPolicyRules")
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
@@ -219,7 +246,11 @@ func checkRestartRules(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	return errs
 }
 
-func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, podPolicy corev1.RestartPolicy) field.ErrorList {
+// checkResizePolicy checks whether a container restarts when its cpu or memory is resized in place
+// (KEP-1287). In a pod that never restarts containers, a resize must not restart one. Errors are
+// reported on the list, not on its element, as in kube-apiserver.
+func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy,
+	podPolicy corev1.RestartPolicy) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
 	for i, policy := range field.Each(&errs, policies) {
@@ -229,17 +260,21 @@ func checkResizePolicy(p *field.Path, policies []corev1.ContainerResizePolicy, p
 		errs = append(errs, check.OneOf(p, policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)...)
 		errs = append(errs, check.OneOf(p, policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
 		if podPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
-			errs = append(errs, field.Invalid(p, policy.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
+			errs = append(errs, field.Invalid(p, policy.RestartPolicy,
+				"must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
 		}
 	}
 	return errs
 }
 
-// restartsOnResize reports whether a change of some resource restarts a container.
+// restartsOnResize reports whether the container restarts when one of its resources is resized.
 func restartsOnResize(ctr *corev1.Container) bool {
-	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
+	return slices.ContainsFunc(ctr.ResizePolicy,
+		func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
 }
 
+// checkPorts checks the ports of a container. Their names are unique within it; hostPort 0 is
+// unset.
 func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -265,10 +300,12 @@ func checkPorts(p *field.Path, ports []corev1.ContainerPort) field.ErrorList {
 	return errs
 }
 
-// Protocols are those that ports can have.
+// Protocols are the protocols that a port of a container or Service can have, in the order in which
+// messages list them. Callers must not change the list.
 var Protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// hostPortConflicts finds ports of the node that containers running at once would share.
+// hostPortConflicts reports a port of the node that two ports of the containers at p claim with the
+// same protocol and address. The containers of list run at the same time.
 func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -286,7 +323,8 @@ func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	return errs
 }
 
-// handler is what probes and lifecycle hooks have in common.
+// handler is the action of a probe or of a lifecycle hook. Exactly one member is set. Probes have
+// no sleep, and hooks no gRPC.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -299,6 +337,8 @@ func lifecycleHandler(h *corev1.LifecycleHandler) handler {
 	return handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}
 }
 
+// checkHandler checks an action at p: the first member that is set by its own rule, each further
+// one is forbidden. A sleep must end within the grace period of the pod, or it would be killed.
 func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	var errs field.ErrorList
 	n := 0
@@ -326,7 +366,8 @@ func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 		return check.PortNumber(p.Child("port"), h.grpc.Port)
 	})
 	member("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList {
-		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil && (h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
+		if grace := c.spec.TerminationGracePeriodSeconds; grace != nil &&
+			(h.sleep.Seconds < 0 || h.sleep.Seconds > *grace) {
 			return field.ErrorList{field.Invalid(p, h.sleep.Seconds,
 				fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))}
 		}
@@ -338,6 +379,8 @@ func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	return errs
 }
 
+// checkHTTPGet checks an HTTP request of a probe or hook. The port may be the name of a port, which
+// is not looked up: the kubelet does so when it sends the request.
 func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	errs := check.Required(p.Child("path"), a.Path)
 	errs = append(errs, check.PortReference(p.Child("port"), a.Port)...)
@@ -348,8 +391,8 @@ func checkHTTPGet(p *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
 	return errs
 }
 
-// checkProbe checks a probe. One success settles the question of liveness and startup, so once must
-// be asked for.
+// checkProbe checks a probe. once requires successThreshold 1, as for liveness and startup probes:
+// one success answers their question. Times are in seconds.
 func (c *specCheck) checkProbe(p *field.Path, probe *corev1.Probe, once bool) field.ErrorList {
 	if probe == nil {
 		return nil

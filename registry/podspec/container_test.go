@@ -54,7 +54,7 @@ $.restartPolicyRules[1].exitCodes.operator: Unsupported value: "Odd": supported 
 		"$.containers[0].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'")
 }
 
-// TestHandlers has hooks and probes.
+// TestHandlers checks lifecycle hooks and probes.
 func TestHandlers(t *testing.T) {
 	for _, tt := range []struct{ more, want string }{
 		{`"livenessProbe":{"exec":{"command":["x"]},"terminationGracePeriodSeconds":1}`, ``},
@@ -93,7 +93,7 @@ $.lifecycle.preStop.sleep: Forbidden: may not specify more than 1 handler type`}
 	}
 }
 
-// TestOtherContainers has what only init and ephemeral containers must be or must not have.
+// TestOtherContainers checks the rules that only init and ephemeral containers have.
 func TestOtherContainers(t *testing.T) {
 	for _, tt := range []struct{ more, want string }{
 		{`"initContainers":[{"name":"a","image":"i","ports":[{"containerPort":1,"hostPort":1}]},{"name":"b","image":"i","ports":[{"containerPort":1,"hostPort":1}]}]`, ``},

@@ -6,12 +6,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// DropDisabled takes out fields of features that are not served, unless the old object uses them.
+// DropDisabled clears the fields of spec whose feature is not served, unless the old spec uses the
+// feature: scheduling groups (KEP-4671), stop signals (KEP-4960), cluster trust bundles (KEP-3257)
+// and pod certificates (KEP-4317). old is nil on create. As in kube-apiserver, one use in the old
+// spec allows the feature in all of the new spec.
 func DropDisabled(spec, old *corev1.PodSpec) {
 	if old == nil || old.SchedulingGroup == nil {
 		spec.SchedulingGroup = nil
 	}
-	if old == nil || !signals(old) {
+	if old == nil || !hasStopSignal(old) {
 		for _, ctr := range Containers(nil, spec) {
 			if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
 				l.StopSignal = nil
@@ -21,7 +24,7 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 			}
 		}
 	}
-	bundles, certificates := old != nil && projects(old, hasBundle), old != nil && projects(old, hasCertificate)
+	bundles, certificates := old != nil && hasProjected(old, hasBundle), old != nil && hasProjected(old, hasCertificate)
 	for i := range spec.Volumes {
 		if spec.Volumes[i].Projected == nil {
 			continue
@@ -38,8 +41,8 @@ func DropDisabled(spec, old *corev1.PodSpec) {
 	}
 }
 
-// projects reports whether some projected volume has a source of a sort.
-func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
+// hasProjected reports whether a projected volume of spec has a source that matches sort.
+func hasProjected(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) bool {
 	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, sort)
 	})
@@ -48,8 +51,8 @@ func projects(spec *corev1.PodSpec, sort func(corev1.VolumeProjection) bool) boo
 func hasBundle(s corev1.VolumeProjection) bool      { return s.ClusterTrustBundle != nil }
 func hasCertificate(s corev1.VolumeProjection) bool { return s.PodCertificate != nil }
 
-// signals reports whether a container chooses the signal that it is stopped with.
-func signals(spec *corev1.PodSpec) bool {
+// hasStopSignal reports whether a container of spec chooses the signal that stops it.
+func hasStopSignal(spec *corev1.PodSpec) bool {
 	for _, ctr := range Containers(nil, spec) {
 		if ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil {
 			return true

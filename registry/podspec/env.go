@@ -12,6 +12,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file checks environment variables (env, envFrom) and the references to fields of the pod
+// (fieldRef, resourceFieldRef), which downward API volumes use, too. checkContainer and volume.go
+// call it.
+
+// checkEnv checks variables. A name may contain any printable ASCII character but "=" (KEP-4369).
+// Repeated names are legal, since a later variable may extend an earlier one; Warnings tells of
+// them.
 func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, vars) {
@@ -24,6 +31,8 @@ func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 	return errs
 }
 
+// checkValueFrom checks that a variable has exactly one source and no value beside it, and the
+// source.
 func checkValueFrom(p *field.Path, v *corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
 	from, n := v.ValueFrom, 0
@@ -59,6 +68,7 @@ func checkValueFrom(p *field.Path, v *corev1.EnvVar) field.ErrorList {
 	return errs
 }
 
+// checkKeyRef checks a reference to a key of a config map or secret, which need not exist yet.
 func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
 	errs := check.DNSSubdomain(p.Child("name"), name)
 	if key == "" {
@@ -67,6 +77,8 @@ func checkKeyRef(p *field.Path, name, key string) field.ErrorList {
 	return append(errs, check.Invalid(p.Child("key"), key, names.IsConfigMapKey(key))...)
 }
 
+// checkFileKeyRef checks a reference to a variable in an env file of a volume (KEP-3721).
+// checkEnvFiles looks the volume up.
 func checkFileKeyRef(p *field.Path, ref *corev1.FileKeySelector) field.ErrorList {
 	errs := check.Needed(p.Child("key"), ref.Key, envName)
 	errs = append(errs, check.Needed(p.Child("volumeName"), ref.VolumeName, check.DNSLabel)...)
@@ -77,17 +89,19 @@ func envName(p *field.Path, name string) field.ErrorList {
 	return check.Invalid(p, name, names.IsRelaxedEnvVarName(name))
 }
 
-// checkEnvFiles checks where variables come from that are read from files: a volume of the pod's
-// own.
+// checkEnvFiles checks that each env file is in an emptyDir volume of the pod: its content must
+// come from a container of the same pod (KEP-3721). It looks at all volumes, including invalid
+// ones.
 func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
-	var emptyDir map[string]bool // by name whether a volume is one, once somebody wants to know
+	var emptyDir map[string]bool // whether a volume is an emptyDir, by name; made at the first reference
 	for p, ctr := range Containers(p, spec) {
 		for i, v := range field.Each(&errs, ctr.Env) {
 			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
 				continue
 			}
-			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"), v.ValueFrom.FileKeyRef.VolumeName
+			at, name := p.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName"),
+				v.ValueFrom.FileKeyRef.VolumeName
 			if emptyDir == nil {
 				emptyDir = make(map[string]bool, len(spec.Volumes))
 				for j := range spec.Volumes {
@@ -105,12 +119,14 @@ func checkEnvFiles(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	return errs
 }
 
-// sourceName checks the name of a config map or secret, which may end in a dash, as what a name is
-// generated from.
+// sourceName checks the name of a config map or secret. It may end in a dash: kube-apiserver checks
+// it like a generateName.
 func sourceName(p *field.Path, name string) field.ErrorList {
 	return check.Invalid(p, name, names.DNSSubdomainName(name, true))
 }
 
+// checkEnvFrom checks sources whose keys all become variables. Each has exactly one of configMapRef
+// and secretRef. That rule is reported on the list, not on the element, as in kube-apiserver.
 func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList {
 	var errs field.ErrorList
 	for i, source := range field.Each(&errs, sources) {
@@ -136,19 +152,22 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 	return errs
 }
 
-// Fields of a pod that its containers can read: all that have a name, those for variables, those
-// for files.
+// Fields of a pod that the downward API can name: podFields are all that v1 has, envFields those
+// for environment variables, and fileFields those for files. Labels and annotations are for
+// variables one at a time only (metadata.labels['key']); files can have all.
 var (
 	podFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
 		"metadata.uid", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",
 		"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
 	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
 		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
-	fileFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
+	fileFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
+		"metadata.uid"}
 )
 
-// subscripted splits a path such as metadata.labels['key'].
-func subscripted(fieldPath string) (path, key string, ok bool) {
+// splitSubscript splits the path metadata.labels['key'] into metadata.labels and key. ok is false
+// if the path has no subscript.
+func splitSubscript(fieldPath string) (path, key string, ok bool) {
 	rest, ok := strings.CutSuffix(fieldPath, "']")
 	if !ok {
 		return "", "", false
@@ -157,12 +176,13 @@ func subscripted(fieldPath string) (path, key string, ok bool) {
 	return path, key, ok && path != ""
 }
 
-// convertFieldPath checks a path in a version and returns it as it is called today.
+// convertFieldPath checks a field path of an API version and returns the path that the field has in
+// the hub. spec.host is an old name of spec.nodeName.
 func convertFieldPath(version, fieldPath string) (string, error) {
 	if version != "v1" {
 		return "", fmt.Errorf("unsupported pod version: %s", version)
 	}
-	if path, _, ok := subscripted(fieldPath); ok {
+	if path, _, ok := splitSubscript(fieldPath); ok {
 		if path == "metadata.annotations" || path == "metadata.labels" {
 			return fieldPath, nil
 		}
@@ -177,6 +197,9 @@ func convertFieldPath(version, fieldPath string) (string, error) {
 	return "", fmt.Errorf("field label not supported: %s", fieldPath)
 }
 
+// checkFieldRef checks a reference to a field of the pod, which must be one of allowed unless it
+// has a subscript. The key of an annotation is compared in lower case, as annotations' keys are
+// everywhere.
 func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []string) field.ErrorList {
 	if ref.APIVersion == "" {
 		return field.ErrorList{field.Required(p.Child("apiVersion"), "")}
@@ -189,7 +212,7 @@ func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []str
 		return field.ErrorList{field.Invalid(p.Child("fieldPath"), ref.FieldPath,
 			fmt.Sprintf("error converting fieldPath: %v", err))}
 	}
-	switch path, key, ok := subscripted(fieldPath); {
+	switch path, key, ok := splitSubscript(fieldPath); {
 	case ok && path == "metadata.annotations":
 		return check.QualifiedName(p, strings.ToLower(key))
 	case ok:
@@ -198,19 +221,25 @@ func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []str
 	return check.Supported(p.Child("fieldPath"), fieldPath, allowed...)
 }
 
+// resourceFields are the requests and limits of a container that the downward API can name, beside
+// huge pages of any size.
 var resourceFields = []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory",
 	"requests.cpu", "requests.ephemeral-storage", "requests.memory"}
 
-// Divisors that make sense for cores and for bytes.
+// Divisors that the API accepts: whole cores or thousandths of one, and units of bytes.
 var (
 	cpuDivisors  = []string{"1m", "1"}
 	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 )
 
+// checkResourceFieldRef checks a reference to a request or limit of a container. volume is true for
+// a file, which must name the container; a variable refers to its own. A zero divisor means 1. A
+// divisor of an unknown resource is not checked, since the resource is reported already.
 func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, volume bool) field.ErrorList {
 	var errs field.ErrorList
 	_, kind, _ := strings.Cut(ref.Resource, ".")
-	huge := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
+	huge := strings.HasPrefix(ref.Resource, "limits.hugepages-") ||
+		strings.HasPrefix(ref.Resource, "requests.hugepages-")
 	switch {
 	case volume && ref.ContainerName == "":
 		errs = append(errs, field.Required(p.Child("containerName"), ""))
@@ -222,26 +251,26 @@ func checkResourceFieldRef(p *field.Path, ref *corev1.ResourceFieldSelector, vol
 	if ref.Divisor.Cmp(meta.Quantity{}) == 0 {
 		return errs
 	}
-	divisors, called := byteDivisors, ""
+	divisors, name := byteDivisors, ""
 	switch {
 	case !huge && !slices.Contains(resourceFields, ref.Resource):
 		return errs
 	case huge:
-		called = "hugepages"
+		name = "hugepages"
 	case kind == "cpu":
-		divisors, called = cpuDivisors, "cpu"
+		divisors, name = cpuDivisors, "cpu"
 	case kind == "memory":
-		called = "memory"
+		name = "memory"
 	default:
-		called = "local ephemeral storage"
+		name = "local ephemeral storage"
 	}
 	if slices.Contains(divisors, ref.Divisor.String()) {
 		return errs
 	}
 	list := "1m and 1"
-	if called != "cpu" {
+	if name != "cpu" {
 		list = strings.Join(byteDivisors, ", ")
 	}
 	return append(errs, field.Invalid(p.Child("divisor"), ref.Resource,
-		fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, called)))
+		fmt.Sprintf("only divisor's values %s are supported with the %s resource", list, name)))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestVariables has one variable, whose source is $.
+// TestVariables checks a variable. In want, $ is the path of its source.
 func TestVariables(t *testing.T) {
 	for _, tt := range []struct{ source, want string }{
 		{`"fieldRef":{"fieldPath":"spec.nodeName"}`, ``},
@@ -70,7 +70,7 @@ $.fileKeyRef.volumeName: Not found: "E"`},
 	}
 }
 
-// TestManyVariables has variables from all that a config map or a secret holds.
+// TestManyVariables checks envFrom, which makes a variable of each key of a config map or secret.
 func TestManyVariables(t *testing.T) {
 	for _, tt := range []struct{ sources, want string }{
 		{`{"prefix":"A","configMapRef":{"name":"m"}},{"secretRef":{"name":"s-"}}`, ``},

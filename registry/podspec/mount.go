@@ -10,12 +10,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// places are where a container finds volumes, by their names. Of a volume that it finds in two
-// places, only the last counts against the others, as in kube-apiserver.
-type places map[string]string
+// This file checks where a container mounts volumes (volumeMounts) and finds block devices
+// (volumeDevices). checkContainer calls it after checkVolumes has filled c.volumes.
 
-// paths returns all places.
-func (p places) paths() check.Duplicates {
+// volumePaths maps the names of volumes to their paths in one container. If a container has a
+// volume twice, only the last path is compared with those of the other list, as in kube-apiserver.
+type volumePaths map[string]string
+
+// set returns the set of all paths.
+func (p volumePaths) set() check.Duplicates {
 	set := make(check.Duplicates, len(p))
 	for _, path := range p {
 		set.Add(path)
@@ -23,15 +26,16 @@ func (p places) paths() check.Duplicates {
 	return set
 }
 
-// checkMounts checks where a container mounts volumes.
+// checkMounts checks the mounts of a container. No two have the same path, and neither the volume
+// nor the path may be that of a block device. p is the path of the list.
 func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
-	devices := places{}
+	devices := volumePaths{}
 	for _, d := range ctr.VolumeDevices {
 		devices[d.Name] = d.DevicePath
 	}
-	devicePaths := devices.paths()
+	devicePaths := devices.set()
 	for i, m := range field.Each(&errs, ctr.VolumeMounts) {
 		at := p.Index(i)
 		errs = append(errs, check.Required(at.Child("name"), m.Name)...)
@@ -46,7 +50,8 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 			errs = append(errs, field.Invalid(at.Child("name"), m.Name, "must not already exist in volumeDevices"))
 		}
 		if devicePaths[m.MountPath] {
-			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
+			errs = append(errs, field.Invalid(at.Child("mountPath"), m.MountPath,
+				"must not already exist as a path in volumeDevices"))
 		}
 		errs = append(errs, checkSubPath(p, at, m)...)
 		if m.MountPropagation != nil {
@@ -57,8 +62,8 @@ func (c *specCheck) checkMounts(p *field.Path, ctr *corev1.Container) field.Erro
 	return errs
 }
 
-// checkSubPath checks the two ways to name a part of the volume. Paths are reported on the list,
-// not the mount.
+// checkSubPath checks subPath and subPathExpr, which name a part of the volume at at; only one may
+// be set. A bad path is reported on the list, not on the mount, as in kube-apiserver.
 func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	var errs field.ErrorList
 	if m.SubPath != "" {
@@ -68,11 +73,14 @@ func checkSubPath(list, at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 		return errs
 	}
 	if m.SubPath != "" {
-		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
+		errs = append(errs, field.Invalid(at.Child("subPathExpr"), m.SubPathExpr,
+			"subPathExpr and subPath are mutually exclusive"))
 	}
 	return append(errs, check.DescendingPath(list.Child("subPathExpr"), m.SubPathExpr)...)
 }
 
+// checkPropagation checks mount propagation. Bidirectional propagation changes the mounts of the
+// node, so it needs a privileged container.
 func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *corev1.Container) field.ErrorList {
 	errs := check.Supported(p, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer,
 		corev1.MountPropagationNone)
@@ -83,6 +91,8 @@ func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *core
 	return errs
 }
 
+// checkRecursive checks recursiveReadOnly (KEP-3857): it needs a read-only mount that the node's
+// later mounts do not reach.
 func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	if m.RecursiveReadOnly == nil {
 		return nil
@@ -104,18 +114,19 @@ func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	return errs
 }
 
-// checkDevices checks the block devices of a container, which must come from claims.
+// checkDevices checks the block devices of a container. A device comes from a claim, because no
+// other volume type has block mode. Names and paths are unique.
 func (c *specCheck) checkDevices(p *field.Path, ctr *corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	seenNames, seenPaths := check.Duplicates{}, check.Duplicates{}
 	if len(ctr.VolumeDevices) == 0 {
 		return nil
 	}
-	mounts := places{}
+	mounts := volumePaths{}
 	for i := range ctr.VolumeMounts {
 		mounts[ctr.VolumeMounts[i].Name] = ctr.VolumeMounts[i].MountPath
 	}
-	mountPaths := mounts.paths()
+	mountPaths := mounts.set()
 	for i, d := range field.Each(&errs, ctr.VolumeDevices) {
 		p := p.Index(i)
 		name, path := p.Child("name"), p.Child("devicePath")

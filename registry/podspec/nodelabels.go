@@ -1,6 +1,6 @@
 package podspec
 
-// oldNodeLabels are labels of nodes that should not be used any more, and what to do instead.
+// oldNodeLabels maps deprecated labels of nodes to the warning about them.
 var oldNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                       `deprecated since v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                         `deprecated since v1.14; use "kubernetes.io/os" instead`,
@@ -12,6 +12,6 @@ var oldNodeLabels = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// OldNodeLabel returns what clients are told who select nodes by a label that should not be used
-// any more, "" of others.
+// OldNodeLabel returns the warning for clients that select nodes by the label key, "" if the label
+// is not deprecated.
 func OldNodeLabel(key string) string { return oldNodeLabels[key] }

@@ -7,10 +7,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// pathFrom is the path of a file in a volume, and where the file is from if the volume has several
-// sources.
+// pathFrom is the path of a file in a volume. source names where the file comes from, in a
+// projected volume only.
 type pathFrom struct{ path, source string }
 
+// String returns the path as a warning shows it.
 func (p pathFrom) String() string {
 	if p.source == "" {
 		return fmt.Sprintf("%q", p.path)
@@ -18,7 +19,8 @@ func (p pathFrom) String() string {
 	return fmt.Sprintf("%q (%s)", p.path, p.source)
 }
 
-// paths warns of files of a volume that hide each other, or are in the place of another's folder.
+// paths warns of files of one volume that have the same path, or of which one is in the other's
+// place as a directory.
 func (w *warner) paths() {
 	for _, v := range each(w, w.spec.Volumes) {
 		if c := v.ConfigMap; c != nil {
@@ -44,19 +46,23 @@ func (w *warner) paths() {
 	}
 }
 
-// overlaps compares each path of a volume with the first maxWarnings before it.
+// overlaps warns of each two of paths that overlap. volume and what are the name and the type of
+// the volume. Each path is compared with the first maxWarnings only: a volume can have any number
+// of files, and comparing all pairs would take quadratic time.
 func (w *warner) overlaps(volume, what string, paths []pathFrom) {
 	for i, p := range each(w, paths) {
 		p.path = strings.TrimRight(p.path, "/")
 		for _, other := range each(w, paths[:min(i, maxWarnings)]) {
 			if overlap(p.path, other.path) {
-				w.list = append(w.list, fmt.Sprintf("volume %q (%s): overlapping paths: %v with %v", volume, what, *p, *other))
+				w.list = append(w.list,
+					fmt.Sprintf("volume %q (%s): overlapping paths: %v with %v", volume, what, *p, *other))
 			}
 		}
 	}
 }
 
-// overlap reports whether two paths are the same, or one is within the other.
+// overlap reports whether two paths are equal, or one is a directory above the other: a and a/b
+// overlap, a and ab do not.
 func overlap(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -80,6 +86,8 @@ func downwardPaths(items []corev1.DownwardAPIVolumeFile, source string) []pathFr
 	return paths
 }
 
+// projectedPaths returns the paths of one source of a projected volume. Secrets and config maps
+// without items have unknown paths, and yield none.
 func projectedPaths(s *corev1.VolumeProjection) []pathFrom {
 	switch {
 	case s.ConfigMap != nil && s.ConfigMap.Items != nil:
@@ -95,14 +103,15 @@ func projectedPaths(s *corev1.VolumeProjection) []pathFrom {
 		if name == nil {
 			name = s.ClusterTrustBundle.SignerName
 		}
-		if name == nil { // it is refused
+		if name == nil { // invalid: the source has neither a name nor a signer
 			return nil
 		}
 		return []pathFrom{{s.ClusterTrustBundle.Path, fmt.Sprintf("ClusterTrustBundle %q", *name)}}
 	case s.PodCertificate != nil:
 		c := s.PodCertificate
 		return []pathFrom{
-			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"}, {c.CredentialBundlePath, "PodCertificate credential bundle"},
+			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"},
+			{c.CredentialBundlePath, "PodCertificate credential bundle"},
 		}
 	}
 	return nil

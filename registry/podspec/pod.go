@@ -5,21 +5,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Rules are the rules for pods and pod templates, as a server is set up.
+// Rules are the rules for pods and pod templates as one server is set up. Its zero value forbids
+// privileged containers and treats each spec as new.
 type Rules struct {
-	// AllowPrivileged lets containers be privileged.
+	// AllowPrivileged lets containers be privileged, and Windows pods be host processes
+	// (--allow-privileged).
 	AllowPrivileged bool
 
+	// was is the spec before an update, nil for a new object. Rules that became stricter over time
+	// let a spec keep what was broken in it.
 	was *before
 }
 
-// After returns the rules for what has been a spec with annotations so far.
+// After returns rules for an update of an object whose old spec and annotations are given. The
+// result caches facts about the old spec without a lock: it must not be shared between goroutines.
 func (r Rules) After(spec *corev1.PodSpec, annotations map[string]string) Rules {
 	r.was = &before{spec: spec, annotations: annotations}
 	return r
 }
 
-// AfterTemplate is After for what has been a template; nil if there was none.
+// AfterTemplate returns rules for an update of an object whose old template is t. If t is nil,
+// there was no template, and the rules are those for a new one.
 func (r Rules) AfterTemplate(t *corev1.PodTemplateSpec) Rules {
 	if t == nil {
 		return r
@@ -27,7 +33,9 @@ func (r Rules) AfterTemplate(t *corev1.PodTemplateSpec) Rules {
 	return r.After(&t.Spec, t.Annotations)
 }
 
-// Pod returns what is wrong with a pod, new or changed, its metadata apart.
+// Pod returns what is wrong with a pod, new or updated. It does not check metadata other than
+// annotations, nor the status. Of a pod it asks more than of a template: a template may leave to
+// defaults and admission what a pod must have by then.
 func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := r.Annotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)
@@ -35,14 +43,16 @@ func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name, static: static}
 	errs = append(errs, c.check(p)...)
 	if pod.Spec.ServiceAccountName == "" {
-		errs = append(errs, noTokens(p.Child("volumes"), pod.Spec.Volumes)...)
+		errs = append(errs, forbidTokens(p.Child("volumes"), pod.Spec.Volumes)...)
 	}
-	errs = append(errs, trimmedImages(p.Child("containers"), pod.Spec.Containers)...)
-	return append(errs, trimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
+	errs = append(errs, checkTrimmedImages(p.Child("containers"), pod.Spec.Containers)...)
+	return append(errs, checkTrimmedImages(p.Child("initContainers"), pod.Spec.InitContainers)...)
 }
 
-// noTokens refuses tokens to pods without a service account.
-func noTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
+// forbidTokens forbids projected service account tokens in a pod without a service account: the
+// kubelet could not request them. Admission sets the serviceAccountName of all pods but mirror
+// pods.
+func forbidTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
 	var errs field.ErrorList
 	for i, volume := range field.Each(&errs, volumes) {
 		if volume.Projected == nil {
@@ -50,7 +60,8 @@ func noTokens(p *field.Path, volumes []corev1.Volume) field.ErrorList {
 		}
 		for j, source := range field.Each(&errs, volume.Projected.Sources) {
 			if source.ServiceAccountToken != nil {
-				errs = append(errs, field.Forbidden(p.Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
+				errs = append(errs, field.Forbidden(
+					p.Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
 					"must not be specified when serviceAccountName is not set"))
 			}
 		}

@@ -201,7 +201,8 @@ spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than 
 	}
 }
 
-// TestProfiles: annotations that came before the fields for seccomp and AppArmor are valid, and say the same.
+// TestProfiles checks the annotations for seccomp and AppArmor, alone and against the fields that
+// replaced them.
 func TestProfiles(t *testing.T) {
 	const seccomp, perContainer, appArmor = "seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/c",
 		"container.apparmor.security.beta.kubernetes.io/"

@@ -5,14 +5,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// portAt is a port with its place.
+// portAt is a port and its path.
 type portAt struct {
 	path *field.Path
 	port *corev1.ContainerPort
 }
 
-// ports warns of ports of any container that take each other's place. Each is compared with the
-// first maxWarnings of its number and protocol.
+// ports warns of ports with the same number and protocol, in any two containers. Each is compared
+// with the first maxWarnings such ports only, so the time is linear in the number of ports.
 func (w *warner) ports(s *field.Path) {
 	type key struct {
 		protocol corev1.Protocol
@@ -38,7 +38,9 @@ func (w *warner) ports(s *field.Path) {
 	}
 }
 
-// clashOf says how two ports of the same number and protocol take each other's place, if they do.
+// clashOf returns how two ports with the same number and protocol clash, "" if they do not. Ports
+// without a host port are reached by the pod's address and so overlap; ports whose host ports agree
+// are ambiguous if only one has an address of the node, as the other has all of them.
 func clashOf(a, b *corev1.ContainerPort) string {
 	switch {
 	case a.HostPort == b.HostPort && a.HostIP == b.HostIP:
@@ -51,7 +53,8 @@ func clashOf(a, b *corev1.ContainerPort) string {
 	return ""
 }
 
-// portNames warns of names that several ports have. Within a container that is refused.
+// portNames warns of a port name that several containers use: a Service finds the first. Within one
+// container repeated names are refused.
 func (w *warner) portNames(s *field.Path) {
 	seen := make(map[string]*field.Path)
 	for p, ctr := range Containers(s, w.spec) {

@@ -13,7 +13,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// standardResources are the names without a domain that mean something, in containers or in quotas.
+// This file checks amounts of resources: requests and limits of containers and of whole pods,
+// overhead, and the names of resources wherever they occur (registry/core uses them for nodes,
+// quotas and limit ranges).
+
+// standardResources are the names without a domain that have a meaning, in containers or in quotas.
+// Huge pages have a name for each page size and are not listed.
 var standardResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
@@ -24,31 +29,32 @@ var standardResources = []corev1.ResourceName{
 	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
 }
 
-// countedResources are objects that quotas count.
+// countedResources are the resources that count objects, so that an amount must be a whole number.
 var countedResources = []corev1.ResourceName{
 	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
 	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
 	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
 }
 
+// containerResources are the standard resources that a container can request, beside huge pages.
 var containerResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 }
 
-// IsNativeResource reports whether a resource name belongs to Kubernetes: it has no domain, or one
-// of ours.
+// IsNativeResource reports whether a resource belongs to Kubernetes: its name has no domain, or one
+// that contains kubernetes.io/.
 func IsNativeResource(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
 }
 
-// IsExtendedResource reports whether a resource name belongs to somebody else, such as a device
-// plugin.
+// IsExtendedResource reports whether a resource belongs to somebody other than Kubernetes, such as
+// a device plugin. Its name stays valid with "requests." before it, which is how quotas name it.
 func IsExtendedResource(name corev1.ResourceName) bool {
 	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
 		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
-// IsStandardResource reports whether a name without a domain means something, in containers or in
+// IsStandardResource reports whether a name without a domain has a meaning, in containers or in
 // quotas.
 func IsStandardResource(name corev1.ResourceName) bool {
 	of := corev1.ResourceName(strings.TrimPrefix(string(name), "requests."))
@@ -58,12 +64,13 @@ func IsStandardResource(name corev1.ResourceName) bool {
 // isWhole reports whether an amount is a whole number.
 func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 
-// CanOvercommit reports whether more of a resource may be limited than requested.
+// CanOvercommit reports whether the limit of a resource may exceed the request. Huge pages and
+// extended resources are allocated whole, so their limit equals their request.
 func CanOvercommit(name corev1.ResourceName) bool {
 	return IsNativeResource(name) && !corev1.IsHugePages(name)
 }
 
-// ResourceName checks a name wherever resources are named.
+// ResourceName returns what is wrong with the name of a resource at p, whatever it is used for.
 func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	if errs := check.Invalid(p, name, names.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
@@ -74,12 +81,14 @@ func ResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	return nil
 }
 
-// ContainerResourceName checks a name in the resources of a container.
+// ContainerResourceName returns what is wrong with a name at p in the resources of a container:
+// what ResourceName and ContainerResource report.
 func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	return append(ResourceName(p, name), ContainerResource(p, name)...)
 }
 
-// ContainerResource checks that containers can have a resource.
+// ContainerResource returns what is wrong with a resource at p that a container cannot have. It
+// does not check the form of the name.
 func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -93,8 +102,8 @@ func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList 
 	return errs
 }
 
-// ClaimResourceName checks the name of a resource in the status of a claim: of Kubernetes' own
-// there is storage.
+// ClaimResourceName returns what is wrong with the name at p of a resource in the status of a
+// PersistentVolumeClaim: of Kubernetes' own resources only storage is allowed.
 func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
 	if len(errs) == 0 && IsNativeResource(name) {
@@ -103,7 +112,8 @@ func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList 
 	return errs
 }
 
-// ResourceAmount checks the amount of a resource.
+// ResourceAmount returns what is wrong with the amount q at p of a resource: it is negative, or not
+// whole although the resource cannot be divided.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)
 	if (slices.Contains(countedResources, name) || IsExtendedResource(name)) && !isWhole(q) {
@@ -112,7 +122,8 @@ func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) fi
 	return errs
 }
 
-// BasicAmount checks an amount that a status or a volume tells of.
+// BasicAmount returns an error if the amount q at p, rounded to a whole number, is negative. It is
+// for the capacity of claims and volumes.
 func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 	if n := q.Value(); n < 0 {
 		return field.ErrorList{field.Invalid(p, n, "must be a valid resource quantity")}
@@ -120,12 +131,14 @@ func BasicAmount(p *field.Path, q meta.Quantity) field.ErrorList {
 	return nil
 }
 
-// wholePages checks that an amount of huge pages is a number of pages.
+// wholePages checks that an amount of huge pages is a multiple of the page size, which is in the
+// name: hugepages-2Mi. An update may keep other amounts.
 func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
-	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(oddPages) {
+	if !corev1.IsHugePages(name) || areWholePages(name, q) || c.was.has(partialHugePages) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
+	return field.ErrorList{field.Invalid(p, q.String(),
+		fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
 func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
@@ -133,34 +146,39 @@ func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
 	return err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0
 }
 
-// requirements checks the resources of a container, or of a pod if nameRule says so. claims are the
-// names of the pod's resource claims.
+// requirements checks the resources of a container or of a whole pod. nameRule checks the name of a
+// resource, claims are the resource claims of the pod, and was is the spec before an update.
 type requirements struct {
 	nameRule func(*field.Path, corev1.ResourceName) field.ErrorList
 	claims   claimNames
 	was      *before
 }
 
-// claimNames are the names of the resource claims of a pod.
+// claimNames are the names of the resource claims of a pod. list has them sorted and joined, cut to
+// field.MaxText, since each error about an unknown claim repeats it.
 type claimNames struct {
-	known check.Duplicates
-	list  string // as messages show it
+	names check.Duplicates
+	list  string // for messages
 }
 
+// newClaimNames collects the names of claims, without empty ones.
 func newClaimNames(claims []corev1.PodResourceClaim) claimNames {
 	if len(claims) == 0 {
 		return claimNames{}
 	}
-	c := claimNames{known: check.Duplicates{}}
+	c := claimNames{names: check.Duplicates{}}
 	for i := range claims {
 		if claims[i].Name != "" {
-			c.known.Add(claims[i].Name)
+			c.names.Add(claims[i].Name)
 		}
 	}
-	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.known)), ", "), field.MaxText)
+	c.list = field.Cut(strings.Join(slices.Sorted(maps.Keys(c.names)), ", "), field.MaxText)
 	return c
 }
 
+// check returns what is wrong with limits, requests and claims at p. A request is at most the
+// limit, and equals it if the resource cannot be overcommitted. Huge pages need cpu or memory
+// beside them, since a pod cannot run on huge pages alone.
 func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field.ErrorList {
 	var errs field.ErrorList
 	limits, requests := p.Child("limits"), p.Child("requests")
@@ -199,6 +217,7 @@ func (c requirements) check(p *field.Path, r *corev1.ResourceRequirements) field
 	return append(errs, c.checkClaims(p.Child("claims"), r.Claims)...)
 }
 
+// checkClaims checks the claims that a container uses, which are claims of the pod.
 func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) field.ErrorList {
 	var errs field.ErrorList
 	seen := claimParts{}
@@ -209,10 +228,10 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 			continue
 		}
 		errs = append(errs, seen.check(p, claim)...)
-		if !c.claims.known[claim.Name] {
+		if !c.claims.names[claim.Name] {
 			err := field.NotFound(p, claim.Name)
 			err.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if len(c.claims.known) == 0 {
+			if len(c.claims.names) == 0 {
 				err.Detail += " which is empty"
 			} else {
 				err.Detail += ": " + c.claims.list
@@ -223,11 +242,12 @@ func (c requirements) checkClaims(p *field.Path, claims []corev1.ResourceClaim) 
 	return errs
 }
 
-// claimParts are the claims that a container has named so far: of each the requests, "" for all of
-// them.
+// claimParts are the claims that a container has named so far: for each claim the set of its
+// requests. The empty request stands for the whole claim.
 type claimParts map[string]check.Duplicates
 
-// check refuses what overlaps with an earlier claim.
+// check refuses a claim that an earlier entry of the container covers: the whole claim beside
+// anything of the same claim, or the same request twice.
 func (seen claimParts) check(p *field.Path, claim *corev1.ResourceClaim) field.ErrorList {
 	parts, request := seen[claim.Name], claim.Request
 	if parts == nil {
@@ -248,7 +268,10 @@ func (seen claimParts) check(p *field.Path, claim *corev1.ResourceClaim) field.E
 	return errs
 }
 
-// podResources checks resources given for a pod as a whole, also against those of its containers.
+// podResources checks the resources of the pod as a whole (KEP-2837), alone and against the
+// containers: the pod requests at least what its containers request at the busiest moment, its
+// limits of huge pages cover theirs, and no container's limit exceeds the pod's. Windows has no
+// pod-level resources.
 func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	spec, r := c.spec, c.spec.Resources
 	if r == nil {
@@ -280,7 +303,8 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	for i, ctr := range field.Each(&errs, spec.Containers) {
 		for name, q := range field.Entries(&errs, ctr.Resources.Limits) {
 			if limit, ok := r.Limits[name]; ok && q.Cmp(limit) > 0 {
-				errs = append(errs, field.Invalid(p.Child("containers").Index(i).Key(string(name)).Child("limits"), q.String(),
+				errs = append(errs, field.Invalid(p.Child("containers").Index(i).Key(string(name)).Child("limits"),
+					q.String(),
 					"must be less than or equal to pod limits of "+limit.String()))
 			}
 		}
@@ -288,6 +312,7 @@ func (c *specCheck) podResources(p *field.Path) field.ErrorList {
 	return errs
 }
 
+// podResourceName checks the name of a pod-level resource.
 func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	if errs := ResourceName(p, name); len(errs) > 0 || corev1.IsPodLevelResource(name) {
 		return errs
@@ -296,7 +321,9 @@ func podResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 		[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory})}
 }
 
-// Overhead checks what running a pod takes beside its containers.
+// Overhead returns what is wrong with the resources at p that the sandbox of a pod takes in
+// addition to its containers (RuntimeClass, KEP-688).
 func (r Rules) Overhead(p *field.Path, list corev1.ResourceList) field.ErrorList {
-	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p, &corev1.ResourceRequirements{Limits: list})
+	return requirements{nameRule: ContainerResourceName, was: r.was}.check(p,
+		&corev1.ResourceRequirements{Limits: list})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestResources has what containers ask for; $ is the path of it.
+// TestResources checks the resources of a container. In want, $ is their path.
 func TestResources(t *testing.T) {
 	for _, tt := range []struct{ resources, want string }{
 		{`"limits":{"cpu":"0","memory":"1","example.com/gpu":"2","hugepages-2Mi":"4Mi","kubernetes.io/x":"1500m"},"requests":{"cpu":"0"}`, ``},
@@ -66,7 +66,7 @@ $.claims[6]: Duplicate value: "b"`},
 		`$.resources.claims[0]: Not found: "a": must be one of the names in pod.spec.resourceClaims which is empty`)
 }
 
-// TestPodResources has what a pod asks for as a whole.
+// TestPodResources checks the resources of a pod as a whole.
 func TestPodResources(t *testing.T) {
 	const pages = `"resources":{"limits":{"cpu":"1","memory":"1Mi","hugepages-2Mi":"4Mi"}}`
 	for _, tt := range []struct{ spec, want string }{

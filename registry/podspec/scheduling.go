@@ -13,17 +13,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// TaintEffects are what a taint can do to pods that do not tolerate it.
+// This file checks what decides on which node a pod may run: tolerations, affinity and topology
+// spread constraints. specCheck.check calls it. MergeMatchKeys is for registry/core, which calls it
+// when a pod is created.
+
+// TaintEffects are the effects that a taint can have on pods that do not tolerate it, in the order
+// in which messages list them. Callers must not change the list.
 var TaintEffects = []corev1.TaintEffect{
 	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
 }
 
-// Tolerations returns what is wrong with tolerations.
+// Tolerations returns what is wrong with new tolerations at p outside of a pod, such as those of a
+// RuntimeClass.
 func Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	return Rules{}.Tolerations(p, list)
 }
 
-// Tolerations returns what is wrong with the tolerations of a pod or template.
+// Tolerations returns what is wrong with the tolerations at p of a pod or template. The operators
+// Lt and Gt, which compare numbers (KEP-5471), are not served: only an update of a pod that uses
+// them may have them.
 func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range field.Each(&errs, list) {
@@ -49,12 +57,12 @@ func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorL
 					"value must be empty when `operator` is 'Exists'"))
 			}
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
-			if !r.was.has(comparedTaints) {
+			if !r.was.has(numericTolerations) {
 				errs = append(errs, field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{
 					corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 				break
 			}
-			errs = append(errs, decimal(p.Child("value"), t.Value)...)
+			errs = append(errs, checkDecimal(p.Child("value"), t.Value)...)
 		default:
 			errs = append(errs, check.Supported(p.Child("operator"), t.Operator,
 				corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
@@ -68,8 +76,9 @@ func (r Rules) Tolerations(p *field.Path, list []corev1.Toleration) field.ErrorL
 
 var decimalInteger = names.Pattern(`^(0|-?[1-9][0-9]*)$`)
 
-// decimal checks a number that a taint is compared with.
-func decimal(p *field.Path, text string) field.ErrorList {
+// checkDecimal checks the value of an Lt or Gt toleration: a decimal integer of 64 bits without
+// plus sign or leading zeros.
+func checkDecimal(p *field.Path, text string) field.ErrorList {
 	var errs field.ErrorList
 	if text == "" {
 		errs = append(errs, field.Invalid(p, text, "must be non-empty"))
@@ -82,6 +91,8 @@ func decimal(p *field.Path, text string) field.ErrorList {
 	return errs
 }
 
+// checkAffinity checks affinity for nodes, then affinity and anti-affinity for other pods. Required
+// terms must hold; preferred terms have a weight from 1 to 100 each.
 func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.ErrorList {
 	if a == nil {
 		return nil
@@ -91,11 +102,11 @@ func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.Error
 		p := p.Child("nodeAffinity")
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 			errs = append(errs, checkNodeSelector(p.Child(hardTerms), n.RequiredDuringSchedulingIgnoredDuringExecution,
-				c.was.has(oddNodeValues))...)
+				c.was.has(invalidNodeValues))...)
 		}
 		for i, term := range field.Each(&errs, n.PreferredDuringSchedulingIgnoredDuringExecution) {
 			p := p.Child(softTerms).Index(i)
-			errs = append(errs, weight(p, term.Weight)...)
+			errs = append(errs, checkWeight(p, term.Weight)...)
 			errs = append(errs, checkNodeTerm(p.Child("preference"), &term.Preference, true)...)
 		}
 	}
@@ -104,14 +115,14 @@ func (c *specCheck) checkAffinity(p *field.Path, a *corev1.Affinity) field.Error
 			break
 		}
 		if t.soft != nil {
-			errs = append(errs, weight(t.at, t.soft.Weight)...)
+			errs = append(errs, checkWeight(t.at, t.soft.Weight)...)
 		}
 		errs = append(errs, c.checkPodTerm(t.path, t.PodAffinityTerm)...)
 	}
 	return errs
 }
 
-// NodeAffinity is what a spec says about nodes, nil for nothing.
+// NodeAffinity returns the node affinity of a spec, nil if it has none.
 func NodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	if spec.Affinity == nil {
 		return nil
@@ -119,21 +130,24 @@ func NodeAffinity(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	return spec.Affinity.NodeAffinity
 }
 
-// The two lists of terms that affinities have.
+// The JSON names of the two lists of terms that each affinity has: required terms, and preferred
+// terms.
 const (
 	hardTerms = "requiredDuringSchedulingIgnoredDuringExecution"
 	softTerms = "preferredDuringSchedulingIgnoredDuringExecution"
 )
 
-// podTerm is a term about other pods and where it stands.
+// podTerm is a term about other pods, with its path. Of a preferred term, soft is the weighted term
+// that contains it, and at is its path; both are nil for a required term.
 type podTerm struct {
 	*corev1.PodAffinityTerm
 	path *field.Path
-	soft *corev1.WeightedPodAffinityTerm // what the term is a part of if it is a preference, and its path
+	soft *corev1.WeightedPodAffinityTerm
 	at   *field.Path
 }
 
-// podTerms yields the terms about other pods in order: affinity, then anti-affinity. a may be nil.
+// podTerms yields the terms about other pods in kube-apiserver's order: affinity before
+// anti-affinity, required before preferred terms. a may be nil.
 func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 	return func(yield func(podTerm) bool) {
 		list := func(p *field.Path, hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) bool {
@@ -144,7 +158,8 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 			}
 			for i := range soft {
 				at, s := p.Child(softTerms).Index(i), &soft[i]
-				if !yield(podTerm{PodAffinityTerm: &s.PodAffinityTerm, path: at.Child("podAffinityTerm"), soft: s, at: at}) {
+				if !yield(podTerm{PodAffinityTerm: &s.PodAffinityTerm, path: at.Child("podAffinityTerm"),
+					soft: s, at: at}) {
 					return false
 				}
 			}
@@ -153,8 +168,9 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 		if a == nil {
 			return
 		}
-		if t := a.PodAffinity; t != nil && !list(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
-			t.PreferredDuringSchedulingIgnoredDuringExecution) {
+		if t := a.PodAffinity; t != nil &&
+			!list(p.Child("podAffinity"), t.RequiredDuringSchedulingIgnoredDuringExecution,
+				t.PreferredDuringSchedulingIgnoredDuringExecution) {
 			return
 		}
 		if t := a.PodAntiAffinity; t != nil {
@@ -164,18 +180,22 @@ func podTerms(p *field.Path, a *corev1.Affinity) iter.Seq[podTerm] {
 	}
 }
 
-func weight(p *field.Path, w int32) field.ErrorList {
+// checkWeight checks the weight of the preferred term at p.
+func checkWeight(p *field.Path, w int32) field.ErrorList {
 	if w < 1 || w > 100 {
 		return field.ErrorList{field.Invalid(p.Child("weight"), w, "must be in the range 1-100")}
 	}
 	return nil
 }
 
-// NodeSelector returns what is wrong with the nodes, at p, that something can be used on.
+// NodeSelector returns what is wrong with the node selector at p of an object other than a pod,
+// such as a PersistentVolume or a ResourceSlice.
 func NodeSelector(p *field.Path, s *corev1.NodeSelector) field.ErrorList {
 	return checkNodeSelector(p, s, false)
 }
 
+// checkNodeSelector checks the terms of a node selector, of which a node must match one. anyValue
+// allows values that no label can have.
 func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) field.ErrorList {
 	p = p.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
@@ -188,8 +208,8 @@ func checkNodeSelector(p *field.Path, s *corev1.NodeSelector, anyValue bool) fie
 	return errs
 }
 
-// checkNodeTerm checks a term about nodes. anyValue lets values be such that no label has them, as
-// they may in terms that are preferred only.
+// checkNodeTerm checks one term. anyValue allows values that no label can have: preferred terms may
+// always have them, required terms only if the old spec had such values.
 func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, anyValue bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, term.MatchExpressions) {
@@ -201,6 +221,8 @@ func checkNodeTerm(p *field.Path, term *corev1.NodeSelectorTerm, anyValue bool) 
 	return errs
 }
 
+// checkNodeExpression checks a requirement on a label of a node. Gt and Lt compare with one
+// integer.
 func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement, anyValue bool) field.ErrorList {
 	var errs field.ErrorList
 	values := p.Child("values")
@@ -230,6 +252,8 @@ func checkNodeExpression(p *field.Path, r *corev1.NodeSelectorRequirement, anyVa
 	return errs
 }
 
+// checkNodeField checks a requirement on a field of a node. Only metadata.name is supported, and as
+// a single name.
 func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
 	var errs field.ErrorList
 	switch r.Operator {
@@ -250,10 +274,12 @@ func checkNodeField(p *field.Path, r *corev1.NodeSelectorRequirement) field.Erro
 	return errs
 }
 
+// checkPodTerm checks a term about other pods. If the selectors of the old pod were invalid, their
+// values are not checked. The topology key must be set, because an empty one would mean any node.
 func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	errs := checkTermSelectors(p, term.LabelSelector, term.NamespaceSelector)
-	if len(errs) > 0 && c.was.has(oddSelectors) {
-		errs = checkTermSelectors(p, withAnyValues(term.LabelSelector), withAnyValues(term.NamespaceSelector))
+	if len(errs) > 0 && c.was.has(invalidTermSelectors) {
+		errs = checkTermSelectors(p, withEmptyValues(term.LabelSelector), withEmptyValues(term.NamespaceSelector))
 	}
 	for _, ns := range field.Each(&errs, term.Namespaces) {
 		errs = append(errs, check.DNSLabel(p.Child("namespace"), *ns)...)
@@ -265,14 +291,17 @@ func (c *specCheck) checkPodTerm(p *field.Path, term *corev1.PodAffinityTerm) fi
 	return append(errs, check.QualifiedName(p.Child("topologyKey"), term.TopologyKey)...)
 }
 
+// checkTermSelectors checks the selectors of a term: for pods, and for the namespaces of those
+// pods.
 func checkTermSelectors(p *field.Path, pods, namespaces *meta.LabelSelector) field.ErrorList {
 	errs := meta.ValidateLabelSelector(pods, p.Child("labelSelector"))
 	return append(errs, meta.ValidateLabelSelector(namespaces, p.Child("namespaceSelector"))...)
 }
 
-// checkMatchKeys checks the keys whose values the selector of a term at p gets from the pod, when
-// that is created. A key whose value has to match stands in the selector once, put there by the
-// server.
+// checkMatchKeys checks matchLabelKeys and mismatchLabelKeys of the term or constraint at p
+// (KEP-3633, KEP-3243). On create MergeMatchKeys adds each key to the selector s with the pod's own
+// value. So a key of match stands in the selector once at most, and no key is in both lists. An
+// index is appended to p itself in one message, as in kube-apiserver.
 func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelector) field.ErrorList {
 	errs := checkLabelKeys(p.Child("matchLabelKeys"), match, s)
 	errs = append(errs, checkLabelKeys(p.Child("mismatchLabelKeys"), mismatch, s)...)
@@ -298,13 +327,15 @@ func checkMatchKeys(p *field.Path, match, mismatch []string, s *meta.LabelSelect
 	}
 	for i, key := range field.Each(&errs, match) {
 		if other[*key] {
-			errs = append(errs, field.Invalid(p.Child("matchLabelKeys").Index(i), *key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+			errs = append(errs, field.Invalid(p.Child("matchLabelKeys").Index(i), *key,
+				"exists in both matchLabelKeys and mismatchLabelKeys"))
 		}
 	}
 	return errs
 }
 
-// checkUnmergedKeys checks keys as earlier servers did, which did not put them into the selector.
+// checkUnmergedKeys checks the keys of a spread constraint by the rule of servers that did not
+// merge them into the selector: no key is in the selector at all.
 func checkUnmergedKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
 	var errs field.ErrorList
 	selected := check.Duplicates{}
@@ -328,6 +359,8 @@ func checkUnmergedKeys(p *field.Path, keys []string, s *meta.LabelSelector) fiel
 	return errs
 }
 
+// checkLabelKeys checks that keys are label keys, and that there is a selector to which to add
+// them.
 func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.ErrorList {
 	if s == nil && len(keys) > 0 {
 		return field.ErrorList{field.Forbidden(p, "must not be specified when labelSelector is not set")}
@@ -339,6 +372,8 @@ func checkLabelKeys(p *field.Path, keys []string, s *meta.LabelSelector) field.E
 	return errs
 }
 
+// checkSpread checks topology spread constraints. No two have the same topology key and action; the
+// earlier one is reported. last finds the last of each pair, so the check takes linear time.
 func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConstraint) field.ErrorList {
 	var errs field.ErrorList
 	type pair struct {
@@ -362,14 +397,17 @@ func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConst
 				fmt.Sprintf("{%s, %s}", rule.TopologyKey, rule.WhenUnsatisfiable)))
 		}
 		errs = append(errs, checkMinDomains(p.Child("minDomains"), rule)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), rule.NodeAffinityPolicy, inclusionPolicies...)...)
-		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy, inclusionPolicies...)...)
-		if c.was.has(mergedKeys) {
-			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys, rule.LabelSelector)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeAffinityPolicy"), rule.NodeAffinityPolicy,
+			inclusionPolicies...)...)
+		errs = append(errs, check.OptionalOneOf(p.Child("nodeTaintsPolicy"), rule.NodeTaintsPolicy,
+			inclusionPolicies...)...)
+		if c.was.has(brokenMatchKeys) {
+			errs = append(errs, checkUnmergedKeys(p.Child("matchLabelKeys"), rule.MatchLabelKeys,
+				rule.LabelSelector)...)
 		} else {
 			errs = append(errs, checkMatchKeys(p, rule.MatchLabelKeys, nil, rule.LabelSelector)...)
 		}
-		if !c.was.has(oddSpread) {
+		if !c.was.has(invalidSpreadSelectors) {
 			errs = append(errs, meta.ValidateLabelSelector(rule.LabelSelector, p.Child("labelSelector"))...)
 		}
 	}
@@ -378,6 +416,8 @@ func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConst
 
 var inclusionPolicies = []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}
 
+// checkMinDomains checks the number of domains below which the scheduler counts missing ones as
+// empty. It has a meaning only for constraints that must hold.
 func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
 	if c.MinDomains == nil {
 		return nil
@@ -390,8 +430,9 @@ func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.Er
 	return errs
 }
 
-// MergeMatchKeys turns the matchLabelKeys of affinity terms and spread constraints into
-// requirements with the pod's own values, so that schedulers need to look at selectors only.
+// MergeMatchKeys adds the matchLabelKeys and mismatchLabelKeys of a new pod's affinity terms and
+// spread constraints to their selectors, with the pod's own values (KEP-3633, KEP-3243). Schedulers
+// then need to look at selectors only. A key that the pod has no label for adds nothing.
 func MergeMatchKeys(pod *corev1.Pod) {
 	merge := func(s *meta.LabelSelector, keys []string, op meta.LabelSelectorOperator) {
 		if s == nil {

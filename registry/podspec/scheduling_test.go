@@ -25,8 +25,8 @@ $.tolerations[1].operator: Unsupported value: "Odd": supported values: "Equal", 
 	}
 }
 
-// TestAffinity has terms about nodes and about other pods. In want, H and S are the paths of terms that must hold and of those
-// that should.
+// TestAffinity checks terms about nodes and about other pods. In want, H and S are the paths of
+// required and of preferred terms.
 func TestAffinity(t *testing.T) {
 	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	nodes := func(hard, soft string) string {
@@ -106,7 +106,8 @@ $[1].labelSelector.matchLabels: Invalid value: "b c": ` + labelValue},
 	}
 }
 
-// TestMergeMatchKeys: keys become requirements with the values of the pod's own labels, where it has them.
+// TestMergeMatchKeys checks that a key becomes a requirement with the value of the pod's own label,
+// if the pod has that label.
 func TestMergeMatchKeys(t *testing.T) {
 	const term = `"topologyKey":"k","labelSelector":{},"matchLabelKeys":["a","none"],"mismatchLabelKeys":["b"]`
 	pod := decode(t, `{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"affinity":{

@@ -12,7 +12,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkSecurity checks the security settings of a container.
+// This file checks the security contexts of pods and containers. checkContainer calls
+// checkSecurity; specCheck.check calls checkPodSecurity, checkHostProcess and checkHostUsers. These
+// are rules of the API. Pod security standards, which refuse privileges, are an admission plugin.
+
+// checkSecurity checks the security context of a container. allowPrivilegeEscalation false
+// contradicts privileged and CAP_SYS_ADMIN, which allow it anyway. An unmasked /proc needs a user
+// namespace (KEP-4265).
 func (c *specCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) field.ErrorList {
 	if sc == nil {
 		return nil
@@ -51,7 +57,8 @@ func (c *specCheck) checkSecurity(p *field.Path, sc *corev1.SecurityContext) fie
 	return append(errs, checkAppArmor(p.Child("appArmorProfile"), sc.AppArmorProfile)...)
 }
 
-// checkPodSecurity checks the security settings of the pod. p is the path of the spec.
+// checkPodSecurity checks the security context of the pod. p is the path of the spec. Of the
+// policies for SELinux labels only Recursive is served, unless the old pod has chosen one.
 func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	sc := c.spec.SecurityContext
 	if sc == nil {
@@ -77,12 +84,15 @@ func (c *specCheck) checkPodSecurity(p *field.Path) field.ErrorList {
 	errs = append(errs, check.OptionalOneOf(p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
 	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
-	if c.was.has(chosenRelabeling) {
-		policies = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
+	if c.was.has(selinuxChangePolicy) {
+		policies = []corev1.PodSELinuxChangePolicy{
+			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive,
+		}
 	}
 	return append(errs, check.OptionalOneOf(p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy, policies...)...)
 }
 
+// Sysctls are named with dots or slashes between the parts, in at most 253 bytes.
 const (
 	sysctlPattern = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`
 	maxSysctl     = 253
@@ -90,6 +100,8 @@ const (
 
 var sysctlName = names.Pattern(sysctlPattern)
 
+// checkSysctls checks the kernel parameters that a pod sets (KEP-34). Each belongs to a namespace.
+// If the pod shares that namespace with the node, the node is what it would set.
 func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -112,8 +124,8 @@ func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.E
 	return errs
 }
 
-// hostSysctl names the field by which a pod has the node's namespace that a sysctl belongs to, ""
-// if it has one of its own.
+// hostSysctl returns the field by which the pod shares the namespace of a sysctl with the node, ""
+// if the pod does not share it.
 func hostSysctl(spec *corev1.PodSpec, name string) string {
 	switch {
 	case spec.HostNetwork && isNetSysctl(name):
@@ -124,7 +136,9 @@ func hostSysctl(spec *corev1.PodSpec, name string) string {
 	return ""
 }
 
-// dotted rewrites a sysctl whose first separator is a slash.
+// dotted returns a sysctl with dots between its parts. If the first separator is a slash, slashes
+// separate the parts, and dots are part of a name: net/ipv4/conf/eth0.1/x is
+// net.ipv4.conf.eth0/1.x.
 func dotted(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
 		return strings.NewReplacer("/", ".", ".", "/").Replace(name)
@@ -132,8 +146,10 @@ func dotted(name string) string {
 	return name
 }
 
+// isNetSysctl reports whether a sysctl belongs to the network namespace.
 func isNetSysctl(name string) bool { return strings.HasPrefix(dotted(name), "net.") }
 
+// isIPCSysctl reports whether a sysctl belongs to the IPC namespace.
 func isIPCSysctl(name string) bool {
 	name = dotted(name)
 	for _, prefix := range []string{"kernel.shm", "kernel.msg", "fs.mqueue."} {
@@ -144,6 +160,8 @@ func isIPCSysctl(name string) bool {
 	return name == "kernel.sem"
 }
 
+// checkSeccomp checks a seccomp profile (KEP-135). The type Localhost needs a file below the
+// kubelet's seccomp directory, other types must not have one.
 func checkSeccomp(p *field.Path, profile *corev1.SeccompProfile) field.ErrorList {
 	if profile == nil {
 		return nil
@@ -167,8 +185,11 @@ func checkSeccomp(p *field.Path, profile *corev1.SeccompProfile) field.ErrorList
 	return errs
 }
 
+// maxAppArmorProfile is the longest name of an AppArmor profile, in bytes: that of a path in Linux.
 const maxAppArmorProfile = 4095
 
+// checkAppArmor checks an AppArmor profile (KEP-24). The type Localhost needs the name of a profile
+// that is loaded on the node, other types must not have one.
 func checkAppArmor(p *field.Path, profile *corev1.AppArmorProfile) field.ErrorList {
 	if profile == nil {
 		return nil
@@ -208,6 +229,8 @@ const (
 	maxWindowsUser   = 104
 )
 
+// The parts of a Windows user name. A NetBIOS domain has at most 15 characters, none of them
+// reserved; a DNS domain has labels of at most 63.
 var (
 	controlChars  = names.Pattern(`[[:cntrl:]]+`)
 	onlyDots      = names.Pattern(`^[\. ]+$`)
@@ -215,15 +238,19 @@ var (
 	dnsDomain     = names.Pattern(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
 )
 
+// badUserChars are the characters that Windows reserves in user names.
 const badUserChars = `"/\:;|=,+*?<>@[]`
 
+// checkWindowsOptions checks the Windows options of a pod or container. Errors show pointers, as
+// kube-apiserver's do, so that their strings are quoted as JSON.
 func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions) field.ErrorList {
 	if o == nil {
 		return nil
 	}
 	var errs field.ErrorList
 	if o.GMSACredentialSpecName != nil {
-		errs = append(errs, check.Invalid(p.Child("gmsaCredentialSpecName"), o.GMSACredentialSpecName, names.IsDNS1123Subdomain(*o.GMSACredentialSpecName))...)
+		errs = append(errs, check.Invalid(p.Child("gmsaCredentialSpecName"), o.GMSACredentialSpecName,
+			names.IsDNS1123Subdomain(*o.GMSACredentialSpecName))...)
 	}
 	if spec := o.GMSACredentialSpec; spec != nil {
 		at := p.Child("gmsaCredentialSpec")
@@ -240,7 +267,7 @@ func checkWindowsOptions(p *field.Path, o *corev1.WindowsSecurityContextOptions)
 	return errs
 }
 
-// windowsUser checks [domain\]user.
+// windowsUser returns messages about a user name of the form user or domain\user.
 func windowsUser(name string) []string {
 	parts := strings.Split(name, `\`)
 	switch {
@@ -255,7 +282,8 @@ func windowsUser(name string) []string {
 	user := parts[len(parts)-1]
 	if len(parts) == 2 {
 		if len(parts[0]) >= maxWindowsDomain {
-			msgs = append(msgs, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
+			msgs = append(msgs,
+				fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomain))
 		}
 		if !netBIOSDomain().MatchString(parts[0]) && !dnsDomain().MatchString(parts[0]) {
 			msgs = append(msgs, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
@@ -276,7 +304,8 @@ func windowsUser(name string) []string {
 	return msgs
 }
 
-// checkHostProcess checks that either all containers of a pod are Windows host processes or none.
+// checkHostProcess checks Windows host process containers (KEP-1981): in a pod either all
+// containers are host processes or none. They run on the node's network and are privileged.
 func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	var podOptions *corev1.WindowsSecurityContextOptions
 	if c.spec.SecurityContext != nil {
@@ -318,18 +347,21 @@ func (c *specCheck) checkHostProcess(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkHostUsers refuses a user namespace of its own to a pod that shares other namespaces, or
-// block devices, with the node.
+// checkHostUsers checks a pod with a user namespace of its own (hostUsers: false, KEP-127). Such a
+// pod must not share other namespaces with the node, nor use block devices, whose owner is not
+// mapped. An update may keep the node's network and block devices; HostPID and HostIPC are spelled
+// as in kube-apiserver.
 func (c *specCheck) checkHostUsers(p *field.Path) field.ErrorList {
 	spec := c.spec
-	if !ownUsers(spec) {
+	if !hasUserNamespace(spec) {
 		return nil
 	}
 	const msg = "when `hostUsers` is false"
 	errs := check.Forbidden(p, msg, []check.Setting{
-		{"hostNetwork", spec.HostNetwork && !c.was.has(usersOnHost)}, {"HostPID", spec.HostPID}, {"HostIPC", spec.HostIPC},
+		{"hostNetwork", spec.HostNetwork && !c.was.has(userNamespaceOnHost)}, {"HostPID", spec.HostPID},
+		{"HostIPC", spec.HostIPC},
 	})
-	if c.was.has(devicesOfUsers) {
+	if c.was.has(userNamespaceDevices) {
 		return errs
 	}
 	for p, ctr := range Containers(p, spec) {

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestSecurityContexts has the security settings of pods and containers right and wrong. In want, P is the pod's context
-// and C the container's.
+// TestSecurityContexts checks the security contexts of pods and containers. In want, P is the path
+// of the pod's context and C that of the container's.
 func TestSecurityContexts(t *testing.T) {
 	const userChars = "runAsUserName's User cannot contain the following characters: " + badUserChars
 	long := func(n int) string { return strings.Repeat("x", n) }
@@ -90,7 +90,7 @@ C.windowsOptions.runAsUserName: Invalid value: "?\\": runAsUserName's User canno
 // domain is a DNS domain of n bytes.
 func domain(n int) string { return strings.Repeat("d.", n/2-1) + strings.Repeat("d", n-2*(n/2-1)) }
 
-// TestSecurityOfPods has settings that depend on each other, or on what the cluster allows.
+// TestSecurityOfPods checks settings that depend on each other or on Rules.
 func TestSecurityOfPods(t *testing.T) {
 	const escape = `"containers":[{"name":"c","image":"i","securityContext":{"privileged":true}}]`
 	for _, tt := range []struct{ name, spec, allowed, denied string }{

@@ -15,14 +15,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// specCheck is the check of one spec: what the rules for its parts need to know of the whole.
+// This file checks a whole spec (specCheck.check, which Rules.Pod and Rules.Template call) and
+// those of its fields that are no lists of containers or volumes. The order of the calls in check
+// is the order of kube-apiserver's ValidatePodSpec, which clients see in the messages.
+
+// specCheck is the check of one spec. It holds what the rules for single parts need to know about
+// the whole. checkVolumes fills volumes and checkResourceClaims fills claims; both run before the
+// containers, which refer to them by name.
 type specCheck struct {
 	Rules
 	spec    *corev1.PodSpec
-	pod     bool                            // not a template, of which less is asked
-	podName string                          // "" if nobody knows it yet
-	static  bool                            // a mirror of a pod that a kubelet runs by itself
-	volumes map[string]*corev1.VolumeSource // those that are valid, by name
+	pod     bool                            // false for a template, which may leave out more
+	podName string                          // "" in a template: each pod gets its own name
+	static  bool                            // the mirror of a static pod, which a kubelet runs from a file
+	volumes map[string]*corev1.VolumeSource // the valid volumes, by name
 	claims  claimNames
 }
 
@@ -60,8 +66,8 @@ func (c *specCheck) check(p *field.Path) field.ErrorList {
 	return append(errs, checkEnvFiles(p, spec)...)
 }
 
-// checkNames checks the plain values of a spec: names, times, tolerations, lines of the hosts file,
-// priorities.
+// checkNames checks the fields that stand on their own: names, the deadline (seconds, 1 to
+// MaxInt32), tolerations, hostAliases and preemptionPolicy.
 func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	spec := c.spec
 	var errs field.ErrorList
@@ -71,7 +77,8 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	plain("serviceAccountName", spec.ServiceAccountName, check.DNSSubdomain)
 	plain("nodeName", spec.NodeName, check.DNSSubdomain)
 	if spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, check.InRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1, math.MaxInt32)...)
+		errs = append(errs, check.InRange(p.Child("activeDeadlineSeconds"), *spec.ActiveDeadlineSeconds, 1,
+			math.MaxInt32)...)
 	}
 	plain("hostname", spec.Hostname, check.DNSLabel)
 	plain("subdomain", spec.Subdomain, check.DNSLabel)
@@ -88,6 +95,8 @@ func (c *specCheck) checkNames(p *field.Path) field.ErrorList {
 	return errs
 }
 
+// checkHostAliases checks the lines that the kubelet adds to a pod's /etc/hosts. An address need
+// not be in canonical form, because the field is older than that rule (KEP-4858).
 func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList {
 	var errs field.ErrorList
 	for i, alias := range field.Each(&errs, aliases) {
@@ -100,9 +109,12 @@ func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList
 	return errs
 }
 
-// maxHostname is the longest host name that Linux takes.
+// maxHostname is the longest host name that Linux takes, in bytes (HOST_NAME_MAX).
 const maxHostname = 64
 
+// checkHostnameOverride checks hostnameOverride, which names the host whole (KEP-4762). It excludes
+// the two fields that would name it otherwise: setHostnameAsFQDN, and hostNetwork with the node's
+// name.
 func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	if spec.HostnameOverride == nil {
 		return nil
@@ -121,8 +133,9 @@ func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList 
 	return append(errs, check.DNSSubdomain(at, name)...)
 }
 
-// checkHostNetwork asks for host ports that equal their container ports where the pod uses the
-// node's network.
+// checkHostNetwork requires each host port of a pod on the node's network to equal its container
+// port, because there both are the same port. A template may leave hostPort 0: a default fills it
+// in the pod.
 func (c *specCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if !c.spec.HostNetwork {
@@ -132,13 +145,17 @@ func (c *specCheck) checkHostNetwork(p *field.Path) field.ErrorList {
 		for j, port := range field.Each(&errs, ctr.Ports) {
 			if (c.pod || port.HostPort != 0) && port.HostPort != port.ContainerPort {
 				at := p.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort")
-				errs = append(errs, field.Invalid(at, port.HostPort, "must match `containerPort` when `hostNetwork` is true"))
+				errs = append(errs, field.Invalid(at, port.HostPort,
+					"must match `containerPort` when `hostNetwork` is true"))
 			}
 		}
 	}
 	return errs
 }
 
+// checkResourceClaims checks the ResourceClaims that the pod uses (dynamic resource allocation,
+// KEP-4381). Each names either an existing claim or the template of a claim to create. Static pods
+// can have none, since the kubelet starts them without the API.
 func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -176,13 +193,17 @@ func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// Limits of the resolver, in entries and in characters with the spaces between.
+// Limits of the resolver in glibc, in entries, and in characters including the spaces between
+// entries.
 const (
 	maxNameservers = 3
 	maxSearches    = 32
 	maxSearchChars = 2048
 )
 
+// checkDNSConfig checks dnsConfig, which may be nil unless dnsPolicy is None: then nothing else
+// names a server. A search domain may end in a dot, may be the single dot, and may contain
+// underscores (KEP-4427).
 func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DNSPolicy) field.ErrorList {
 	if policy == corev1.DNSNone {
 		if config == nil {
@@ -228,7 +249,7 @@ func checkDNSConfig(p *field.Path, config *corev1.PodDNSConfig, policy corev1.DN
 	return errs
 }
 
-// checkReadinessGates checks names of conditions.
+// checkReadinessGates checks the types of the conditions that must be true before a pod is ready.
 func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range field.Each(&errs, gates) {
@@ -237,6 +258,8 @@ func checkReadinessGates(p *field.Path, gates []corev1.PodReadinessGate) field.E
 	return errs
 }
 
+// checkSchedulingGates checks the names of the gates that keep a pod from being scheduled. They are
+// unique, because a client removes a gate by its name.
 func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}
@@ -249,22 +272,24 @@ func checkSchedulingGates(p *field.Path, gates []corev1.PodSchedulingGate) field
 	return errs
 }
 
-// checkOS checks the operating system, and that no field of the other one is set.
+// checkOS checks the operating system of a pod, and that the pod sets no field that only the other
+// system has. A pod without spec.os may mix both, since nobody knows yet where it will run.
 func (c *specCheck) checkOS(p *field.Path) field.ErrorList {
 	switch c.spec.OS.Name {
 	case corev1.Linux:
-		return c.forbidden(p, "windows options cannot be set for a linux pod", linuxForbids)
+		return c.forbiddenByOS(p, "windows options cannot be set for a linux pod", linuxForbids)
 	case corev1.Windows:
-		return c.forbidden(p, "cannot be set for a windows pod", windowsForbids)
+		return c.forbiddenByOS(p, "cannot be set for a windows pod", windowsForbids)
 	case "":
 		return field.ErrorList{field.Required(p.Child("os", "name"), "")}
 	}
 	return check.Supported(p.Child("os"), c.spec.OS.Name, corev1.Linux, corev1.Windows)
 }
 
-// forbidden reports fields that list returns for the pod and for the security context of each of
-// its containers.
-func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
+// forbiddenByOS reports the fields that list finds set: once for the pod (list gets a nil
+// SecurityContext), then for the security context of each container (list gets a nil PodSpec).
+func (c *specCheck) forbiddenByOS(p *field.Path, msg string,
+	list func(*corev1.PodSpec, *corev1.SecurityContext) []check.Setting) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, check.Forbidden(p, msg, list(c.spec, nil))...)
 	for p, ctr := range Containers(p, c.spec) {
@@ -278,8 +303,10 @@ func (c *specCheck) forbidden(p *field.Path, msg string, list func(*corev1.PodSp
 	return errs
 }
 
-// Containers yields all containers in the order init, regular, ephemeral. p is the path of the
-// spec.
+// Containers yields all containers of a spec and their paths, in the order init, regular,
+// ephemeral. p is the path of the spec. The containers are those of the spec itself, so a caller
+// may change them. An ephemeral container is yielded as a Container: EphemeralContainerCommon has
+// the same fields.
 func Containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *corev1.Container] {
 	return func(yield func(*field.Path, *corev1.Container) bool) {
 		for i := range spec.InitContainers {
@@ -301,13 +328,17 @@ func Containers(p *field.Path, spec *corev1.PodSpec) iter.Seq2[*field.Path, *cor
 	}
 }
 
+// linuxForbids lists the Windows options of a pod or of a container's security context.
 func linuxForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Setting {
 	if sc != nil {
 		return []check.Setting{{"windowsOptions", sc.WindowsOptions != nil}}
 	}
-	return []check.Setting{{"securityContext.windowsOptions", spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil}}
+	return []check.Setting{{"securityContext.windowsOptions",
+		spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil}}
 }
 
+// windowsForbids lists the fields of a pod or of a container's security context that Windows does
+// not have. Its order is kube-apiserver's.
 func windowsForbids(spec *corev1.PodSpec, sc *corev1.SecurityContext) []check.Setting {
 	if sc != nil {
 		return []check.Setting{

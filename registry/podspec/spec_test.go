@@ -84,7 +84,8 @@ $.initContainers[0].securityContext.windowsOptions: Forbidden: windows options c
 		"containers":[{"name":"c","image":"i","volumeDevices":[{"name":"p","devicePath":"/a"}]}]`, "$.containers[0].volumeDevices: Forbidden: when `hostUsers` is false")
 }
 
-// TestWindows: a pod for Windows has nothing that only Linux has.
+// TestWindows checks that a pod for Windows must not set fields that only Linux has, and the
+// reverse.
 func TestWindows(t *testing.T) {
 	const message = ": Forbidden: cannot be set for a windows pod"
 	pod := decode(t, `{"spec":{"os":{"name":"windows"},"hostUsers":true,"hostPID":true,"hostIPC":true,"shareProcessNamespace":false,
@@ -106,7 +107,7 @@ func TestWindows(t *testing.T) {
 	checktest.Want(t, Rules{}.Pod(pod), want.String())
 }
 
-// TestOtherPods has what holds for mirrors of static pods, and for templates.
+// TestOtherPods checks the rules for the mirrors of static pods and for templates.
 func TestOtherPods(t *testing.T) {
 	const spec = `"nodeName":"n","resourceClaims":[{"name":"A"}],"containers":[{"name":"c","image":"i"}]`
 	checktest.Want(t, Rules{}.Pod(decode(t, `{"metadata":{"annotations":{"kubernetes.io/config.mirror":"m"}},"spec":{`+spec+`}}`)),
@@ -129,7 +130,8 @@ func TestOtherPods(t *testing.T) {
 		"spec.containers[0].ports[0].hostPort: Invalid value: 2: must match `containerPort` when `hostNetwork` is true")
 }
 
-// TestDropDisabled: fields of features that are not served are dropped, unless the pod had them before.
+// TestDropDisabled checks that fields of features that are not served are cleared, unless the old
+// pod has them.
 func TestDropDisabled(t *testing.T) {
 	const text = `{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"e","emptyDir":{}},{"name":"v","projected":{"sources":[
 		{"clusterTrustBundle":{"path":"p"},"podCertificate":{"signerName":"s","keyType":"k"}}]}}],"containers":[{"name":"a","lifecycle":{"stopSignal":"SIGTERM"}},

@@ -13,15 +13,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Template returns what is wrong with a pod template at p: its labels, annotations and spec. Of its
-// metadata nothing else is used.
+// Template returns what is wrong with a pod template at p: its labels, annotations and spec. The
+// rest of its metadata, such as a name, is ignored by controllers and therefore not checked.
 func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorList {
 	errs := r.TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
 	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
 	if len(t.Spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"),
+			"ephemeral containers not allowed in pod template"))
 	}
 	return errs
 }
@@ -33,28 +34,32 @@ func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.Erro
 	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
-// Selected returns what is wrong with a template at p whose pods the selector of their owner must
-// find. A selector that nothing can be found by has been reported already.
+// Selected returns what is wrong with the template at p of an owner whose label selector is s: the
+// labels of the template must match, or the owner would never find its pods and create more without
+// end. A selector that is empty or invalid has been reported by Selector already.
 func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
 	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels, "`selector` does not match template `labels`")}
+	return field.ErrorList{field.Invalid(p.Child("metadata", "labels"), t.Labels,
+		"`selector` does not match template `labels`")}
 }
 
-// Lasting returns what is wrong with a template at p whose pods are to run until their owner, of a
-// kind, deletes them: they always restart, and have no deadline.
+// Lasting returns what is wrong with the template at p of a kind whose pods run until their owner
+// deletes them: restartPolicy must be Always and activeDeadlineSeconds unset. kind is the name that
+// the message shows.
 func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
 	p = p.Child("spec")
 	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
 	if t.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(p.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
+		errs = append(errs, field.Forbidden(p.Child("activeDeadlineSeconds"),
+			"activeDeadlineSeconds in "+kind+" is not Supported"))
 	}
 	return errs
 }
 
-// Selector returns what is wrong with the selector at p of an owner of pods, of a kind in lower
-// case, if it is to be there and to select some.
+// Selector returns what is wrong with the label selector at p of an owner of pods. The selector
+// must be set and must not be empty. kind is the name of the kind in lower case, for the message.
 func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -62,7 +67,8 @@ func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	return append(meta.ValidateLabelSelector(s, p), NotEmpty(p, s, kind)...)
 }
 
-// NotEmpty refuses a selector that selects everything.
+// NotEmpty refuses an empty selector, which would select every pod in the namespace. A nil selector
+// passes: Selector reports it as required. kind is the name of the kind in lower case.
 func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
 	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 		return nil
@@ -70,8 +76,8 @@ func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	return field.ErrorList{field.Invalid(p, govalue.JSON(s), "empty selector is invalid for "+kind)}
 }
 
-// DropDisabledTemplate is DropDisabled for the template that in finds in an object; nil if it has
-// none. There may be no old object.
+// DropDisabledTemplate does what DropDisabled does for a kind that contains a pod template. in
+// returns the template inside an object, nil if the object has none. old is nil on create.
 func DropDisabledTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpec) {
 	t := in(obj)
 	if t == nil {
@@ -86,7 +92,7 @@ func DropDisabledTemplate[T any](obj, old *T, in func(*T) *corev1.PodTemplateSpe
 	DropDisabled(&t.Spec, was)
 }
 
-// TemplateWarnings are Warnings for the template at p, if there is one.
+// TemplateWarnings returns the Warnings about the template at p, none if t is nil.
 func TemplateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
 	if t == nil {
 		return nil
@@ -94,8 +100,8 @@ func TemplateWarnings(p *field.Path, t *corev1.PodTemplateSpec) []string {
 	return Warnings(p, &t.Spec, &t.ObjectMeta)
 }
 
-// NameWarnings tell of the name of an owner of pods that is too much for the names of pods made
-// from it.
+// NameWarnings warns if the name of an owner of pods is no DNS label. Pods get names made from it,
+// and a pod's name is its host name, which has to be a DNS label.
 func NameWarnings(name string) []string {
 	msgs := names.IsDNS1123Label(name)
 	if len(msgs) == 0 {
@@ -105,14 +111,16 @@ func NameWarnings(name string) []string {
 		"a DNS label is recommended: %v", msgs)}
 }
 
-// Columns of kinds that make pods from a template. ContainerCells makes the cells of the first two.
+// Columns that the tables of all kinds with a pod template have. They are shown with kubectl -o
+// wide only (priority 1). ContainerCells makes the cells of ContainersColumn and ImagesColumn.
 var (
 	ContainersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
 	ImagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)
-	SelectorColumn   = registry.Column("Selector", "Labels by which the pods are found.", 1)
+	SelectorColumn   = registry.Column("Selector", "Labels by which the owner finds its pods.", 1)
 )
 
-// ContainerCells are the names and the images of containers, as tables show them.
+// ContainerCells returns the names and the images of containers as tables show them, joined by
+// commas.
 func ContainerCells(list []corev1.Container) (named, images string) {
 	n, i := make([]string, len(list)), make([]string, len(list))
 	for at := range list {

@@ -9,11 +9,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkVolumes checks the volumes and remembers the valid ones for the mounts of containers.
+// This file checks the volumes of a pod: specCheck.check calls checkVolumes first of all. The
+// volume types that only pods have are here; those that PersistentVolumes have, too, are in
+// volume_source.go.
+
+// checkVolumes checks the volumes and fills c.volumes with the valid ones. A mount of an invalid
+// volume is therefore reported as not found, as in kube-apiserver.
 func (c *specCheck) checkVolumes(p *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	c.volumes = make(map[string]*corev1.VolumeSource, len(c.spec.Volumes))
-	created := check.Duplicates{} // claims that are made for the pod
+	created := check.Duplicates{} // the claims that a controller will create for ephemeral volumes
 	for i, v := range field.Each(&errs, c.spec.Volumes) {
 		p := p.Index(i)
 		bad := c.checkSource(p, v)
@@ -38,7 +43,7 @@ func (c *specCheck) checkVolumes(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// checkSource checks the source of a volume, of which there must be one.
+// checkSource checks that a volume has exactly one source, and the source.
 func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList {
 	errs, n := union(p, c.sources(p, v))
 	if n == 0 {
@@ -47,12 +52,13 @@ func (c *specCheck) checkSource(p *field.Path, v *corev1.Volume) field.ErrorList
 	return errs
 }
 
-// sources are the checks of the source of a volume. Some are reported under other names than the
-// source has.
+// sources lists the checks of all volume types, in the order in which kube-apiserver looks at them.
+// For some types it forbids a second source under one name (member) and reports inside the source
+// under another (at); "downwarAPI" is spelled like that there.
 func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 	s := &v.VolumeSource
 	ephemeral := func(at *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
-		return append(checkEphemeral(at, s), c.checkMadeClaim(p.Child("name"), v.Name)...)
+		return append(checkEphemeral(at, s), c.checkCreatedClaimName(p.Child("name"), v.Name)...)
 	}
 	return []checker{
 		member("emptyDir", s.EmptyDir, checkEmptyDir),
@@ -88,15 +94,17 @@ func (c *specCheck) sources(p *field.Path, v *corev1.Volume) []checker {
 	}
 }
 
-// checker is the check of one member of a union.
+// checker is the check of one member of a union: of a struct that must have exactly one member set.
 type checker struct {
 	name   string
 	check  func(*field.Path) field.ErrorList // nil for a member that is not set
-	path   string                            // where the check reports
-	also   func() field.ErrorList            // if set, checks a member that is refused, too
-	beside bool                              // whether the member is checked, and not refused, beside another
+	path   string                            // the name below which check reports
+	also   func() field.ErrorList            // nil, or a check that applies even to a refused member
+	beside bool                              // the member is checked, not refused, even beside another one
 }
 
+// member returns the checker of the member with a name. If value is nil, the member is not set, and
+// the checker is empty.
 func member[T any](name string, value *T, rule func(*field.Path, *T) field.ErrorList) checker {
 	if value == nil {
 		return checker{}
@@ -104,20 +112,20 @@ func member[T any](name string, value *T, rule func(*field.Path, *T) field.Error
 	return checker{name: name, path: name, check: func(p *field.Path) field.ErrorList { return rule(p, value) }}
 }
 
-// at returns the checker with another name to report under.
+// at returns c with another path to report under.
 func (c checker) at(path string) checker {
 	c.path = path
 	return c
 }
 
-// and returns the checker with another check, which looks at a member that is refused, too.
+// and returns c with another check, which applies even if the member is refused.
 func (c checker) and(also func() field.ErrorList) checker {
 	c.also = also
 	return c
 }
 
-// union applies the check of the first member that is set, and refuses the others. It reports how
-// many are set.
+// union checks the first member that is set and refuses the others, except those with beside. It
+// returns how many are set, so that the caller can report a missing member in its own words.
 func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0
@@ -139,25 +147,28 @@ func union(p *field.Path, members []checker) (field.ErrorList, int) {
 
 func checkEmptyDir(p *field.Path, s *corev1.EmptyDirVolumeSource) field.ErrorList {
 	if s.SizeLimit != nil && s.SizeLimit.Sign() < 0 {
-		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")}
+		return field.ErrorList{field.Forbidden(p.Child("sizeLimit"),
+			"SizeLimit field must be a valid resource quantity")}
 	}
 	return nil
 }
 
 func checkSecret(p *field.Path, s *corev1.SecretVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("secretName"), s.SecretName)
-	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+	return append(errs, checkKeyPaths(p, s.Items, s.DefaultMode)...)
 }
 
 func checkConfigMap(p *field.Path, s *corev1.ConfigMapVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("name"), s.Name)
-	return append(errs, checkKeys(p, s.Items, s.DefaultMode)...)
+	return append(errs, checkKeyPaths(p, s.Items, s.DefaultMode)...)
 }
 
 func checkClaimName(p *field.Path, s *corev1.PersistentVolumeClaimVolumeSource) field.ErrorList {
 	return check.Required(p.Child("claimName"), s.ClaimName)
 }
 
+// checkEphemeral checks a generic ephemeral volume: a claim that is created and deleted with the
+// pod (KEP-1698).
 func checkEphemeral(p *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorList {
 	if s.VolumeClaimTemplate == nil {
 		return field.ErrorList{field.Required(p.Child("volumeClaimTemplate"), "")}
@@ -165,10 +176,12 @@ func checkEphemeral(p *field.Path, s *corev1.EphemeralVolumeSource) field.ErrorL
 	return checkClaimTemplate(p.Child("volumeClaimTemplate"), s.VolumeClaimTemplate)
 }
 
-// checkMadeClaim checks the name of the claim that is made for a volume.
-func (c *specCheck) checkMadeClaim(p *field.Path, volume string) field.ErrorList {
+// checkCreatedClaimName checks the name of the claim that is created for an ephemeral volume: the
+// name of the pod, a dash, and the name of the volume. The error is reported on the name of the
+// volume.
+func (c *specCheck) checkCreatedClaimName(p *field.Path, volume string) field.ErrorList {
 	if c.podName == "" || volume == "" {
-		return nil // which is reported
+		return nil // no pod yet, or a missing name that is reported already
 	}
 	var errs field.ErrorList
 	claim := c.podName + "-" + volume
@@ -178,6 +191,7 @@ func (c *specCheck) checkMadeClaim(p *field.Path, volume string) field.ErrorList
 	return errs
 }
 
+// checkImage checks an image volume (KEP-4639). A template may leave the reference to be filled in.
 func (c *specCheck) checkImage(p *field.Path, s *corev1.ImageVolumeSource) field.ErrorList {
 	var errs field.ErrorList
 	if c.pod {
@@ -186,25 +200,29 @@ func (c *specCheck) checkImage(p *field.Path, s *corev1.ImageVolumeSource) field
 	return append(errs, check.OneOf(p.Child("pullPolicy"), s.PullPolicy, pullPolicies...)...)
 }
 
-// checkKeys checks how the keys of a secret or config map become files.
-func checkKeys(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
+// checkKeyPaths checks which keys of a secret or config map become files, and with which mode bits.
+func checkKeyPaths(p *field.Path, items []corev1.KeyToPath, mode *int32) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), mode)
 	for i, item := range field.Each(&errs, items) {
-		errs = append(errs, checkKey(p.Child("items").Index(i), item)...)
+		errs = append(errs, checkKeyPath(p.Child("items").Index(i), item)...)
 	}
 	return errs
 }
 
-func checkKey(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
+// checkKeyPath checks the file that one key becomes. Its path is relative and stays inside the
+// volume; paths that begin with ".." are reserved for the kubelet, which updates volumes through
+// such directories.
+func checkKeyPath(p *field.Path, item *corev1.KeyToPath) field.ErrorList {
 	errs := check.Required(p.Child("key"), item.Key)
 	errs = append(errs, check.Required(p.Child("path"), item.Path)...)
 	errs = append(errs, check.NonReservedPath(p.Child("path"), item.Path)...)
 	return append(errs, check.FileMode(p.Child("mode"), item.Mode)...)
 }
 
-// checkProjected checks the sources of a projected volume, whose files must not get into each
-// other's way. Tokens are not compared with other files, and what is wrong with their paths is
-// reported on the volume.
+// checkProjected checks a projected volume, whose sources write into one directory and so must not
+// write the same file. Two things are as in kube-apiserver: a token is not compared with other
+// files, and a bad path of a token is reported on the volume. Cluster trust bundles and pod
+// certificates are not checked, because DropDisabled clears them in new specs.
 func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	files := check.Duplicates{}
@@ -216,7 +234,7 @@ func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSourc
 	keys := func(at *field.Path, name string, items []corev1.KeyToPath) {
 		errs = append(errs, check.Required(at.Child("name"), name)...)
 		for i, item := range field.Each(&errs, items) {
-			errs = append(errs, checkKey(at.Child("items").Index(i), item)...)
+			errs = append(errs, checkKeyPath(at.Child("items").Index(i), item)...)
 			taken(item.Path, name)
 		}
 	}
@@ -233,7 +251,7 @@ func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSourc
 		if source.DownwardAPI != nil {
 			n++
 			for _, file := range field.Each(&errs, source.DownwardAPI.Items) {
-				errs = append(errs, checkFile(at.Child("downwardAPI"), file)...)
+				errs = append(errs, checkDownwardFile(at.Child("downwardAPI"), file)...)
 				taken(file.Path, file.Path)
 			}
 		}
@@ -248,25 +266,27 @@ func (c *specCheck) checkProjected(p *field.Path, s *corev1.ProjectedVolumeSourc
 	return errs
 }
 
-// Bounds of a token's lifetime, in seconds.
+// Bounds of a requested token's lifetime, in seconds: 10 minutes to 136 years.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
 )
 
-// checkToken checks a token at p, in a projected volume.
+// checkToken checks the service account token at p. volume is the path of the projected volume,
+// where an error of the token's path is reported.
 func (c *specCheck) checkToken(p, volume *field.Path, s *corev1.ServiceAccountTokenProjection) field.ErrorList {
 	var errs field.ErrorList
 	if s.ExpirationSeconds != nil {
 		errs = TokenLifetime(p.Child("expirationSeconds"), *s.ExpirationSeconds)
 	}
-	if s.Path != "" && c.was.has(oddTokenPaths) {
+	if s.Path != "" && c.was.has(tokenPathsOutside) {
 		return errs
 	}
 	return append(errs, check.Needed(volume.Child("path"), s.Path, check.NonReservedPath)...)
 }
 
-// TokenLifetime checks how long a token is to live.
+// TokenLifetime returns what is wrong with the requested lifetime of a token at p: it is less than
+// ten minutes or more than 2^32 seconds.
 func TokenLifetime(p *field.Path, seconds int64) field.ErrorList {
 	switch {
 	case seconds < minTokenSeconds:
@@ -280,13 +300,15 @@ func TokenLifetime(p *field.Path, seconds int64) field.ErrorList {
 func checkDownwardAPI(p *field.Path, s *corev1.DownwardAPIVolumeSource) field.ErrorList {
 	errs := check.FileMode(p.Child("defaultMode"), s.DefaultMode)
 	for _, file := range field.Each(&errs, s.Items) {
-		errs = append(errs, checkFile(p, file)...)
+		errs = append(errs, checkDownwardFile(p, file)...)
 	}
 	return errs
 }
 
-// checkFile checks a file with facts about the pod. Its index is not told.
-func checkFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
+// checkDownwardFile checks one file of the downward API, whose content is either a field of the pod
+// or a resource of a container. Its caller passes the path of the volume, without an index, as
+// kube-apiserver does.
+func checkDownwardFile(p *field.Path, f *corev1.DownwardAPIVolumeFile) field.ErrorList {
 	errs := check.Required(p.Child("path"), f.Path)
 	errs = append(errs, check.NonReservedPath(p.Child("path"), f.Path)...)
 	switch {

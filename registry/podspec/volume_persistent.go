@@ -8,13 +8,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// PersistentVolume returns what is wrong with the spec, at p, of the volume called name.
+// This file checks PersistentVolumes for registry/core, and the inline volumes of VolumeAttachments
+// for registry/storage. Many types have a variant for PersistentVolumes, whose secrets may be in
+// any namespace because a PersistentVolume has none.
+
+// PersistentVolume returns what is wrong with the spec at p of the PersistentVolume with a name.
+// nodeAffinity needs a required part; volumeAttributesClassName needs a CSI volume (KEP-3751).
 func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name string) field.ErrorList {
 	errs := checkVolumeModes(p, spec)
 	errs = append(errs, checkCapacity(p.Child("capacity"), spec.Capacity)...)
 	if spec.PersistentVolumeReclaimPolicy != "" {
-		errs = append(errs, check.Supported(p.Child("persistentVolumeReclaimPolicy"), spec.PersistentVolumeReclaimPolicy,
-			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
+		errs = append(errs, check.Supported(p.Child("persistentVolumeReclaimPolicy"),
+			spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
 	}
 	if affinity := spec.NodeAffinity; affinity != nil {
 		at := p.Child("nodeAffinity", "required")
@@ -35,15 +41,16 @@ func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name str
 			errs = append(errs, check.DNSSubdomain(at, *class)...)
 		}
 		if spec.CSI == nil {
-			errs = append(errs, field.Required(p.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+			errs = append(errs, field.Required(p.Child("csi"),
+				"has to be specified when using volumeAttributesClassName"))
 		}
 	}
 	return errs
 }
 
-// InlineVolume returns what is wrong with the spec of a volume, at p, that stands in for one which
-// a pod describes itself. Such a volume is served by a CSI driver, and has nothing that claims look
-// at.
+// InlineVolume returns what is wrong with the spec at p of the volume inside a VolumeAttachment.
+// Such a spec is made from an in-tree volume of a pod when CSI migration is on. It is a CSI volume,
+// and has none of the fields that bind a PersistentVolume to a claim.
 func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	const inline = " in the context of inline volumes"
 	forbid := func(fields ...check.Setting) field.ErrorList {
@@ -61,7 +68,8 @@ func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorL
 	errs = append(errs, checkVolumeSource(p, spec, "", false)...)
 	errs = append(errs, forbid(check.Setting{"storageClassName", spec.StorageClassName != ""})...)
 	if spec.VolumeMode != nil && *spec.VolumeMode != corev1.PersistentVolumeFilesystem {
-		errs = append(errs, field.Forbidden(p.Child("volumeMode"), "may not specify volumeMode other than Filesystem"+inline))
+		errs = append(errs, field.Forbidden(p.Child("volumeMode"),
+			"may not specify volumeMode other than Filesystem"+inline))
 	}
 	return errs
 }
@@ -73,7 +81,7 @@ func checkVolumeModes(p *field.Path, spec *corev1.PersistentVolumeSpec) field.Er
 	return checkAccessModes(p.Child("accessModes"), spec.AccessModes)
 }
 
-// checkCapacity checks how much a volume holds: storage, and nothing else.
+// checkCapacity checks that the capacity is a positive amount of storage, and of nothing else.
 func checkCapacity(p *field.Path, capacity corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	if len(capacity) == 0 {
@@ -89,8 +97,9 @@ func checkCapacity(p *field.Path, capacity corev1.ResourceList) field.ErrorList 
 	return errs
 }
 
-// checkVolumeSource checks the source of a volume, of which there must be one. affinity tells
-// whether the volume says from which nodes it can be reached.
+// checkVolumeSource checks that a volume has exactly one source, and the source. name is that of
+// the volume, affinity whether it has nodeAffinity. The root of a node must not be recycled: the
+// recycler would delete all of it.
 func checkVolumeSource(p *field.Path, spec *corev1.PersistentVolumeSpec, name string, affinity bool) field.ErrorList {
 	errs, n := union(p, persistentSources(p, spec, name, affinity))
 	if n == 0 {
@@ -104,8 +113,9 @@ func checkVolumeSource(p *field.Path, spec *corev1.PersistentVolumeSpec, name st
 	return errs
 }
 
-// persistentSources are the checks of the source of a volume. Some are reported under other names
-// than the source has, and what is served by an exec plugin is never refused.
+// persistentSources lists the checks of all types of PersistentVolumes, in kube-apiserver's order.
+// Some report under another name than the field has. A flexVolume is checked rather than refused
+// when it is a second source, as in kube-apiserver.
 func persistentSources(p *field.Path, s *corev1.PersistentVolumeSpec, name string, affinity bool) []checker {
 	iscsi := func(p *field.Path, s *corev1.ISCSIPersistentVolumeSource) field.ErrorList {
 		return checkISCSIVolume(p, s, name)
@@ -145,6 +155,7 @@ func persistentSources(p *field.Path, s *corev1.PersistentVolumeSpec, name strin
 	}
 }
 
+// checkCSIVolume checks a CSI volume and the secrets that the driver's calls get.
 func checkCSIVolume(p *field.Path, s *corev1.CSIPersistentVolumeSource) field.ErrorList {
 	errs := CSIDriverName(p.Child("driver"), s.Driver)
 	errs = append(errs, check.Required(p.Child("volumeHandle"), s.VolumeHandle)...)
@@ -152,7 +163,8 @@ func checkCSIVolume(p *field.Path, s *corev1.CSIPersistentVolumeSource) field.Er
 		name string
 		ref  *corev1.SecretReference
 	}{
-		{"controllerPublishSecretRef", s.ControllerPublishSecretRef}, {"controllerExpandSecretRef", s.ControllerExpandSecretRef},
+		{"controllerPublishSecretRef", s.ControllerPublishSecretRef},
+		{"controllerExpandSecretRef", s.ControllerExpandSecretRef},
 		{"nodePublishSecretRef", s.NodePublishSecretRef}, {"nodeExpandSecretRef", s.NodeExpandSecretRef},
 	} {
 		if secret.ref != nil {
@@ -164,6 +176,7 @@ func checkCSIVolume(p *field.Path, s *corev1.CSIPersistentVolumeSource) field.Er
 	return errs
 }
 
+// checkISCSIVolume is checkISCSI for PersistentVolumes. name is that of the volume.
 func checkISCSIVolume(p *field.Path, s *corev1.ISCSIPersistentVolumeSource, name string) field.ErrorList {
 	errs := check.Required(p.Child("targetPortal"), s.TargetPortal)
 	if s.InitiatorName != nil && len(name)+1+len(s.TargetPortal) > maxInitiator {
@@ -182,6 +195,7 @@ func checkISCSIVolume(p *field.Path, s *corev1.ISCSIPersistentVolumeSource, name
 	return errs
 }
 
+// checkGlusterfsVolume is checkGlusterfs with the namespace of the endpoints, nil for the claim's.
 func checkGlusterfsVolume(p *field.Path, s *corev1.GlusterfsPersistentVolumeSource) field.ErrorList {
 	errs := checkGlusterfs(p, &corev1.GlusterfsVolumeSource{EndpointsName: s.EndpointsName, Path: s.Path})
 	if ns := s.EndpointsNamespace; ns != nil {
@@ -205,12 +219,13 @@ func checkCephFSVolume(p *field.Path, s *corev1.CephFSPersistentVolumeSource) fi
 func checkCinderVolume(p *field.Path, s *corev1.CinderPersistentVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("volumeID"), s.VolumeID)
 	if s.SecretRef != nil {
-		errs = append(errs, checkSecretPlace(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
+		errs = append(errs, checkSecretReference(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
 	}
 	return errs
 }
 
-func checkSecretPlace(p *field.Path, name, namespace string) field.ErrorList {
+// checkSecretReference checks that a reference to a secret has a name and a namespace.
+func checkSecretReference(p *field.Path, name, namespace string) field.ErrorList {
 	return append(check.Required(p.Child("name"), name), check.Required(p.Child("namespace"), namespace)...)
 }
 
@@ -231,14 +246,16 @@ func checkScaleIOVolume(p *field.Path, s *corev1.ScaleIOPersistentVolumeSource) 
 }
 
 func checkStorageOSVolume(p *field.Path, s *corev1.StorageOSPersistentVolumeSource) field.ErrorList {
-	errs := checkStorageOS(p, &corev1.StorageOSVolumeSource{VolumeName: s.VolumeName, VolumeNamespace: s.VolumeNamespace})
+	errs := checkStorageOS(p,
+		&corev1.StorageOSVolumeSource{VolumeName: s.VolumeName, VolumeNamespace: s.VolumeNamespace})
 	if s.SecretRef != nil {
-		errs = append(errs, checkSecretPlace(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
+		errs = append(errs, checkSecretReference(p.Child("secretRef"), s.SecretRef.Name, s.SecretRef.Namespace)...)
 	}
 	return errs
 }
 
-// PersistentVolumeWarnings returns warnings about a volume.
+// PersistentVolumeWarnings returns warnings about deprecated annotations, reclaim policy, node
+// labels and volume types of a PersistentVolume.
 func PersistentVolumeWarnings(v *corev1.PersistentVolume) []string {
 	w, p, spec := &warner{}, field.NewPath("spec"), &v.Spec
 	for _, old := range []struct{ key, msg string }{

@@ -13,15 +13,17 @@ import (
 
 const capacity = `"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"}`
 
-// checkVolumeSpec compares what is wrong with a volume called v. In want, $ is the path of its spec.
+// checkVolumeSpec compares what is wrong with a PersistentVolume called v. In want, $ is the path
+// of its spec.
 func checkVolumeSpec(t *testing.T, spec, want string) {
 	t.Helper()
 	v := checktest.Decode[corev1.PersistentVolume](t, `{"spec":{`+spec+`}}`)
 	checktest.Want(t, PersistentVolume(field.NewPath("spec"), &v.Spec, "v"), strings.ReplaceAll(want, "$", "spec"))
 }
 
-// TestPersistentSources has each sort of persistent volume right, and then with what can be wrong with it that cannot be wrong
-// with the volumes of pods, and that it is checked like those at all. In want, $ is the path of the source.
+// TestPersistentSources checks each type of PersistentVolume: a valid one, then flaws that only
+// PersistentVolumes can have, and one flaw that shows that the rules of pods' volumes apply. In
+// want, $ is the path of the source.
 func TestPersistentSources(t *testing.T) {
 	const secret = `"secretRef":{"name":"s","namespace":"n"}`
 	for _, tt := range []struct{ source, want string }{
@@ -120,7 +122,7 @@ $.nodeExpandSecretRef.name: Required value`},
 	}
 }
 
-// TestPersistentVolume has what is wrong with volumes apart from where they are.
+// TestPersistentVolume checks the fields of a PersistentVolume other than its source.
 func TestPersistentVolume(t *testing.T) {
 	const host, csi = `"hostPath":{"path":"/x"}`, `"csi":{"driver":"d","volumeHandle":"h"}`
 	const affinity = `"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}`
@@ -169,7 +171,7 @@ $.csi: Forbidden: may not specify more than 1 volume type`},
 	}
 }
 
-// TestInlineVolume has volumes that stand in for those of a pod. In want, $ is the path of the spec.
+// TestInlineVolume checks the volumes inside VolumeAttachments. In want, $ is the path of the spec.
 func TestInlineVolume(t *testing.T) {
 	const csi = `"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h"}`
 	for _, tt := range []struct{ spec, want string }{

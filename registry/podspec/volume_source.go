@@ -11,9 +11,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// The sources that persistent volumes have, too, and those like them. Many are deprecated: their
-// data is still checked, in case somebody serves them.
+// This file checks the volume types that both pods and PersistentVolumes have, and types of the
+// same sort. Most are plugins that newer kubelets no longer have. The API still has them, and so
+// they are still checked. sources in volume.go and persistentSources in volume_persistent.go call
+// the checks.
 
+// checkHostPath checks a path on the node. An empty type means that nothing is checked before the
+// mount.
 func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
 	if s.Path == "" {
 		return field.ErrorList{field.Required(p.Child("path"), "")}
@@ -24,6 +28,7 @@ func checkHostPath(p *field.Path, s *corev1.HostPathVolumeSource) field.ErrorLis
 		corev1.HostPathFileOrCreate, corev1.HostPathSocket)...)
 }
 
+// checkNFS checks an NFS export. An empty path is reported twice: as missing and as not absolute.
 func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("server"), s.Server)
 	errs = append(errs, check.Required(p.Child("path"), s.Path)...)
@@ -33,21 +38,23 @@ func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
 	return errs
 }
 
-// The three forms of iSCSI names. Anything may stand between the beginning and the end of the
-// first.
+// The three forms of iSCSI names (RFC 3720): iqn names have a date and a domain, eui and naa names
+// are numbers. The dots of the last two stand for any character, and the first allows a prefix that
+// begins with iqn: the patterns are kube-apiserver's.
 var (
 	iqnName = names.Pattern(`^(?s:iqn.*)?iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
 	euiName = names.Pattern(`^eui.[[:alnum:]]{16}$`)
 	naaName = names.Pattern(`^naa.[[:alnum:]]{32}$`)
 )
 
-// An initiator that is named gets an interface whose name is made of those of volume and portal.
+// A named initiator gets an interface called <volume>:<portal>, whose length Linux bounds.
 const (
 	maxInitiator  = 64 // characters
 	longInitiator = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is " +
 		"specified."
 )
 
+// iscsiName checks the iSCSI name of a target or initiator.
 func iscsiName(p *field.Path, name string) field.ErrorList {
 	if iqnName().MatchString(name) || euiName().MatchString(name) || naaName().MatchString(name) {
 		return nil
@@ -55,7 +62,8 @@ func iscsiName(p *field.Path, name string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, name, "must be valid format")}
 }
 
-// iscsiPodName is iscsiName for the volumes of pods, which are told how a name begins.
+// iscsiPodName is iscsiName for the volumes of pods. Its message differs for a name that begins
+// with none of the three prefixes.
 func iscsiPodName(p *field.Path, name string) field.ErrorList {
 	for _, prefix := range []string{"iqn", "eui", "naa"} {
 		if strings.HasPrefix(name, prefix) {
@@ -65,6 +73,8 @@ func iscsiPodName(p *field.Path, name string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, name, "must be valid format starting with iqn, eui, or naa")}
 }
 
+// checkISCSI checks an iSCSI disk of a pod. CHAP authentication needs a secret with the
+// credentials.
 func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("targetPortal"), s.TargetPortal)
 	errs = append(errs, check.Needed(p.Child("iqn"), s.IQN, iscsiPodName)...)
@@ -78,7 +88,8 @@ func checkISCSI(p *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
 	return errs
 }
 
-// checkInitiator returns what is wrong with the name of a volume whose initiator is named.
+// checkInitiator checks the length of the interface name of a named initiator. It is reported on
+// the name of the volume, whether or not the iSCSI source is refused as a second source.
 func checkInitiator(p *field.Path, v *corev1.Volume) field.ErrorList {
 	if s := v.ISCSI; s.InitiatorName != nil && len(v.Name)+1+len(s.TargetPortal) > maxInitiator {
 		return field.ErrorList{field.Invalid(p, v.Name, longInitiator)}
@@ -86,6 +97,8 @@ func checkInitiator(p *field.Path, v *corev1.Volume) field.ErrorList {
 	return nil
 }
 
+// checkFC checks a Fibre Channel disk: either target names with a LUN of 0 to 255, or world wide
+// identifiers.
 func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	var errs field.ErrorList
 	targets := p.Child("targetWWNs")
@@ -93,7 +106,8 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	case len(s.TargetWWNs) == 0 && len(s.WWIDs) == 0:
 		errs = append(errs, field.Required(targets, "must specify either targetWWNs or wwids, but not both"))
 	case len(s.TargetWWNs) > 0 && len(s.WWIDs) > 0:
-		errs = append(errs, field.Invalid(targets, s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
+		errs = append(errs, field.Invalid(targets, s.TargetWWNs,
+			"targetWWNs and wwids can not be specified simultaneously"))
 	}
 	if len(s.TargetWWNs) > 0 {
 		if s.Lun == nil {
@@ -105,6 +119,7 @@ func checkFC(p *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	return errs
 }
 
+// checkCSI checks an inline CSI volume.
 func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
 	errs := CSIDriverName(p.Child("driver"), s.Driver)
 	if ref := s.NodePublishSecretRef; ref != nil {
@@ -118,7 +133,9 @@ func checkCSI(p *field.Path, s *corev1.CSIVolumeSource) field.ErrorList {
 
 const maxCSIDriver = 63 // characters
 
-// CSIDriverName checks the name of a CSI driver, wherever one is referred to.
+// CSIDriverName returns what is wrong with the name of a CSI driver at p. It is a DNS subdomain of
+// at most 63 characters, in any case: drivers register under the name that the CSI specification
+// allows.
 func CSIDriverName(p *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -138,6 +155,8 @@ func checkAWSDisk(p *field.Path, s *corev1.AWSElasticBlockStoreVolumeSource) fie
 	return append(check.Required(p.Child("volumeID"), s.VolumeID), checkPartition(p, s.Partition)...)
 }
 
+// checkPartition checks a partition of a cloud disk; 0 means the whole disk, although the message
+// says 1.
 func checkPartition(p *field.Path, partition int32) field.ErrorList {
 	if partition < 0 || partition > 255 {
 		return field.ErrorList{field.Invalid(p.Child("partition"), partition, "must be between 1 and 255, inclusive")}
@@ -151,6 +170,7 @@ const (
 	blobDiskForm    = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 )
 
+// checkAzureDisk checks an Azure disk, whose kind decides the form of its URI.
 func checkAzureDisk(p *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("diskName"), s.DiskName)
 	errs = append(errs, check.Required(p.Child("diskURI"), s.DataDiskURI)...)
@@ -172,7 +192,8 @@ func checkAzureDisk(p *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorL
 }
 
 func checkAzureFile(p *field.Path, s *corev1.AzureFileVolumeSource) field.ErrorList {
-	return append(check.Required(p.Child("secretName"), s.SecretName), check.Required(p.Child("shareName"), s.ShareName)...)
+	return append(check.Required(p.Child("secretName"), s.SecretName),
+		check.Required(p.Child("shareName"), s.ShareName)...)
 }
 
 func checkCinder(p *field.Path, s *corev1.CinderVolumeSource) field.ErrorList {
@@ -198,8 +219,10 @@ func checkPortworx(p *field.Path, s *corev1.PortworxVolumeSource) field.ErrorLis
 	return check.Required(p.Child("volumeID"), s.VolumeID)
 }
 
+// checkGitRepo checks a volume that clones a repository. The directory stays inside the volume.
 func checkGitRepo(p *field.Path, s *corev1.GitRepoVolumeSource) field.ErrorList {
-	return append(check.Required(p.Child("repository"), s.Repository), check.DescendingPath(p.Child("directory"), s.Directory)...)
+	return append(check.Required(p.Child("repository"), s.Repository),
+		check.DescendingPath(p.Child("directory"), s.Directory)...)
 }
 
 func checkGlusterfs(p *field.Path, s *corev1.GlusterfsVolumeSource) field.ErrorList {
@@ -221,6 +244,7 @@ func checkMonitors(p *field.Path, monitors []string) field.ErrorList {
 	return nil
 }
 
+// checkFlocker checks a Flocker dataset, which has either a name or a UUID.
 func checkFlocker(p *field.Path, s *corev1.FlockerVolumeSource) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -238,6 +262,8 @@ func checkFlocker(p *field.Path, s *corev1.FlockerVolumeSource) field.ErrorList 
 // maxQuobyteTenant is the most characters of a tenant's id.
 const maxQuobyteTenant = 64
 
+// checkQuobyte checks a Quobyte volume. The registry is a list of host:port pairs, separated by
+// commas.
 func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList {
 	const registries = "must be a host:port pair or multiple pairs separated by commas"
 	var errs field.ErrorList
@@ -245,7 +271,8 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 	case s.Registry == "":
 		errs = append(errs, field.Required(p.Child("registry"), registries))
 	case len(s.Tenant) > maxQuobyteTenant:
-		errs = append(errs, field.Required(p.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters"))
+		errs = append(errs, field.Required(p.Child("tenant"),
+			"must be a UUID and may not exceed a length of 64 characters"))
 	default:
 		pairs := strings.Split(s.Registry, ",")
 		for _, pair := range field.Each(&errs, pairs) {
@@ -257,6 +284,8 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 	return append(errs, check.Required(p.Child("volume"), s.Volume)...)
 }
 
+// checkFlex checks a volume of an exec plugin. Options of the kubernetes.io and k8s.io domains are
+// those that the kubelet passes, such as the file system type.
 func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("driver"), s.Driver)
 	for key := range field.Entries(&errs, s.Options) {

@@ -15,18 +15,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// warner collects what is legal in a spec but not what its author wants.
+// This file warns about specs that are legal and probably wrong. Warnings has the order and the
+// texts of kube-apiserver. It is called when a pod is created, and when a template is created or
+// changed. Files that overlap are in pathwarnings.go, clashing ports in portwarnings.go.
+
+// warner collects warnings about one spec. It stops at maxWarnings.
 type warner struct {
 	spec *corev1.PodSpec
 	list []string
 }
 
-// maxWarnings are more than a client is sent: see request.Info.
+// maxWarnings is the most warnings collected about one spec. It is more than a client is sent
+// (request.Info.Warn), so nothing is lost.
 const maxWarnings = 100
 
-// full says that nobody wants to hear more.
+// full reports whether there are enough warnings.
 func (w *warner) full() bool { return len(w.list) >= maxWarnings }
 
+// add adds a warning about the field at p, unless there are enough.
 func (w *warner) add(p *field.Path, format string, args ...any) {
 	if w.full() {
 		return
@@ -34,7 +40,8 @@ func (w *warner) add(p *field.Path, format string, args ...any) {
 	w.list = append(w.list, p.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// each yields the elements of a list until there are enough warnings.
+// each yields the elements of a list until there are enough warnings, as field.Each does for
+// errors.
 func each[T any](w *warner, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
@@ -45,19 +52,22 @@ func each[T any](w *warner, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// Warnings returns warnings about a pod or template at p, nil for the root, in a stable order.
+// Warnings returns warnings about a spec and the metadata that it came with, in a stable order. p
+// is the path of the pod or template: nil for a pod, which is the root. The warnings are at most
+// maxWarnings.
 func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string {
 	w := &warner{spec: spec}
 	s, annotations := p.Child("spec"), p.Child("metadata", "annotations")
-	w.labels(s)
+	w.nodeLabels(s)
 	w.annotations(annotations, m.Annotations)
 	w.volumes(s.Child("volumes"))
 	w.paths()
-	w.lists(s)
+	w.duplicates(s)
 	overhead := s.Child("overhead")
 	w.amount(overhead, spec.Overhead, corev1.ResourceMemory)
 	w.amount(overhead, spec.Overhead, corev1.ResourceEphemeralStorage)
-	w.profile(annotations, seccompAnnotation, m.Annotations, spec.SecurityContext != nil && spec.SecurityContext.SeccompProfile != nil)
+	w.profile(annotations, seccompAnnotation, m.Annotations,
+		spec.SecurityContext != nil && spec.SecurityContext.SeccompProfile != nil)
 	for ctrPath, ctr := range Containers(s, spec) {
 		if w.full() {
 			break
@@ -75,7 +85,9 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 	return w.list
 }
 
-func (w *warner) labels(s *field.Path) {
+// nodeLabels warns of deprecated labels of nodes in the node selector, in affinity and in spread
+// constraints, and of spread constraints without a selector.
+func (w *warner) nodeLabels(s *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
 		if msg := OldNodeLabel(key); msg != "" {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
@@ -102,8 +114,8 @@ func (w *warner) labels(s *field.Path) {
 	}
 }
 
-// nodeTerm warns of labels in a term about nodes, and of values in a soft one: those of a hard one
-// are refused.
+// nodeTerm warns of deprecated labels in a term about nodes. In a preferred term (soft) it warns of
+// invalid values; in a required term they are refused.
 func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
 	for i, e := range each(w, t.MatchExpressions) {
 		p := p.Child("matchExpressions").Index(i)
@@ -116,6 +128,7 @@ func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) 
 	}
 }
 
+// labelValues warns of values that no label can have.
 func (w *warner) labelValues(p *field.Path, values []string) {
 	for i, value := range each(w, values) {
 		for _, msg := range names.IsValidLabelValue(*value) {
@@ -124,7 +137,7 @@ func (w *warner) labelValues(p *field.Path, values []string) {
 	}
 }
 
-// annotations warns of annotations that fields have taken the place of.
+// annotations warns of annotations that fields have replaced.
 func (w *warner) annotations(p *field.Path, annotations map[string]string) {
 	for _, old := range []struct{ key, msg string }{
 		{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
@@ -137,8 +150,9 @@ func (w *warner) annotations(p *field.Path, annotations map[string]string) {
 	}
 }
 
-// profiles warns of annotations about the profiles of a container that has no fields for them. In a
-// template nobody has made fields of them; where that is done, AppArmorFields warns.
+// profiles warns of seccomp and AppArmor annotations of a container without the corresponding
+// field. In a pod, AppArmorFields has copied AppArmor annotations to fields and warned of them, so
+// here only templates get that warning.
 func (w *warner) profiles(p *field.Path, annotations map[string]string, ctr *corev1.Container, template bool) {
 	if len(annotations) == 0 {
 		return
@@ -154,13 +168,14 @@ func (w *warner) profiles(p *field.Path, annotations map[string]string, ctr *cor
 	w.add(p.Key(key), appArmorDeprecated)
 }
 
-// profile warns of an annotation about seccomp, unless there is a field.
+// profile warns of the seccomp annotation key, unless the field is set.
 func (w *warner) profile(p *field.Path, key string, annotations map[string]string, hasField bool) {
 	if _, ok := annotations[key]; ok && !hasField {
 		w.add(p.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 	}
 }
 
+// volumes warns of deprecated volume types, and of the claims of ephemeral volumes.
 func (w *warner) volumes(p *field.Path) {
 	for i, v := range each(w, w.spec.Volumes) {
 		p := p.Index(i)
@@ -190,8 +205,9 @@ func (w *warner) volumes(p *field.Path) {
 	}
 }
 
-// lists warns of entries that hide each other when they are merged by key.
-func (w *warner) lists(s *field.Path) {
+// duplicates warns of entries of hostAliases and imagePullSecrets with the same key. Server-side
+// apply and strategic merge patches match entries by key, and would merge or drop one of them.
+func (w *warner) duplicates(s *field.Path) {
 	seen := check.Duplicates{}
 	for i, alias := range each(w, w.spec.HostAliases) {
 		if !seen.Add(alias.IP) {
@@ -212,13 +228,15 @@ func (w *warner) lists(s *field.Path) {
 	}
 }
 
-// amount warns of a fraction of a byte.
+// amount warns if the amount of a resource in a list at p is no whole number of bytes.
 func (w *warner) amount(p *field.Path, list corev1.ResourceList, name corev1.ResourceName) {
 	if q, ok := list[name]; ok && !isWhole(q) {
 		w.add(p.Key(string(name)), "fractional byte value %q is invalid, must be an integer", q.String())
 	}
 }
 
+// container warns of fractional bytes, and of variables that hide an earlier variable of the same
+// name.
 func (w *warner) container(p *field.Path, ctr *corev1.Container) {
 	limits, requests := p.Child("resources", "limits"), p.Child("resources", "requests")
 	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
@@ -233,15 +251,18 @@ func (w *warner) container(p *field.Path, ctr *corev1.Container) {
 	}
 }
 
-// extends reports whether a variable is made of more than its previous definition.
+// extends reports whether the value of a variable refers to an earlier definition of the same name,
+// such as PATH=/x:$(PATH). That is a common use of repeated names, and not warned of.
 func extends(v *corev1.EnvVar) bool {
 	ref := "$(" + v.Name + ")"
 	return v.ValueFrom == nil && v.Value != ref && strings.Contains(v.Value, ref)
 }
 
+// nullSelector is the warning about a selector that is nil, which matches nothing (an empty
+// selector would match everything).
 const nullSelector = "a null labelSelector results in matching no pod"
 
-// selectors warns of terms that can match nothing.
+// selectors warns of terms about other pods that match none.
 func (w *warner) selectors(s *field.Path) {
 	for t := range podTerms(s.Child("affinity"), w.spec.Affinity) {
 		if w.full() {
@@ -253,10 +274,11 @@ func (w *warner) selectors(s *field.Path) {
 	}
 }
 
-// addresses warns of those that are written in an old way.
+// addresses warns of addresses that are valid but not in canonical form (KEP-4858).
 func (w *warner) addresses(s *field.Path) {
 	if w.spec.DNSConfig != nil {
-		w.list = append(w.list, check.AddressWarnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers, check.IPWarnings)...)
+		w.list = append(w.list, check.AddressWarnings(s.Child("dnsConfig", "nameservers"), w.spec.DNSConfig.Nameservers,
+			check.IPWarnings)...)
 	}
 	for i, alias := range each(w, w.spec.HostAliases) {
 		w.list = append(w.list, check.IPWarnings(s.Child("hostAliases").Index(i).Child("ip"), alias.IP)...)

@@ -33,7 +33,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestMoreWarnings has the warnings of which a pod can have only some at a time.
+// TestMoreWarnings checks warnings of which a pod can have only some at a time.
 func TestMoreWarnings(t *testing.T) {
 	const zone, soft = "failure-domain.beta.kubernetes.io/zone", "preferredDuringSchedulingIgnoredDuringExecution"
 	const oldZone = zone + ` is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`
@@ -90,7 +90,8 @@ spec.containers[0].env[4]: hides previous definition of "A", which may be droppe
 	}
 }
 
-// TestManyWarnings: of a variable that is set without end, as much is told as a client is sent.
+// TestManyWarnings checks that a pod with very many flaws gets no more warnings than a client is
+// sent.
 func TestManyWarnings(t *testing.T) {
 	pod := decode(t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	const many = 40_000
@@ -105,7 +106,8 @@ func TestManyWarnings(t *testing.T) {
 	if len(got) > maxWarnings || allocs > 50*maxWarnings {
 		t.Errorf("got %d warnings with %v allocations", len(got), allocs)
 	}
-	// What is left out would not be sent: warnings of this length fill more than the headers.
+	// The warnings kept are longer than the headers that they are sent in, so the rest would be cut
+	// anyway.
 	if sum := len(strings.Join(got, "")); sum < 4<<10 {
 		t.Errorf("got warnings of %d bytes", sum)
 	}
