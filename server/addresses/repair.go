@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,8 +31,9 @@ type repair struct {
 	pass func(ctx context.Context) (again bool, err error)
 	// of are the resources that it looks at: while they stay as they are, no other pass is needed.
 	of []meta.GroupResource
-	// follow repairs what changes, until ctx ends; it may be nil.
-	follow func(ctx context.Context)
+	// follow repairs what changes, until ctx ends; it may be nil. It calls listed, perhaps several
+	// times, when it has seen everything there is: no later change escapes it.
+	follow func(ctx context.Context, listed func())
 
 	// seen are the newest changes of the resources before the last pass; nil if another pass is
 	// due.
@@ -47,14 +49,14 @@ const (
 	leastRepairGrace = time.Minute
 )
 
-// startRepairs returns when each repair has passed once, and goes on in the background.
+// startRepairs returns when each repair has passed once, and continues in the background. A repair
+// follows changes before its first pass: else nothing would see a change between the two until the
+// next pass.
 func (a *Addresses) startRepairs(ctx context.Context) error {
 	for _, r := range a.repairs {
+		a.startFollowing(ctx, r)
 		for !a.repair(ctx, r) && ctx.Err() == nil {
 			_ = storage.Sleep(ctx, repairPause)
-		}
-		if r.follow != nil {
-			a.needs.Loops.Run(r.follow)
 		}
 	}
 	a.needs.Loops.Run(func(ctx context.Context) {
@@ -65,6 +67,23 @@ func (a *Addresses) startRepairs(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// startFollowing returns when the repair follows changes, or ctx has ended.
+func (a *Addresses) startFollowing(ctx context.Context, r *repair) {
+	if r.follow == nil {
+		return
+	}
+	following := make(chan struct{})
+	listed := sync.OnceFunc(func() { close(following) })
+	a.needs.Loops.Run(func(ctx context.Context) {
+		defer listed() // also if there is nothing to follow
+		r.follow(ctx, listed)
+	})
+	select {
+	case <-following:
+	case <-ctx.Done():
+	}
 }
 
 // repair makes a pass if there is something new. It reports false if the pass failed.
@@ -112,23 +131,28 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	stores := needs.Resources.Stores
 	return &repair{
 		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
-		follow: func(ctx context.Context) {
+		follow: func(ctx context.Context, listed func()) {
 			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
 			if store := stores.Store(ipAddresses); store != nil {
-				followAddresses(ctx, store, r, failed)
+				followAddresses(ctx, store, r, listed, failed)
 			}
 		},
 	}
 }
 
 // followAddresses tells the repair of IPAddresses that change or go. It ignores new ones: their
-// services are about to come.
-func followAddresses(ctx context.Context, store *registry.Store, r *core.AddressRepair, failed func(error)) {
+// services are about to come. It calls listed after each batch that brings it up to date.
+func followAddresses(
+	ctx context.Context, store *registry.Store, r *core.AddressRepair, listed func(), failed func(error),
+) {
 	for b := range follow.Changes(ctx, store.Source(), follow.Options{Old: true, Failed: failed}) {
 		for i := range b.Changes {
 			if err := changed(ctx, store, r, &b.Changes[i]); err != nil && ctx.Err() == nil {
 				failed(err)
 			}
+		}
+		if b.InStep {
+			listed()
 		}
 	}
 }
