@@ -24,8 +24,10 @@ var (
 		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
 		admissionregistrationv1.Update,
 	}
-	failurePolicies      = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore}
-	matchPolicies        = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent, admissionregistrationv1.Exact}
+	failurePolicies = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail,
+		admissionregistrationv1.Ignore}
+	matchPolicies = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent,
+		admissionregistrationv1.Exact}
 	reinvocationPolicies = []admissionregistrationv1.ReinvocationPolicyType{
 		admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy,
 	}
@@ -54,7 +56,8 @@ func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) fie
 	}
 	errs = append(errs, checkResources(p.Child("resources"), r.Resources)...)
 	return append(errs, check.OptionalOneOf(p.Child("scope"), r.Scope,
-		admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope, admissionregistrationv1.NamespacedScope)...)
+		admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope,
+		admissionregistrationv1.NamespacedScope)...)
 }
 
 // checkWildcard wants something in a list, and nothing beside a "*".
@@ -87,10 +90,12 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 			continue
 		}
 		if allOf[resource] {
-			errs = append(errs, field.Invalid(p.Index(i), *r, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, *r)))
+			errs = append(errs, field.Invalid(p.Index(i), *r,
+				fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, *r)))
 		}
 		if ofAll[sub] {
-			errs = append(errs, field.Invalid(p.Index(i), *r, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, *r)))
+			errs = append(errs, field.Invalid(p.Index(i), *r,
+				fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, *r)))
 		}
 		allOf[resource] = allOf[resource] || sub == "*"
 		ofAll[sub] = ofAll[sub] || resource == "*"
@@ -99,7 +104,8 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 		errs = append(errs, field.Invalid(p, resources, "if '*/*' is present, must not specify other resources"))
 	}
 	if named && slices.Contains(resources, "*") {
-		errs = append(errs, field.Invalid(p, resources, "if '*' is present, must not specify other resources without subresources"))
+		errs = append(errs, field.Invalid(p, resources,
+			"if '*' is present, must not specify other resources without subresources"))
 	}
 	return errs
 }
@@ -155,7 +161,8 @@ func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) fiel
 // maxMatchConditions is how many conditions there may be.
 const maxMatchConditions = 64
 
-func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition, params bool) field.ErrorList {
+func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition,
+	params bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(conditions) > maxMatchConditions {
 		errs = append(errs, field.TooMany(p, len(conditions), maxMatchConditions))
@@ -174,7 +181,8 @@ func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissi
 }
 
 // checkExpression wants an expression that is more than space, compiles, and has one of some types.
-func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses, results ...*types.Type) field.ErrorList {
+func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses,
+	results ...*types.Type) field.ErrorList {
 	if isBlank(expression) {
 		return field.ErrorList{field.Required(p, detail)}
 	}

@@ -24,7 +24,8 @@ func mutatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 				return checkMutatingPolicy(r.Context, policy, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
@@ -38,18 +39,22 @@ func mutatingPolicies() registry.Resource {
 				registry.AgeColumn,
 			},
 			Cells: func(p *admissionregistrationv1.MutatingAdmissionPolicy, now time.Time) []any {
-				return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
+				return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind),
+					registry.Age(&p.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkMutatingPolicy(ctx context.Context, policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
+func checkMutatingPolicy(ctx context.Context,
+	policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
 	errs = append(errs, checkMutable(p.Child("matchConstraints"), s.MatchConstraints)...)
-	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
-		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions, s.ParamKind != nil)...)
+	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) ||
+		!scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
+		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions,
+			s.ParamKind != nil)...)
 	}
 	e, uses := policies.WithVariables(ctx), policies.Uses{Params: s.ParamKind != nil, Authorizer: true}
 	errs = append(errs, checkVariables(e, p.Child("variables"), s.Variables, uses)...)
@@ -64,7 +69,8 @@ func checkMutatingPolicy(ctx context.Context, policy, old *admissionregistration
 	return append(errs, check.OneOf(p.Child("reinvocationPolicy"), s.ReinvocationPolicy, reinvocationPolicies...)...)
 }
 
-func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.Mutation, uses policies.Uses) field.ErrorList {
+func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.Mutation,
+	uses policies.Uses) field.ErrorList {
 	apply, patch := p.Child("applyConfiguration"), p.Child("jsonPatch")
 	var errs field.ErrorList
 	switch m.PatchType {
@@ -72,21 +78,25 @@ func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.
 		if m.JSONPatch == nil {
 			errs = append(errs, field.Required(patch, "must be specified when patchType is JSONPatch"))
 		} else {
-			errs = append(errs, checkExpression(e, patch.Child("expression"), strings.TrimSpace(m.JSONPatch.Expression), "", uses,
+			errs = append(errs, checkExpression(e, patch.Child("expression"), strings.TrimSpace(m.JSONPatch.Expression),
+				"", uses,
 				types.NewListType(policies.JSONPatchType))...)
 		}
 		if m.ApplyConfiguration != nil {
-			errs = append(errs, field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
+			errs = append(errs, field.Invalid(apply, "{applyConfiguration}",
+				"must not be specified when patchType is JSONPatch"))
 		}
 	case admissionregistrationv1.PatchTypeApplyConfiguration:
 		if m.ApplyConfiguration == nil {
 			errs = append(errs, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
 		} else {
-			errs = append(errs, checkExpression(e, apply.Child("expression"), strings.TrimSpace(m.ApplyConfiguration.Expression), "", uses,
+			errs = append(errs, checkExpression(e, apply.Child("expression"),
+				strings.TrimSpace(m.ApplyConfiguration.Expression), "", uses,
 				policies.ObjectType)...)
 		}
 		if m.JSONPatch != nil {
-			errs = append(errs, field.Invalid(patch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))
+			errs = append(errs, field.Invalid(patch, "{jsonPatch}",
+				"must not be specified when patchType is ApplyConfiguration"))
 		}
 	default:
 		return check.OneOf(p.Child("patchType"), m.PatchType,

@@ -16,7 +16,8 @@ import (
 )
 
 // checkPolicy checks what policies of both sorts begin with.
-func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType, params *admissionregistrationv1.ParamKind,
+func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType,
+	params *admissionregistrationv1.ParamKind,
 	match *admissionregistrationv1.MatchResources) field.ErrorList {
 	errs := neededOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
 	if params != nil {
@@ -70,7 +71,8 @@ func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
 
 // checkVariables checks variables, and declares each for those behind it and for the other
 // expressions of the policy.
-func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregistrationv1.Variable, uses policies.Uses) field.ErrorList {
+func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregistrationv1.Variable,
+	uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, variables) {
 		at := p.Index(i)

@@ -26,7 +26,8 @@ func validatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 				return checkValidatingPolicy(r.Context, policy, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
@@ -46,17 +47,21 @@ func validatingPolicies() registry.Resource {
 				registry.AgeColumn,
 			},
 			Cells: func(p *admissionregistrationv1.ValidatingAdmissionPolicy, now time.Time) []any {
-				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
+				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind),
+					registry.Age(&p.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkValidatingPolicy(ctx context.Context, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+func checkValidatingPolicy(ctx context.Context,
+	policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
-	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
-		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions, s.ParamKind != nil)...)
+	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) ||
+		!scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
+		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions,
+			s.ParamKind != nil)...)
 	}
 	e, uses := policies.New(ctx), policies.Uses{Params: s.ParamKind != nil, Authorizer: true}
 	if len(s.Variables) > 0 {
@@ -74,11 +79,13 @@ func checkValidatingPolicy(ctx context.Context, policy, old *admissionregistrati
 	return append(errs, checkAuditAnnotations(e, annotations, policy.Name, s.AuditAnnotations, uses)...)
 }
 
-func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation, uses policies.Uses) field.ErrorList {
+func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation,
+	uses policies.Uses) field.ErrorList {
 	errs := checkExpression(e, p.Child("expression"), v.Expression, "expression is not specified", uses, types.BoolType)
 	message := p.Child("messageExpression")
 	if errs = append(errs, checkNotBlank(message, v.MessageExpression)...); !isBlank(v.MessageExpression) {
-		errs = append(errs, only(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params}, types.StringType))...)
+		errs = append(errs, only(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params},
+			types.StringType))...)
 	}
 	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)
 	if strings.ContainsAny(strings.TrimSpace(v.Message), "\n\r") {
@@ -102,7 +109,8 @@ const (
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
-func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, annotations []admissionregistrationv1.AuditAnnotation,
+func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
+	annotations []admissionregistrationv1.AuditAnnotation,
 	uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	if len(annotations) > maxAuditAnnotations {
@@ -118,9 +126,11 @@ func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, anno
 			errs = append(errs, check.QualifiedName(key, policy+"/"+a.Key)...)
 		}
 		if text := strings.TrimSpace(a.ValueExpression); len(text) > maxAuditExpression {
-			errs = append(errs, field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
+			errs = append(errs, field.Required(value,
+				fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
 		} else {
-			wrong := checkExpression(e, value, text, "valueExpression is not specified", uses, types.StringType, types.NullType)
+			wrong := checkExpression(e, value, text, "valueExpression is not specified", uses, types.StringType,
+				types.NullType)
 			for _, err := range wrong {
 				if err.Type == field.ErrorTypeInvalid {
 					err.BadValue = a.ValueExpression
@@ -196,8 +206,9 @@ func checkActions(p *field.Path, actions []admissionregistrationv1.ValidationAct
 		}
 	}
 	if seen[string(admissionregistrationv1.Deny)] && seen[string(admissionregistrationv1.Warn)] {
-		errs = append(errs, field.Invalid(p, actions, "must not contain both Deny and Warn (repeating the same validation failure "+
-			"information in the API response and headers serves no purpose)"))
+		errs = append(errs, field.Invalid(p, actions,
+			"must not contain both Deny and Warn (repeating the same validation failure "+
+				"information in the API response and headers serves no purpose)"))
 	}
 	return errs
 }

@@ -18,7 +18,8 @@ func validatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 				return checkValidatingWebhooks(r.Context, c, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingWebhookConfiguration],
@@ -41,7 +42,8 @@ func mutatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 				return checkMutatingWebhooks(r.Context, c, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.MutatingWebhookConfiguration],
@@ -60,14 +62,16 @@ var webhookColumns = []meta.TableColumnDefinition{
 	registry.NameColumn, registry.IntegerColumn("Webhooks", "How many webhooks are listed.", 0), registry.AgeColumn,
 }
 
-func checkValidatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+func checkValidatingWebhooks(ctx context.Context,
+	c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
 		return checkWebhooks(ctx, ofValidating(c), strict)
 	}
 	return checkWebhooks(ctx, ofValidating(c), leniency(ofValidating(c), ofValidating(old)))
 }
 
-func checkMutatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+func checkMutatingWebhooks(ctx context.Context,
+	c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
 		return checkWebhooks(ctx, ofMutating(c), strict)
 	}
@@ -94,7 +98,8 @@ func ofMutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []webho
 		list[i] = webhook{&admissionregistrationv1.ValidatingWebhook{
 			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
 			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
+			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions,
+			MatchConditions: w.MatchConditions,
 		}, w.ReinvocationPolicy}
 	}
 	return list

@@ -40,7 +40,9 @@ func leniency(hooks, old []webhook) lenient {
 }
 
 func sameConditions(hooks, old []webhook) bool {
-	return slices.EqualFunc(hooks, old, func(w, old webhook) bool { return scheme.Equal(&w.MatchConditions, &old.MatchConditions) })
+	return slices.EqualFunc(hooks, old, func(w, old webhook) bool {
+		return scheme.Equal(&w.MatchConditions, &old.MatchConditions)
+	})
 }
 
 func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.ErrorList {
@@ -50,7 +52,8 @@ func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.Erro
 	for i, w := range field.Each(&errs, hooks) {
 		p := field.NewPath("webhooks").Index(i)
 		errs = append(errs, checkWebhook(e, p, w, not)...)
-		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not.reviewVersions,
+		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions,
+			not.reviewVersions,
 			"must specify one of v1, v1beta1")...)
 		if w.Name != "" && !seen.Add(w.Name) && !not.sameNames {
 			errs = append(errs, field.Duplicate(p.Child("name"), w.Name))
@@ -64,7 +67,8 @@ var (
 	harmless = []admissionregistrationv1.SideEffectClass{
 		admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun,
 	}
-	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome, admissionregistrationv1.SideEffectClassUnknown)
+	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome,
+		admissionregistrationv1.SideEffectClassUnknown)
 )
 
 func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) field.ErrorList {
@@ -76,7 +80,8 @@ func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) fie
 	errs = append(errs, check.OptionalOneOf(p.Child("matchPolicy"), w.MatchPolicy, matchPolicies...)...)
 	errs = append(errs, checkSideEffects(p.Child("sideEffects"), w.SideEffects, not)...)
 	if t := w.TimeoutSeconds; t != nil && (*t < 1 || *t > 30) {
-		errs = append(errs, field.Invalid(p.Child("timeoutSeconds"), *t, "the timeout value must be between 1 and 30 seconds"))
+		errs = append(errs, field.Invalid(p.Child("timeoutSeconds"), *t,
+			"the timeout value must be between 1 and 30 seconds"))
 	}
 	errs = append(errs, checkWebhookSelector(p.Child("namespaceSelector"), w.NamespaceSelector, not)...)
 	errs = append(errs, checkWebhookSelector(p.Child("objectSelector"), w.ObjectSelector, not)...)
@@ -97,7 +102,8 @@ func checkWebhookName(p *field.Path, name string) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, name, strings.Join(msgs, ","))}
 	}
 	if strings.Count(name, ".") < 2 {
-		return field.ErrorList{field.Invalid(p, name, "should be a domain with at least three segments separated by dots")}
+		return field.ErrorList{field.Invalid(p, name,
+			"should be a domain with at least three segments separated by dots")}
 	}
 	return nil
 }

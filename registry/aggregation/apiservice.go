@@ -31,7 +31,9 @@ func apiServices() registry.Resource {
 		Table: &registry.TableOf[*apiregistrationv1.APIService]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Service", "Namespace and name of the service in front of the server that has the version; Local: this one.", 0),
+				registry.Column("Service",
+					"Namespace and name of the service in front of the server that has the version; Local: this one.",
+					0),
 				registry.Column("Available", "Whether that server can be reached.", 0),
 				registry.AgeColumn,
 			},

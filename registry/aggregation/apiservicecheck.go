@@ -61,10 +61,12 @@ func checkPriority(p *field.Path, priority, highest int32) field.ErrorList {
 func checkLocal(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	if n := len(spec.CABundle); n > 0 {
-		errs = append(errs, field.Invalid(p.Child("caBundle"), fmt.Sprintf("%d bytes", n), "local APIServices may not have a caBundle"))
+		errs = append(errs, field.Invalid(p.Child("caBundle"), fmt.Sprintf("%d bytes", n),
+			"local APIServices may not have a caBundle"))
 	}
 	if spec.InsecureSkipTLSVerify {
-		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true,
+			"local APIServices may not have insecureSkipTLSVerify"))
 	}
 	return errs
 }
@@ -79,7 +81,8 @@ func checkRemote(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.Er
 		errs = append(errs, field.Invalid(service.Child("port"), port, "port is not valid: "+strings.Join(msgs, ", ")))
 	}
 	if spec.InsecureSkipTLSVerify && len(spec.CABundle) > 0 {
-		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true,
+			"may not be true if caBundle is present"))
 	}
 	return errs
 }

@@ -26,5 +26,6 @@ func selfSubjectReviews() registry.Actions {
 
 // userInfo is what is told of a user.
 func userInfo(u *request.User) authenticationv1.UserInfo {
-	return authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: authenticationv1.ExtraOf(u.Extra)}
+	return authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups,
+		Extra: authenticationv1.ExtraOf(u.Extra)}
 }

@@ -34,7 +34,8 @@ func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 
 // reviewToken reads the token as that of a header, so that what follows it after white space is not
 // part of it. What is to be said to who shows it is not for who asks about it.
-func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *authenticationv1.TokenReview) (meta.Typed, error) {
+func reviewToken(ctx context.Context, tokens request.TokenAuthenticator,
+	r *authenticationv1.TokenReview) (meta.Typed, error) {
 	token, _, _ := strings.Cut(strings.TrimRightFunc(r.Spec.Token, unicode.IsSpace), " ")
 	user, accepted, err := tokens.AuthenticateToken(request.NewContext(ctx, nil), token, r.Spec.Audiences)
 	if err := ctx.Err(); err != nil {
@@ -45,7 +46,9 @@ func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *auth
 		r.Status.Error = refusal(err)
 		return r, nil
 	}
-	if len(r.Spec.Audiences) > 0 && !slices.ContainsFunc(accepted, func(a string) bool { return slices.Contains(r.Spec.Audiences, a) }) {
+	if len(r.Spec.Audiences) > 0 && !slices.ContainsFunc(accepted, func(a string) bool {
+		return slices.Contains(r.Spec.Audiences, a)
+	}) {
 		return nil, meta.NewInternalError(errors.New("error validating audiences"))
 	}
 	r.Status.Authenticated, r.Status.User, r.Status.Audiences = true, userInfo(user), accepted

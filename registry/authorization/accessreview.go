@@ -13,7 +13,8 @@ import (
 // subjectAccessReviews answer whether anybody may do something.
 func subjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
-		GroupResource: resource("subjectaccessreviews"), Kind: "SubjectAccessReview", Singular: "subjectaccessreview", Returned: true,
+		GroupResource: resource("subjectaccessreviews"), Kind: "SubjectAccessReview", Singular: "subjectaccessreview",
+		Returned: true,
 		Check: func(a *registry.Action) error {
 			r := a.Object.(*authorizationv1.SubjectAccessReview)
 			return invalid(append(checkSubject(&r.Spec), checkEmpty(r.ObjectMeta)...))
@@ -29,7 +30,8 @@ func subjectAccessReviews(may request.Authorizer) registry.Actions {
 // localSubjectAccessReviews answer whether anybody may do something in a namespace.
 func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
-		GroupResource: resource("localsubjectaccessreviews"), Kind: "LocalSubjectAccessReview", Singular: "localsubjectaccessreview",
+		GroupResource: resource("localsubjectaccessreviews"), Kind: "LocalSubjectAccessReview",
+		Singular:   "localsubjectaccessreview",
 		Namespaced: true, Returned: true,
 		Check: func(a *registry.Action) error {
 			return invalid(checkLocal(a.Object.(*authorizationv1.LocalSubjectAccessReview)))
@@ -45,7 +47,8 @@ func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 // selfSubjectAccessReviews answer whether the caller may do something.
 func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
-		GroupResource: resource("selfsubjectaccessreviews"), Kind: "SelfSubjectAccessReview", Singular: "selfsubjectaccessreview",
+		GroupResource: resource("selfsubjectaccessreviews"), Kind: "SelfSubjectAccessReview",
+		Singular: "selfsubjectaccessreview",
 		Returned: true,
 		Check: func(a *registry.Action) error {
 			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
@@ -55,7 +58,8 @@ func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 		},
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
-			err := answer(ctx, may, attributesFor(a.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), &r.Status)
+			err := answer(ctx, may, attributesFor(a.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
+				&r.Status)
 			return r, err
 		},
 	}
@@ -63,13 +67,15 @@ func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 
 // answer asks whether something may be done. It fails only where the question is not asked any
 // more.
-func answer(ctx context.Context, may request.Authorizer, a *request.Attributes, status *authorizationv1.SubjectAccessReviewStatus) error {
+func answer(ctx context.Context, may request.Authorizer, a *request.Attributes,
+	status *authorizationv1.SubjectAccessReviewStatus) error {
 	decision, reason, err := may.Authorize(ctx, a)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	*status = authorizationv1.SubjectAccessReviewStatus{
-		Allowed: decision == request.Allow, Denied: decision == request.Deny, Reason: reason, EvaluationError: mistakes(a, err),
+		Allowed: decision == request.Allow, Denied: decision == request.Deny, Reason: reason,
+		EvaluationError: mistakes(a, err),
 	}
 	return nil
 }

@@ -24,12 +24,14 @@ func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) *request.Attrib
 }
 
 // attributesFor is what a question about a user is about: a resource, or a path.
-func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) *request.Attributes {
+func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) *request.Attributes {
 	if res == nil {
 		return &request.Attributes{User: user, Verb: path.Verb, Path: path.Path}
 	}
 	return &request.Attributes{
-		User: user, Verb: res.Verb, IsResource: true, Namespace: res.Namespace, Group: res.Group, Version: cmp.Or(res.Version, "*"),
+		User: user, Verb: res.Verb, IsResource: true, Namespace: res.Namespace, Group: res.Group,
+		Version:  cmp.Or(res.Version, "*"),
 		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name, Selected: selected(res),
 	}
 }
@@ -60,7 +62,8 @@ func fieldsOf(list []meta.FieldSelectorRequirement) (meta.FieldRequirements, err
 	for _, r := range list {
 		equals, differs := r.Operator == meta.FieldSelectorOpIn, r.Operator == meta.FieldSelectorOpNotIn
 		if !equals && !differs || len(r.Values) != 1 {
-			errs = append(errs, fmt.Errorf("requirement %s of field %q with %d values is not known", r.Operator, r.Key, len(r.Values)))
+			errs = append(errs, fmt.Errorf("requirement %s of field %q with %d values is not known",
+				r.Operator, r.Key, len(r.Values)))
 			continue
 		}
 		out = append(out, meta.FieldRequirement{Field: r.Key, Value: r.Values[0], Not: differs})

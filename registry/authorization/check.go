@@ -30,7 +30,8 @@ func invalid(errs field.ErrorList) error {
 func checkSubject(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	errs := checkAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
-		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
+		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User,
+			"at least one of user or group must be specified"))
 	}
 	return append(errs, checkSelectors(spec.ResourceAttributes)...)
 }
@@ -41,19 +42,23 @@ func checkLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
 	m.Namespace = ""
 	errs := checkSubject(&r.Spec)
 	if !isEmpty(m) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata"), govalue.JSON(r.ObjectMeta), "must be empty except for namespace"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata"), govalue.JSON(r.ObjectMeta),
+			"must be empty except for namespace"))
 	}
 	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != r.Namespace {
-		errs = append(errs, field.Invalid(attributesPath.Child("namespace"), a.Namespace, "must match metadata.namespace"))
+		errs = append(errs, field.Invalid(attributesPath.Child("namespace"), a.Namespace,
+			"must match metadata.namespace"))
 	}
 	if a := r.Spec.NonResourceAttributes; a != nil {
-		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(a), "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(a),
+			"disallowed on this kind of request"))
 	}
 	return errs
 }
 
 // checkAttributes checks that a question is about one thing.
-func checkAttributes(res *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+func checkAttributes(res *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
 	case res != nil && path != nil:
 		return field.ErrorList{field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(path),
@@ -107,9 +112,11 @@ func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
 func checkForms(raw string, requirements int, p *field.Path) field.ErrorList {
 	switch {
 	case raw != "" && requirements > 0:
-		return field.ErrorList{field.Invalid(p.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
+		return field.ErrorList{field.Invalid(p.Child("rawSelector"), raw,
+			"may not specified at the same time as requirements")}
 	case raw == "" && requirements == 0:
-		return field.ErrorList{field.Required(p.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", p))}
+		return field.ErrorList{field.Required(p.Child("requirements"),
+			fmt.Sprintf("when %s is specified, requirements or rawSelector is required", p))}
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 // Actions returns the resources of the group. may is asked what users may do, rules for all of it.
 func Actions(may request.Authorizer, rules request.RuleResolver) []registry.Actions {
 	return []registry.Actions{
-		subjectAccessReviews(may), selfSubjectAccessReviews(may), localSubjectAccessReviews(may), selfSubjectRulesReviews(rules),
+		subjectAccessReviews(may), selfSubjectAccessReviews(may), localSubjectAccessReviews(may),
+		selfSubjectRulesReviews(rules),
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // selfSubjectRulesReviews list what callers may do in a namespace.
 func selfSubjectRulesReviews(rules request.RuleResolver) registry.Actions {
 	return registry.Actions{
-		GroupResource: resource("selfsubjectrulesreviews"), Kind: "SelfSubjectRulesReview", Singular: "selfsubjectrulesreview",
+		GroupResource: resource("selfsubjectrulesreviews"), Kind: "SelfSubjectRulesReview",
+		Singular: "selfsubjectrulesreview",
 		Check: func(a *registry.Action) error {
 			if a.Object.(*authorizationv1.SelfSubjectRulesReview).Spec.Namespace == "" {
 				return meta.NewBadRequest("no namespace on request")

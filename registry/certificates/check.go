@@ -23,20 +23,21 @@ const (
 )
 
 // approvals are the conditions that decide about a request.
-var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
+var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved,
+	certificatesv1.CertificateDenied}
 
 // final are the conditions that never go, and are true.
 var final = append(slices.Clone(approvals), certificatesv1.CertificateFailed)
 
 // usages are what keys are used for, in order.
 var usages = []certificatesv1.KeyUsage{
-	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
-	certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
+	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth,
+	certificatesv1.UsageCodeSigning, certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
 	certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
 	certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
 	certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
-	certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning, certificatesv1.UsageSMIME,
-	certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+	certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning,
+	certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
 }
 
 const (
@@ -58,7 +59,8 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 		return errs
 	}
 	renewed := !bytes.Equal(r.Status.Certificate, old.Status.Certificate)
-	if err := checkCertificate(r.Status.Certificate); renewed && err != nil && checkCertificate(old.Status.Certificate) == nil {
+	if err := checkCertificate(r.Status.Certificate); renewed && err != nil &&
+		checkCertificate(old.Status.Certificate) == nil {
 		errs = append(errs, field.Invalid(certificate, "<certificate data>", err.Error()))
 	}
 	errs = append(errs, checkDecision(conditions, r.Status.Conditions, before, through)...)
@@ -86,12 +88,14 @@ func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) 
 		errs = append(errs, checkUsages(p.Child("usages"), spec.Usages)...)
 	}
 	if spec.SignerName == unknownSigner && !stored {
-		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName, "the legacy signerName is not allowed via this API version"))
+		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName,
+			"the legacy signerName is not allowed via this API version"))
 	} else {
 		errs = append(errs, check.Needed(p.Child("signerName"), spec.SignerName, checkSigner)...)
 	}
 	if s := spec.ExpirationSeconds; s != nil && *s < minSeconds {
-		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s,
+			"may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
 }
@@ -163,7 +167,8 @@ func checkDecision(p *field.Path, list, before []condition, through door) field.
 		case len(now) > len(was):
 			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not add a condition of type %q", t)))
 		case len(now) == len(was) && !scheme.Equal(&now, &was):
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not modify a condition of type %q\n%s", t, govalue.Diff(was, now))))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("updates may not modify a condition of type %q\n%s", t, govalue.Diff(was, now))))
 		}
 	}
 	return errs

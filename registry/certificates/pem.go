@@ -69,7 +69,8 @@ const (
 func checkSigner(p *field.Path, name string) field.ErrorList {
 	domain, path, ok := strings.Cut(name, "/")
 	if !ok || strings.Contains(path, "/") {
-		return field.ErrorList{field.Invalid(p, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
+		return field.ErrorList{field.Invalid(p, name,
+			"must be a fully qualified domain and path of the form 'example.com/signer-name'")}
 	}
 	var errs field.ErrorList
 	if len(domain) > maxDomain {

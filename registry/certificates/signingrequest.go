@@ -24,13 +24,16 @@ type (
 // it is approved or denied through one door, and the certificate comes in through the other.
 func signingRequests() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*signingRequest]{
-		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group, Resource: "certificatesigningrequests"},
-		Kind:          "CertificateSigningRequest", ShortNames: []string{"csr"},
+		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group,
+			Resource: "certificatesigningrequests"},
+		Kind: "CertificateSigningRequest", ShortNames: []string{"csr"},
 		Strategy: registry.StrategyOf[*signingRequest]{
-			Metadata:                 registry.MetaWhole,
-			ValidateName:             names.PathSegmentName,
-			Prepare:                  prepareRequest,
-			Validate:                 func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theRequest) },
+			Metadata:     registry.MetaWhole,
+			ValidateName: names.PathSegmentName,
+			Prepare:      prepareRequest,
+			Validate: func(r, old *signingRequest) field.ErrorList {
+				return checkRequest(r, old, theRequest)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Reset: []string{"spec", "status"},
@@ -60,7 +63,8 @@ func signingRequests() registry.Resource {
 				if s := r.Spec.ExpirationSeconds; s != nil {
 					duration = registry.HumanDuration(time.Duration(*s) * time.Second)
 				}
-				return []any{r.Name, registry.Age(&r.ObjectMeta, now), cmp.Or(r.Spec.SignerName, registry.None), r.Spec.Username, duration,
+				return []any{r.Name, registry.Age(&r.ObjectMeta, now), cmp.Or(r.Spec.SignerName, registry.None),
+					r.Spec.Username, duration,
 					conditionCell(&r.Status)}
 			},
 		},

@@ -32,7 +32,8 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.
 	}
 	judgePolicy(def, now)
 	judgeShape(def, spec, now)
-	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) || !slices.Equal(before.Conditions, def.Status.Conditions)
+	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) ||
+		!slices.Equal(before.Conditions, def.Status.Conditions)
 }
 
 // Served reports whether the resource of a definition is there for clients.
@@ -62,13 +63,15 @@ func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.Custom
 	out.Spec.Versions = make([]apiextensionsv1.CustomResourceDefinitionVersion, len(def.Spec.Versions))
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]
-		out.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		out.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served,
+			Storage: v.Storage}
 	}
 	return &out
 }
 
 // Condition returns the condition of a type, nil if there is none.
-func Condition(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
+func Condition(def *apiextensionsv1.CustomResourceDefinition,
+	typ apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
 	for i := range def.Status.Conditions {
 		if c := &def.Status.Conditions[i]; c.Type == typ {
 			return c
@@ -84,7 +87,8 @@ func Is(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.Custo
 }
 
 // SetCondition sets a condition. The time of its last transition moves if its status changes.
-func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensionsv1.CustomResourceDefinitionCondition, now meta.Time) {
+func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensionsv1.CustomResourceDefinitionCondition,
+	now meta.Time) {
 	c.LastTransitionTime = now
 	old := Condition(def, c.Type)
 	if old == nil {
@@ -99,8 +103,12 @@ func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensions
 }
 
 // removeCondition takes a condition out.
-func removeCondition(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) {
-	def.Status.Conditions = slices.DeleteFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == typ })
+func removeCondition(def *apiextensionsv1.CustomResourceDefinition,
+	typ apiextensionsv1.CustomResourceDefinitionConditionType) {
+	def.Status.Conditions = slices.DeleteFunc(def.Status.Conditions,
+		func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == typ
+		})
 }
 
 // notEstablished is what is said of a definition that has not all of its names.
@@ -117,7 +125,8 @@ func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.
 		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
 	}
 	if Distrusted(def) {
-		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle",
+			"The conversion webhook CABundle is invalid"
 	}
 	return c
 }
@@ -126,7 +135,8 @@ func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.
 // certificates: as long as that is so, one that is not established does not become it.
 func Distrusted(def *apiextensionsv1.CustomResourceDefinition) bool {
 	conv := def.Spec.Conversion
-	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil && !hasCertificates(conv.Webhook.ClientConfig.CABundle)
+	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil &&
+		!hasCertificates(conv.Webhook.ClientConfig.CABundle)
 }
 
 // hasCertificates reports whether a bundle is empty or holds certificates.
@@ -158,7 +168,8 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 
 // judgeShape says of a definition that is older than structural schemas what keeps its schemas,
 // which are those of spec, from being structural. All others were checked when they were written.
-func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec, now meta.Time) {
+func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	now meta.Time) {
 	if !spec.PreserveUnknownFields {
 		removeCondition(def, apiextensionsv1.NonStructuralSchema)
 		return
@@ -177,7 +188,8 @@ func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensio
 			c.Message = fmt.Sprintf("failed to check validation schema for version %s: OpenAPIV3Schema '%s' is not supported", v.Name, name)
 			break
 		}
-		errs = append(errs, validateStructural(p.Child("versions").Index(i).Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema)...)
+		errs = append(errs, validateStructural(p.Child("versions").Index(i).Child("schema", "openAPIV3Schema"),
+			v.Schema.OpenAPIV3Schema)...)
 	}
 	if c.Message == "" {
 		c.Message = errs.ToAggregate().Error()

@@ -21,10 +21,11 @@ const definitionKind = "CustomResourceDefinition"
 // adds.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
-		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"},
-		Kind:          definitionKind,
-		ShortNames:    []string{"crd", "crds"},
-		Categories:    []string{"api-extensions"},
+		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group,
+			Resource: "customresourcedefinitions"},
+		Kind:       definitionKind,
+		ShortNames: []string{"crd", "crds"},
+		Categories: []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
 			Metadata:  registry.MetaCompare,
 			Prepare:   prepareDefinition,
@@ -64,7 +65,9 @@ func prepareDefinitionStatus(_ *registry.Request, d, _ *apiextensionsv1.CustomRe
 
 // noteStorage notes in which version objects are stored.
 func noteStorage(d *apiextensionsv1.CustomResourceDefinition) {
-	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Storage
+	})
 	if i >= 0 && !slices.Contains(d.Status.StoredVersions, d.Spec.Versions[i].Name) {
 		d.Status.StoredVersions = append(d.Status.StoredVersions, d.Spec.Versions[i].Name)
 	}
@@ -83,7 +86,8 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 
 // judgeDefinition judges a definition as long as the request lasts: rules may be about its
 // defaults.
-func judgeDefinition(r *registry.Request, _ field.ErrorList, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func judgeDefinition(r *registry.Request, _ field.ErrorList,
+	d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return checkDefinition(r.Context, d, old)
 }
 

@@ -35,7 +35,8 @@ func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResource
 // checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the
 // old one, and may stay so, takes as long to find as what is wrong with the new ones: it is looked
 // for only if there is something.
-func checkChangedSpec(ctx context.Context, p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+func checkChangedSpec(ctx context.Context, p *field.Path,
+	d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	rules := rulesAfter(d, old)
 	errs := checkSpec(ctx, p, &d.Spec, rules)
 	if len(errs) == 0 {
@@ -107,7 +108,8 @@ func checkKind(p *field.Path, kind string) field.ErrorList {
 	if kind == "" {
 		return nil
 	}
-	return joined(p, kind, "may have mixed case, but should otherwise match: ", names.IsDNS1035Label(strings.ToLower(kind)))
+	return joined(p, kind, "may have mixed case, but should otherwise match: ",
+		names.IsDNS1035Label(strings.ToLower(kind)))
 }
 
 // joined reports all messages about a value as one.
@@ -138,9 +140,10 @@ func checkStoredVersions(p *field.Path, d *apiextensionsv1.CustomResourceDefinit
 	}
 	for i, name := range field.Each(&errs, stored) {
 		if at, ok := left[*name]; ok && at == i {
-			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("missing from spec.versions; %[1]s was previously a "+
-				"storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in "+
-				"%[1]s and removes %[1]s from status.storedVersions", *name)))
+			errs = append(errs, field.Invalid(p.Index(i), *name,
+				fmt.Sprintf("missing from spec.versions; %[1]s was previously a "+
+					"storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in "+
+					"%[1]s and removes %[1]s from status.storedVersions", *name)))
 		}
 	}
 	return errs

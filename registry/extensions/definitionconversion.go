@@ -8,16 +8,19 @@ import (
 
 // checkConversion judges how objects are converted. Errors name the fields as they were called
 // first.
-func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
+func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	rules definitionRules) field.ErrorList {
 	c := spec.Conversion
 	if c == nil {
 		return nil
 	}
 	var errs field.ErrorList
 	if c.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
-		errs = append(errs, field.Invalid(p.Child("strategy"), c.Strategy, "must be None if spec.preserveUnknownFields is true"))
+		errs = append(errs, field.Invalid(p.Child("strategy"), c.Strategy,
+			"must be None if spec.preserveUnknownFields is true"))
 	}
-	errs = append(errs, check.OneOf(p.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter), string(apiextensionsv1.WebhookConverter))...)
+	errs = append(errs, check.OneOf(p.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter),
+		string(apiextensionsv1.WebhookConverter))...)
 	webhook := c.Webhook
 	if webhook == nil {
 		webhook = &apiextensionsv1.WebhookConversion{}

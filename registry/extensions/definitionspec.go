@@ -51,9 +51,10 @@ func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRule
 	}
 	for i := range d.Spec.Versions {
 		v := &d.Spec.Versions[i]
-		rules.sameSchema[v.Name] = slices.ContainsFunc(old.Spec.Versions, func(o apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return o.Name == v.Name && scheme.Equal(v.Schema, o.Schema)
-		})
+		rules.sameSchema[v.Name] = slices.ContainsFunc(old.Spec.Versions,
+			func(o apiextensionsv1.CustomResourceDefinitionVersion) bool {
+				return o.Name == v.Name && scheme.Equal(v.Schema, o.Schema)
+			})
 		if i == 0 {
 			rules.sameSchema[""] = rules.sameSchema[v.Name]
 		}
@@ -128,7 +129,8 @@ func share(spec *apiextensionsv1.CustomResourceDefinitionSpec) shared {
 	return s
 }
 
-func sameInAll(versions []apiextensionsv1.CustomResourceDefinitionVersion, same func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) bool {
+func sameInAll(versions []apiextensionsv1.CustomResourceDefinitionVersion,
+	same func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) bool {
 	for i := range versions[1:] {
 		if !same(&versions[1+i]) {
 			return false
@@ -144,13 +146,16 @@ func (s *shared) each(do func(*apiextensionsv1.CustomResourceDefinitionVersion))
 }
 
 // checkSpec judges a spec by some rules.
-func checkSpec(ctx context.Context, p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
+func checkSpec(ctx context.Context, p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	rules definitionRules) field.ErrorList {
 	s := share(spec)
 	errs := checkGroup(p.Child("group"), spec.Group)
-	errs = append(errs, check.OneOf(p.Child("scope"), string(spec.Scope), string(apiextensionsv1.ClusterScoped), string(apiextensionsv1.NamespaceScoped))...)
+	errs = append(errs, check.OneOf(p.Child("scope"), string(spec.Scope), string(apiextensionsv1.ClusterScoped),
+		string(apiextensionsv1.NamespaceScoped))...)
 	errs = append(errs, s.checkSchemasSet(p.Child("versions"), spec.PreserveUnknownFields, rules)...)
 	if spec.PreserveUnknownFields && anyPart(spec, hasDefault) {
-		errs = append(errs, field.Invalid(p.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+		errs = append(errs, field.Invalid(p.Child("preserveUnknownFields"), true,
+			"must be false in order to use defaults in the schema"))
 	}
 	for i, v := range field.Each(&errs, s.versions) {
 		at := p.Child("versions").Index(i)
@@ -199,7 +204,9 @@ func (s *shared) hasStatus(version string) bool {
 	if statusEnabled(s.common) {
 		return true
 	}
-	i := slices.IndexFunc(s.versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+	i := slices.IndexFunc(s.versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version
+	})
 	return statusEnabled(s.versions[i])
 }
 
@@ -215,7 +222,8 @@ func (s *shared) checkNamesAndStorage(p *field.Path) field.ErrorList {
 		}
 	}
 	if !unique {
-		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions), "must contain unique version names"))
+		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions),
+			"must contain unique version names"))
 	}
 	if storage != 1 {
 		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions),

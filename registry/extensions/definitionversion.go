@@ -20,10 +20,12 @@ const maxSelectableFields = 8
 
 // checkVersion judges what a version does not share with all others. status says that it has the
 // subresource.
-func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool,
+	rules definitionRules) field.ErrorList {
 	errs := checkWarning(p.Child("deprecationWarning"), v)
 	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-		errs = append(errs, ValidateSchema(ctx, p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status,
+			rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
@@ -39,17 +41,20 @@ func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomR
 }
 
 // checkCommon judges what all versions share.
-func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool,
+	rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	if !lacksSchema(*v) {
-		errs = append(errs, ValidateSchema(ctx, p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema,
+			status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
 	switch {
 	case len(v.SelectableFields) == 0:
 	case v.Schema == nil:
-		errs = append(errs, field.Invalid(p.Child("selectableFields"), "", "may only be set when validations.schema is included"))
+		errs = append(errs, field.Invalid(p.Child("selectableFields"), "",
+			"may only be set when validations.schema is included"))
 	default:
 		errs = append(errs, checkSelectableFields(p, v, rules)...)
 	}
@@ -86,7 +91,8 @@ func checkSubresources(p *field.Path, s *apiextensionsv1.CustomResourceSubresour
 	if s == nil || s.Scale == nil {
 		return nil
 	}
-	errs := checkScalePath(p.Child("specReplicasPath"), s.Scale.SpecReplicasPath, "should be a json path under .spec", ".spec.")
+	errs := checkScalePath(p.Child("specReplicasPath"), s.Scale.SpecReplicasPath, "should be a json path under .spec",
+		".spec.")
 	errs = append(errs, checkScalePath(p.Child("statusReplicasPath"), s.Scale.StatusReplicasPath,
 		"should be a json path under .status", ".status.")...)
 	path, at := s.Scale.LabelSelectorPath, p.Child("labelSelectorPath")
@@ -147,7 +153,8 @@ func checkColumn(p *field.Path, c *apiextensionsv1.CustomResourceColumnDefinitio
 		errs = append(errs, field.Invalid(p.Child("type"), c.Type, oneOf))
 	}
 	if c.Format != "" && !slices.Contains(columnFormats, c.Format) {
-		errs = append(errs, field.Invalid(p.Child("format"), c.Format, "must be one of "+strings.Join(columnFormats, ",")))
+		errs = append(errs, field.Invalid(p.Child("format"), c.Format,
+			"must be one of "+strings.Join(columnFormats, ",")))
 	}
 	if c.JSONPath == "" {
 		return append(errs, field.Required(p.Child("JSONPath"), ""))
@@ -156,11 +163,13 @@ func checkColumn(p *field.Path, c *apiextensionsv1.CustomResourceColumnDefinitio
 }
 
 // checkSelectableFields wants paths to scalars of the schema.
-func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, rules definitionRules) field.ErrorList {
+func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion,
+	rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	root := v.Schema.OpenAPIV3Schema
 	if name := foreignField(root); name != "" {
-		errs = append(errs, field.Invalid(p.Child("schema", "openAPIV3Schema"), "", "OpenAPIV3Schema '"+name+"' is not supported"))
+		errs = append(errs, field.Invalid(p.Child("schema", "openAPIV3Schema"), "",
+			"OpenAPIV3Schema '"+name+"' is not supported"))
 		root = nil
 	}
 	fields := p.Child("selectableFields")
@@ -180,8 +189,9 @@ func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefin
 			errs = append(errs, field.Invalid(at, f.JSONPath, "must not point to fields in metadata"))
 		}
 		if !slices.Contains([]string{"string", "boolean", "integer"}, found.Type) {
-			errs = append(errs, field.Invalid(at, f.JSONPath, "must point to a field of type string, boolean or integer. "+
-				"Enum string fields and strings with formats are allowed."))
+			errs = append(errs, field.Invalid(at, f.JSONPath,
+				"must point to a field of type string, boolean or integer. "+
+					"Enum string fields and strings with formats are allowed."))
 		}
 		if !seen.Add(strings.Join(path, ".")) {
 			errs = append(errs, field.Duplicate(at, f.JSONPath))
@@ -195,7 +205,8 @@ func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefin
 
 // selectable returns the names on a path to a field, and the schema of that. Entries of maps count
 // as fields.
-func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (steps []string, _ *apiextensionsv1.JSONSchemaProps, err error) {
+func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (
+	steps []string, _ *apiextensionsv1.JSONSchemaProps, err error) {
 	for path != "" {
 		if path[0] == '[' {
 			return nil, nil, errors.New("array notation is not allowed")

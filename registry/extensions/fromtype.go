@@ -180,7 +180,8 @@ func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
 		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.place("[]", t.Items)}
 	}
 	if t.AdditionalProperties != nil {
-		out.AdditionalProperties = &v1.JSONSchemaPropsOrBool{Allows: true, Schema: w.place("[]", t.AdditionalProperties)}
+		out.AdditionalProperties = &v1.JSONSchemaPropsOrBool{Allows: true,
+			Schema: w.place("[]", t.AdditionalProperties)}
 	}
 	if len(t.Properties) == 0 {
 		return out
@@ -242,7 +243,8 @@ func (w *schemaWriter) presence(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	case s.Go.Required:
 		w.nonempty(out, s, t)
 	case s.Go.OmitEmpty || out.XPreserveUnknownFields != nil && out.Type == "":
-	case s.Go.Pointer, t.Type == schema.Array, t.AdditionalProperties != nil, t.Format == "byte", t.Go != nil && t.Go.Custom && !out.XIntOrString:
+	case s.Go.Pointer, t.Type == schema.Array, t.AdditionalProperties != nil, t.Format == "byte",
+		t.Go != nil && t.Go.Custom && !out.XIntOrString:
 		out.Nullable = !w.inside() // Go writes null for what is empty
 	}
 }

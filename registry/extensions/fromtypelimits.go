@@ -39,7 +39,8 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 // addRules writes rules.
 func addRules(out *v1.JSONSchemaProps, rules []schema.Rule) {
 	for _, r := range rules {
-		rule := v1.ValidationRule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, FieldPath: r.FieldPath,
+		rule := v1.ValidationRule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression,
+			FieldPath:       r.FieldPath,
 			OptionalOldSelf: r.OptionalOldSelf}
 		if r.Reason != "" {
 			rule.Reason = new(v1.FieldValueErrorReason(r.Reason))
@@ -57,7 +58,8 @@ var wordOfCEL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 // immutable has fields that cannot change neither come nor go.
 func (w *schemaWriter) immutable(out *v1.JSONSchemaProps, t *schema.Schema) {
 	for _, name := range jsontext.Keys(t.Properties) {
-		if l := t.Properties[name].Limits; l == nil || !l.Immutable || slices.Contains(out.Required, name) || out.Properties[name].Default != nil {
+		if l := t.Properties[name].Limits; l == nil || !l.Immutable || slices.Contains(out.Required, name) ||
+			out.Properties[name].Default != nil {
 			continue
 		}
 		if !wordOfCEL.MatchString(name) {

@@ -82,7 +82,8 @@ func parse(text []byte, keepAll bool) *schema.Schema {
 // schemas in OpenAPI.
 func isStructural(text []byte) bool {
 	var s v1.JSONSchemaProps
-	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) && len(validateStructural(nil, &s)) == 0
+	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) &&
+		len(validateStructural(nil, &s)) == 0
 }
 
 // namesOf are those that the definition was granted, or wants, if nobody has looked into that yet.

@@ -22,8 +22,10 @@ type namesInUse struct{ resources, kinds map[string]bool }
 
 // inUse looks for the names that are wanted among those that definitions of one group have been
 // given.
-func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
-	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false}, map[string]bool{want.Kind: false, want.ListKind: false}}
+func inUse(want *apiextensionsv1.CustomResourceDefinitionNames,
+	group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
+	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false},
+		map[string]bool{want.Kind: false, want.ListKind: false}}
 	for _, short := range want.ShortNames {
 		used.resources[short] = false
 	}
@@ -48,11 +50,13 @@ func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*
 // acceptNames gives a definition those of the names it wants that it has, or that nobody has. What
 // is refused, it keeps as it was. The condition says whether it got all; of several conflicts it
 // names the last.
-func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
+func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (
+	apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
 	want, had := &def.Spec.Names, &def.Status.AcceptedNames
 	got := *had
 	cond := apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found",
+		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts",
+		Message: "no conflicts found",
 	}
 	accept := func(taken map[string]bool, want, had string, got *string, reason string) {
 		if want != had && taken[want] {
@@ -78,7 +82,8 @@ func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse)
 func shortNameConflicts(want, had []string, taken map[string]bool) string {
 	var conflicts []string
 	for _, short := range want {
-		if text := alreadyInUse(short); taken[short] && !slices.Contains(had, short) && !slices.Contains(conflicts, text) {
+		if text := alreadyInUse(short); taken[short] && !slices.Contains(had, short) &&
+			!slices.Contains(conflicts, text) {
 			conflicts = append(conflicts, text)
 		}
 	}

@@ -64,10 +64,11 @@ func Outlines() (registry.Resource, error) {
 	return registry.Typed(registry.ResourceOf[*Outline]{
 		GroupResource: meta.GroupResource{Group: v1.GroupVersion.Group, Resource: "customresourcedefinitions"},
 		Kind:          definitionKind,
-		Type:          kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: v1.GroupVersion.Group, Kind: definitionKind}),
-		Strategy:      registry.StrategyOf[*Outline]{Metadata: registry.MetaCompare},
-		Status:        &registry.StatusOf[*Outline]{},
-		StoredAsJSON:  true,
+		Type: kind.NewTypes(s, codec.NewFactory(s)).
+			Kind(meta.GroupKind{Group: v1.GroupVersion.Group, Kind: definitionKind}),
+		Strategy:     registry.StrategyOf[*Outline]{Metadata: registry.MetaCompare},
+		Status:       &registry.StatusOf[*Outline]{},
+		StoredAsJSON: true,
 	}), nil
 }
 

@@ -21,7 +21,8 @@ type ruleBook struct {
 }
 
 // judge judges an object by the rules, unless errors were found that rules need not expect.
-func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field.ErrorList,
+	u, old *scheme.Unstructured) field.ErrorList {
 	b.once.Do(func() {
 		if b.rules = rules.Of(version.Schema(), true); b.rules != nil {
 			b.head = b.rules.Head()
@@ -45,7 +46,8 @@ func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field
 // wrong.
 func misleads(err *field.Error) bool {
 	switch err.Type {
-	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+		field.ErrorTypeTypeInvalid:
 		return true
 	}
 	return false

@@ -77,7 +77,8 @@ func (p scalePath) set(u *scheme.Unstructured, replicas int64) error {
 	for i := 1; i < len(names); i++ {
 		if value, ok := scheme.At[any](u, names[:i]...); ok {
 			if _, isObject := value.(map[string]any); !isObject {
-				return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}", strings.Join(names[:i], "."))
+				return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}",
+					strings.Join(names[:i], "."))
 			}
 		}
 	}

@@ -25,15 +25,18 @@ type SchemaRules struct {
 
 // RulesFor returns the rules for the schemas of spec, which replaces old; nil says that it is new.
 func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
-	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true, RuleCost: true}
+	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true,
+		RuleCost: true}
 	if old != nil {
 		rules = SchemaRules{
 			Structural:     !anySchema(old, isNotStructural),
 			Types:          !anyPart(old, hasUnknownType),
 			PrunedDefaults: !anySchema(old, hasUnprunedDefaults),
 			AtomicSets:     !anyPart(old, isSetOfGranular),
-			ListKeys:       !anyPart(old, func(s *v1.JSONSchemaProps) bool { return len(validateListKeys(nil, s)) > 0 }),
-			RuleCost:       true,
+			ListKeys: !anyPart(old, func(s *v1.JSONSchemaProps) bool {
+				return len(validateListKeys(nil, s)) > 0
+			}),
+			RuleCost: true,
 		}
 	}
 	// What prunes, sets defaults or says more than OpenAPI needs structure, whatever was there
@@ -47,7 +50,8 @@ func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
 // ValidateSchema judges the schema of a version, which stands at path: by the rules for structural
 // schemas, whose defaults have to be valid by themselves, and by those for every schema. status
 // says that the version has the subresource.
-func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool, rules SchemaRules) field.ErrorList {
+func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool,
+	rules SchemaRules) field.ErrorList {
 	var errs field.ErrorList
 	if status {
 		errs = append(errs, validateRoot(path, s)...)
@@ -90,9 +94,9 @@ func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaPr
 
 // statusRoot are the fields, as Go names them, that the root of a schema may have if there is a
 // subresource status: they say nothing that would be lost of the schema of the field status.
-var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum",
-	"MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties",
-	"ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
+var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
+	"ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items",
+	"Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
 
 // validateRoot judges the root of a schema in a version with a subresource status. One error is
 // enough.
@@ -149,6 +153,7 @@ func hasUnknownType(s *v1.JSONSchemaProps) bool {
 
 // needsStructure reports whether a part of a schema says what only structural schemas may say.
 func needsStructure(s *v1.JSONSchemaProps) bool {
-	return s.Default != nil || s.XEmbeddedResource || s.XPreserveUnknownFields != nil || s.XIntOrString || len(s.XListMapKeys) > 0 ||
+	return s.Default != nil || s.XEmbeddedResource || s.XPreserveUnknownFields != nil || s.XIntOrString ||
+		len(s.XListMapKeys) > 0 ||
 		s.XListType != nil || len(s.XValidations) > 0
 }

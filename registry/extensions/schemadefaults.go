@@ -62,7 +62,8 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 // fields which nobody knows.
 func (d *defaultRules) isWrong(path string) bool {
 	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
-		return strings.HasPrefix(err.Field, path) && !(err.Field == path && err.Detail == "must not have unknown fields")
+		return strings.HasPrefix(err.Field, path) &&
+			!(err.Field == path && err.Detail == "must not have unknown fields")
 	})
 }
 
@@ -100,7 +101,8 @@ func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep boo
 	}
 	keep = keep || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 	if hasUnprunedDefault(elementSchema(s), compiled.Items, keep) ||
-		s.AdditionalProperties != nil && hasUnprunedDefault(s.AdditionalProperties.Schema, compiled.AdditionalProperties, false) {
+		s.AdditionalProperties != nil &&
+			hasUnprunedDefault(s.AdditionalProperties.Schema, compiled.AdditionalProperties, false) {
 		return true
 	}
 	for name, below := range s.Properties {

@@ -25,7 +25,8 @@ func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 			if items.Type == "array" {
 				which = "x-kubernetes-list-type"
 			}
-			c.fail(field.Invalid(p.Child("items", which), items.XListType, "must be atomic as item of a list with x-kubernetes-list-type=set"))
+			c.fail(field.Invalid(p.Child("items", which), items.XListType,
+				"must be atomic as item of a list with x-kubernetes-list-type=set"))
 		}
 		if known := []string{"atomic", "set", "map"}; !slices.Contains(known, *s.XListType) {
 			c.fail(field.NotSupported(here, *s.XListType, known))
@@ -79,10 +80,12 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 		c.fail(field.Required(p.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
 		return
 	case items == nil:
-		c.fail(field.Invalid(p.Child("items"), govalue.JSON(s.Items), "must only have a single schema if x-kubernetes-list-type is map"))
+		c.fail(field.Invalid(p.Child("items"), govalue.JSON(s.Items),
+			"must only have a single schema if x-kubernetes-list-type is map"))
 		return
 	case items.Type != "object":
-		c.fail(field.Invalid(p.Child("items", "type"), items.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+		c.fail(field.Invalid(p.Child("items", "type"), items.Type,
+			"must be object if parent array's x-kubernetes-list-type is map"))
 		return
 	}
 	seen := make(map[string]bool, len(s.XListMapKeys))
@@ -111,7 +114,8 @@ func validateListKeys(p *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if items.Nullable {
-		errs = append(errs, field.Forbidden(p.Child("items", "nullable"), "cannot be nullable when x-kubernetes-list-type is "+*s.XListType))
+		errs = append(errs, field.Forbidden(p.Child("items", "nullable"),
+			"cannot be nullable when x-kubernetes-list-type is "+*s.XListType))
 	}
 	if *s.XListType == "set" {
 		return errs

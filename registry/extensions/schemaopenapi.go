@@ -56,7 +56,8 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	inside.root, inside.scope = false, nil
 	if more := s.AdditionalProperties; more != nil {
 		if len(s.Properties) > 0 && (!more.Allows || more.Schema != nil) {
-			c.fail(field.Forbidden(p.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
+			c.fail(field.Forbidden(p.Child("additionalProperties"),
+				"additionalProperties and properties are mutual exclusive"))
 		}
 		entries := inside
 		if at.meta { // what of a default would be pruned cannot be told without the key
@@ -148,7 +149,8 @@ func (c *schemaChecker) fields(p *field.Path, s *v1.JSONSchemaProps, at place) {
 		{s.Type == "null", "type", "type cannot be set to null, use nullable as an alternative"},
 		{s.Items != nil && len(s.Items.JSONSchemas) > 0, "items", "items must be a schema object and not an array"},
 		{at.meta && s.XEmbeddedResource, "x-kubernetes-embedded-resource", "must not be used inside of resource meta"},
-		{s.UniqueItems, "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"},
+		{s.UniqueItems, "uniqueItems",
+			"uniqueItems cannot be set to true since the runtime complexity becomes quadratic"},
 	} {
 		if wrong.found {
 			c.fail(field.Forbidden(p.Child(wrong.name), wrong.detail))

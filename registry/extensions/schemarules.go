@@ -13,7 +13,8 @@ import (
 )
 
 // ruleReasons are the reasons that a rule may give.
-var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldValueForbidden, v1.FieldValueInvalid, v1.FieldValueRequired}
+var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldValueForbidden, v1.FieldValueInvalid,
+	v1.FieldValueRequired}
 
 // validations judges the rules of a schema as far as that goes without compiling them.
 func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
@@ -109,7 +110,8 @@ func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at pl
 			c.failRule(field.Invalid(here.Child("rule"), rule.Rule,
 				"oldSelf cannot be used on the uncorrelatable portion of the schema within "+at.unrelated.String()))
 		case !f.UsesOldSelf && rule.OptionalOldSelf != nil:
-			c.failRule(field.Invalid(here.Child("optionalOldSelf"), *rule.OptionalOldSelf, "may not be set if oldSelf is not used in rule"))
+			c.failRule(field.Invalid(here.Child("optionalOldSelf"), *rule.OptionalOldSelf,
+				"may not be set if oldSelf is not used in rule"))
 		}
 	}
 }

@@ -77,13 +77,16 @@ func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 func (c *structure) extensions(p *field.Path, s *v1.JSONSchemaProps) {
 	preserves := s.XPreserveUnknownFields != nil
 	if s.XIntOrString && preserves {
-		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
+		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), true,
+			"must be false if x-kubernetes-int-or-string is true"))
 	}
 	if s.XIntOrString && s.XEmbeddedResource {
-		c.fail(field.Invalid(p.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
+		c.fail(field.Invalid(p.Child("x-kubernetes-embedded-resource"), true,
+			"must be false if x-kubernetes-int-or-string is true"))
 	}
 	if s.XEmbeddedResource && s.AdditionalProperties != nil {
-		c.fail(field.Forbidden(p.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set"))
+		c.fail(field.Forbidden(p.Child("additionalProperties"),
+			"must not be used if x-kubernetes-embedded-resource is set"))
 	}
 	if s.XEmbeddedResource && !preserves && len(s.Properties) == 0 {
 		c.fail(field.Required(p.Child("properties"),
@@ -127,7 +130,8 @@ func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
 		}
 	}
 	if at == atRoot && described && saysMore(metadata) {
-		c.fail(field.Forbidden(here, "must not specify anything other than name and generateName, but metadata is implicitly specified"))
+		c.fail(field.Forbidden(here,
+			"must not specify anything other than name and generateName, but metadata is implicitly specified"))
 	}
 }
 
@@ -188,7 +192,8 @@ func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf
 	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil {
 		c.pattern = s.Pattern
 	} else {
-		c.fail(field.Invalid(p.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+		c.fail(field.Invalid(p.Child("pattern"), s.Pattern,
+			fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
 	}
 }
 
@@ -211,7 +216,8 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 		name, must string
 	}{
 		{s.Type != "", "type", "empty"},
-		{s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil), "additionalProperties", "undefined"},
+		{s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil),
+			"additionalProperties", "undefined"},
 		{s.Default != nil, "default", "undefined"},
 		{s.Title != "", "title", "empty"},
 		{s.Description != "", "description", "empty"},

@@ -13,12 +13,14 @@ const NoCreate = "create not allowed while custom resource definition is termina
 
 // Emptying reports whether the instances of a definition are to be deleted, and then itself.
 func Emptying(def *apiextensionsv1.CustomResourceDefinition) bool {
-	return def.DeletionTimestamp != nil && slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	return def.DeletionTimestamp != nil &&
+		slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 }
 
 // BeginEmptying says that the instances of a definition are being deleted.
 func BeginEmptying(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
-	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress", now)
+	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
+		"CustomResource deletion is in progress", now)
 }
 
 // FailEmptying says why the instances of a definition are not deleted yet.
@@ -37,10 +39,13 @@ func EndEmptying(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, n
 		reason, message = "InstanceDeletionCompleted", "removed all instances"
 	}
 	setTerminating(def, apiextensionsv1.ConditionFalse, reason, message, now)
-	def.Finalizers = slices.DeleteFunc(def.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
+	def.Finalizers = slices.DeleteFunc(def.Finalizers, func(f string) bool {
+		return f == apiextensionsv1.CustomResourceCleanupFinalizer
+	})
 }
 
-func setTerminating(def *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string, now meta.Time) {
+func setTerminating(def *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus,
+	reason, message string, now meta.Time) {
 	SetCondition(def, apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 	}, now)

@@ -71,7 +71,8 @@ func newConverter(def *v1.CustomResourceDefinition, hook *Webhook) *converter {
 func unconverted(err error) error { return &meta.StatusError{Status: *meta.StatusOf(err)} }
 
 // convert returns objects in a version, which none of them is in. They are the caller's no more.
-func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error) {
+func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
+	version string) ([]*scheme.Unstructured, error) {
 	to := meta.GroupVersion{Group: c.group, Version: version}
 	out := slices.Clone(objs)
 	var asked []int
@@ -94,7 +95,8 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured, ve
 		return nil, ctx.Err()
 	}
 	if c.Observe != nil {
-		c.Observe(Conversion{From: objs[asked[0]].GroupVersionKind().Version, To: version, Failure: failure, Took: time.Since(begun)})
+		c.Observe(Conversion{From: objs[asked[0]].GroupVersionKind().Version, To: version, Failure: failure,
+			Took: time.Since(begun)})
 	}
 	if err != nil {
 		return nil, unconverted(err)
@@ -106,7 +108,8 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured, ve
 }
 
 // call has the webhook convert the objects at some places. The error comes with what has failed.
-func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, places []int, to meta.GroupVersion) (made []*scheme.Unstructured, failure string, err error) {
+func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, places []int,
+	to meta.GroupVersion) (made []*scheme.Unstructured, failure string, err error) {
 	from := objs[places[0]].GroupVersionKind()
 	uid := registry.NewUID()
 	question, err := c.question(objs, places, to, uid)
@@ -126,7 +129,8 @@ func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, place
 		return nil, failure, fmt.Errorf("conversion webhook for %v failed: %v", from, err)
 	}
 	if answer.count != len(places) {
-		return nil, partialFailure, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, answer.count, len(places))
+		return nil, partialFailure, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d",
+			from, answer.count, len(places))
 	}
 	made = make([]*scheme.Unstructured, len(places))
 	for n, i := range places {
@@ -144,7 +148,8 @@ func isEmpty(u *scheme.Unstructured) bool {
 
 // question makes the ConversionReview for the objects at some places. As in the store, they have no
 // resourceVersion.
-func (c *converter) question(objs []*scheme.Unstructured, places []int, to meta.GroupVersion, uid meta.UID) ([]byte, error) {
+func (c *converter) question(objs []*scheme.Unstructured, places []int,
+	to meta.GroupVersion, uid meta.UID) ([]byte, error) {
 	request := &v1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String()}
 	for _, i := range places {
 		u := objs[i]

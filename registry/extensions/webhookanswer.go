@@ -170,7 +170,8 @@ func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*sc
 				from, id.what, id.want, meta.Excerpt(id.got))
 		}
 	}
-	made := &scheme.Unstructured{TypeMeta: meta.TypeMeta{Kind: from.Kind, APIVersion: to.String()}, ObjectMeta: u.ObjectMeta, Content: tree}
+	made := &scheme.Unstructured{TypeMeta: meta.TypeMeta{Kind: from.Kind, APIVersion: to.String()},
+		ObjectMeta: u.ObjectMeta, Content: tree}
 	if err := relabel(&made.ObjectMeta, tree); err != nil {
 		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %v", from, err)
 	}
@@ -251,7 +252,8 @@ func stringMap(value any, name string) (map[string]string, error) {
 	out := make(map[string]string, len(tree))
 	for _, key := range jsontext.Keys(tree) {
 		if out[key], ok = tree[key].(string); !ok {
-			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, meta.Excerpt(key), tree[key])
+			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object",
+				name, meta.Excerpt(key), tree[key])
 		}
 	}
 	return out, nil
