@@ -6,8 +6,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// checkConversion judges how objects are converted. Errors name the fields as they were called
-// first.
+// checkConversion validates how the instances are converted between versions. The errors name the
+// fields as v1beta1 called them: webhookClientConfig, not webhook.clientConfig. A definition that
+// preserves unknown fields can have no webhook, because conversion by a webhook needs structural
+// schemas.
 func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec,
 	rules definitionRules) field.ErrorList {
 	c := spec.Conversion
@@ -40,6 +42,8 @@ func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefiniti
 	return errs
 }
 
+// checkClient requires exactly one way to reach the webhook, a URL or a service, and a readable CA
+// bundle if the rules ask for one.
 func checkClient(p *field.Path, c *apiextensionsv1.WebhookClientConfig, rules definitionRules) field.ErrorList {
 	if c == nil {
 		return field.ErrorList{field.Required(p, "required when strategy is set to Webhook")}
