@@ -14,7 +14,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// validateDefaults judges the defaults in a structural schema.
+// validateDefaults validates the defaults in a structural schema: each is valid by the schema that
+// it belongs to, and by the rules there. pruned says that a default must not have fields that the
+// schema does not describe. Defaults are validated before the definition is stored because the
+// server sets them without validating them.
 func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if !anyIn(s, hasDefault) {
 		return nil
@@ -28,16 +31,18 @@ func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaPro
 	return errs
 }
 
-// defaultRules judges defaults by the rules in their schemas.
+// defaultRules runs the rules of a schema on its defaults.
 type defaultRules struct {
 	ctx    context.Context
-	known  field.ErrorList // what is wrong with defaults otherwise
-	budget cel.Budget      // for all of them
+	known  field.ErrorList // errors of the same defaults that validation by the schema found
+	budget cel.Budget      // CEL cost that is left for all defaults together
 	errs   field.ErrorList
 }
 
-// schema judges the default of a schema, and those below it. Rules that ask what was before have to
-// hold if it was the same, and if there was nothing.
+// schema runs the rules on the default of a schema, and on the defaults below it. props is the
+// schema as the definition has it, s the same schema compiled. Transition rules are run twice: with
+// oldSelf equal to the default, and without an oldSelf. Only the dearer of both runs is charged to
+// the budget.
 func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
 	if s == nil || d.errs.Full() || d.budget < 0 {
 		return
@@ -58,8 +63,8 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 	}
 }
 
-// isWrong reports whether something is wrong with the default at a path, more than that it has
-// fields which nobody knows.
+// isWrong reports whether validation by the schema found an error in the default at path. The rules
+// are then not run. Unknown fields do not count: the rules do not see them.
 func (d *defaultRules) isWrong(path string) bool {
 	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
 		return strings.HasPrefix(err.Field, path) &&
@@ -67,10 +72,12 @@ func (d *defaultRules) isWrong(path string) bool {
 	})
 }
 
+// hasDefault reports whether s itself has a default.
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
 
 // hasUnprunedDefaults reports whether a structural schema has defaults with fields that it does not
-// know.
+// describe. If the default of the root is no object, kube-apiserver's check fails, which counts as
+// no.
 func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
@@ -81,13 +88,12 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	return hasUnprunedDefault(s, compile(s, schema.ParseLiteral), false)
 }
 
-// hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema
-// is of the elements of a list which preserves unknown fields in them. compiled is s, with its
-// defaults as they are.
+// hasUnprunedDefault examines the default of s and those below it. compiled is s, compiled with its
+// defaults unchanged. keep says that s is the schema of the elements of a list whose own schema
+// preserves unknown fields: such elements keep unknown fields, too.
 //
-// It is asked of a definition that was stored, and carries no Meter: each default, of all that the
-// definition has, is decoded and visited once, which takes no longer than decoding the definition
-// did.
+// There is no Meter, because s comes from a stored definition: each default is decoded and visited
+// once, which takes no longer than decoding the definition.
 func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep bool) bool {
 	if s == nil || compiled == nil {
 		return false

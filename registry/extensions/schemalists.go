@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// mapAndListType judges how a map or list merges.
+// mapAndListType validates x-kubernetes-map-type, x-kubernetes-list-type and
+// x-kubernetes-list-map-keys, by which server-side apply merges a map or list.
 func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 	if s.XMapType != nil {
 		c.wantType(p, s, "object", "x-kubernetes-map-type")
@@ -41,7 +42,7 @@ func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// wantType judges whether a schema has the type that one of its extensions is for.
+// wantType requires the schema to have the type want, to which the extension applies.
 func (c *schemaChecker) wantType(p *field.Path, s *v1.JSONSchemaProps, want, extension string) {
 	detail := "must be " + want + " if " + extension + " is specified"
 	switch s.Type {
@@ -53,8 +54,8 @@ func (c *schemaChecker) wantType(p *field.Path, s *v1.JSONSchemaProps, want, ext
 	}
 }
 
-// isSetOfGranular reports whether a schema is that of a set whose elements are merged, and so
-// cannot be told apart.
+// isSetOfGranular reports whether s is the schema of a set whose elements are merged field by
+// field. A set compares whole elements, so its elements must be scalars or atomic.
 func isSetOfGranular(s *v1.JSONSchemaProps) bool {
 	items := elementSchema(s)
 	if s.XListType == nil || *s.XListType != "set" || items == nil {
@@ -69,7 +70,8 @@ func isSetOfGranular(s *v1.JSONSchemaProps) bool {
 	return false
 }
 
-// listMap judges a list of type map.
+// listMap validates a list of type map: its elements are objects, and its keys are scalar fields of
+// them.
 func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 	here, items := p.Child("x-kubernetes-list-map-keys"), elementSchema(s)
 	if len(s.XListMapKeys) == 0 {
@@ -105,8 +107,9 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// validateListKeys judges whether the elements of a set or of a list of type map are always there,
-// and their keys, too.
+// validateListKeys requires each element of a set or of a list of type map to be identifiable: the
+// element is not null, and in a list of type map each key has a value, because it is required or
+// has a default.
 func validateListKeys(p *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	items := elementSchema(s)
 	if items == nil || s.XListType == nil || *s.XListType != "set" && *s.XListType != "map" {
