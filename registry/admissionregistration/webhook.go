@@ -96,10 +96,11 @@ func ofMutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []webho
 	list := make([]webhook, len(c.Webhooks))
 	for i, w := range c.Webhooks {
 		list[i] = webhook{&admissionregistrationv1.ValidatingWebhook{
-			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions,
-			MatchConditions: w.MatchConditions,
+			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules,
+			FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector,
+			SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+			AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
 		}, w.ReinvocationPolicy}
 	}
 	return list

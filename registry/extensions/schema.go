@@ -48,8 +48,8 @@ func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
 			RuleCost: true,
 		}
 	}
-	// Pruning, defaults and the extensions that begin with x-kubernetes- need structural schemas,
-	// so a violation in old does not excuse them.
+	// Pruning, defaults and extensions need structural schemas, so a violation in old does not
+	// excuse them.
 	if !spec.PreserveUnknownFields || anyPart(spec, needsStructure) {
 		rules.Structural = true
 	}
@@ -110,8 +110,8 @@ func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaPr
 // status, under their Go names because the error lists these. Other fields, such as allOf, could
 // say something about the status that a write to the status would not validate.
 var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
-	"ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items",
-	"Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
+	"ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf",
+	"Required", "Items", "Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
 
 // validateRoot applies statusRoot. It returns at most one error.
 func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {

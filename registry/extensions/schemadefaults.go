@@ -16,8 +16,8 @@ import (
 
 // validateDefaults validates the defaults in a structural schema: each is valid by the schema that
 // it belongs to, and by the rules there. pruned says that a default must not have fields that the
-// schema does not describe. Defaults are validated before the definition is stored because the
-// server sets them without validating them.
+// schema does not describe. The server sets defaults also in objects that it reads from the store
+// and does not validate again, so the defaults themselves have to be valid.
 func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if !anyIn(s, hasDefault) {
 		return nil

@@ -16,24 +16,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Webhook is that of a definition, which converts its objects.
+// Conversion of instances by the webhook of their definition. kindOf (kind.go) makes a converter,
+// and the kind calls convert whenever objects are needed in a version that they are not stored or
+// sent in. The webhook's answer is read in webhookanswer.go. The connection to the webhook belongs
+// to server/definitions, which passes it as a Webhook.
+
+// Webhook is the conversion webhook of one definition. Both functions must be safe for concurrent
+// use.
 type Webhook struct {
-	// Ask posts a ConversionReview and returns the answer. What its error says stands in the
-	// answers to clients.
+	// Ask sends a ConversionReview to the webhook and returns its answer. The text of the error is
+	// part of the answers to clients.
 	Ask func(ctx context.Context, review []byte) (answer []byte, err error)
-	// Observe, if set, is told of each time that Ask has been called, but for those where nobody
-	// waited for the answer to the end.
+	// Observe, if set, is called after each conversion by the webhook, failed or not, except if the
+	// request ended before.
 	Observe func(Conversion)
 }
 
-// Conversion is one conversion of any number of objects by a webhook.
+// Conversion describes the conversion of a list of objects by one call of a webhook. It is for
+// metrics.
 type Conversion struct {
-	From, To string // versions; of the objects in several, that of the first
-	Failure  string // as kube-apiserver's metrics name it; "" for success
+	From, To string // versions; From is that of the first object
+	Failure  string // the failure_type of kube-apiserver's metrics; "" for success
 	Took     time.Duration
 }
 
-// What may fail about a conversion.
+// The values of Conversion.Failure. They are labels of kube-apiserver's metrics.
 const (
 	callFailure      = "conversion_webhook_call_failure"
 	malformedFailure = "conversion_webhook_malformed_response_failure"
@@ -41,22 +48,24 @@ const (
 	objectFailure    = "conversion_webhook_invalid_converted_object_failure"
 )
 
-// errNoConverter is the error of conversions by a webhook where there is nobody to call it.
+// errNoConverter is the error of a conversion if nothing can call the webhook.
 var errNoConverter = errors.New("there is no converter")
 
-// converter converts the objects of a definition by its webhook. A webhook is somebody else's
-// program: of what it answers labels, annotations and content count, and an answer that changes
-// whose object it is, or is none, fails the conversion. Errors are worded as kube-apiserver's, and
-// have a Status as there: an internal error without a reason.
+// converter converts the instances of a definition by its webhook. The webhook is a program that
+// the server does not trust: the converter takes labels, annotations and content from its answer,
+// and fails if the answer changes an object's identity or is no object. The texts of errors are
+// kube-apiserver's. Each error has a Status, as there: an internal error without a reason.
 type converter struct {
 	group  string
-	review string // the version of ConversionReview; "": the webhook knows none that we know
+	review string // the version of ConversionReview to send; "": the webhook knows none that the server knows
 	*Webhook
 }
 
-// nobody is the webhook where there is none.
+// nobody is the Webhook of a definition whose webhook nothing can call.
 var nobody = &Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, errNoConverter }}
 
+// newConverter returns the converter of def. hook may be nil: every conversion then fails. The
+// version of ConversionReview is the first in the webhook's list that the server knows.
 func newConverter(def *v1.CustomResourceDefinition, hook *Webhook) *converter {
 	c := &converter{group: def.Spec.Group, Webhook: cmp.Or(hook, nobody)}
 	if w := def.Spec.Conversion.Webhook; w != nil {
@@ -67,10 +76,12 @@ func newConverter(def *v1.CustomResourceDefinition, hook *Webhook) *converter {
 	return c
 }
 
-// unconverted is the error of a conversion.
+// unconverted gives err a Status.
 func unconverted(err error) error { return &meta.StatusError{Status: *meta.StatusOf(err)} }
 
-// convert returns objects in a version, which none of them is in. They are the caller's no more.
+// convert returns objs converted to version, which none of them is in, in the same order. The
+// caller must not use objs afterwards: the result may share memory with them. An object that has
+// only a kind is not sent to the webhook.
 func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 	version string) ([]*scheme.Unstructured, error) {
 	to := meta.GroupVersion{Group: c.group, Version: version}
@@ -107,7 +118,8 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 	return out, nil
 }
 
-// call has the webhook convert the objects at some places. The error comes with what has failed.
+// call converts the objects at the indexes places with one call of the webhook. made is in the
+// order of places. failure is the kind of the error, for metrics.
 func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, places []int,
 	to meta.GroupVersion) (made []*scheme.Unstructured, failure string, err error) {
 	from := objs[places[0]].GroupVersionKind()
@@ -141,13 +153,13 @@ func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, place
 	return made, "", nil
 }
 
-// isEmpty reports whether an object is nothing but a kind.
+// isEmpty reports whether an object has a kind and nothing else.
 func isEmpty(u *scheme.Unstructured) bool {
 	return len(u.Content) == 0 && u.Name == "" && scheme.Equal(&u.ObjectMeta, &meta.ObjectMeta{})
 }
 
-// question makes the ConversionReview for the objects at some places. As in the store, they have no
-// resourceVersion.
+// question returns the ConversionReview for the objects at the indexes places. The objects are sent
+// without resourceVersion, as they are stored. They are unchanged afterwards.
 func (c *converter) question(objs []*scheme.Unstructured, places []int,
 	to meta.GroupVersion, uid meta.UID) ([]byte, error) {
 	request := &v1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String()}
