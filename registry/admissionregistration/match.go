@@ -14,7 +14,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What may be chosen, in the order of messages.
+// Validation of the parts that webhooks, policies and bindings have in common: rules, match
+// resources and match conditions. checkWebhook (webhookcheck.go), checkPolicy and checkBinding
+// (policy.go) call it. The defaults of v1 were set before, so a field that has a default is
+// required here.
+
+// The valid values of enumerations. They are sorted, because errors list them in this order.
 var (
 	operations = []admissionregistrationv1.OperationType{
 		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
@@ -33,7 +38,7 @@ var (
 	}
 )
 
-// neededOneOf reports a value that is unset, or none of valid.
+// neededOneOf requires a value that is set and one of valid.
 func neededOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -41,7 +46,8 @@ func neededOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList
 	return check.Supported(p, *value, valid...)
 }
 
-// checkRule checks which requests are meant.
+// checkRule validates a rule, which says by operation, group, version and resource which requests
+// are meant.
 func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) field.ErrorList {
 	at := p.Child("operations")
 	errs := checkWildcard(at, r.Operations, "operations")
@@ -60,7 +66,8 @@ func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) fie
 		admissionregistrationv1.NamespacedScope)...)
 }
 
-// checkWildcard wants something in a list, and nothing beside a "*".
+// checkWildcard requires a list that is not empty, and that has no other element if it has "*".
+// what names the other elements in the error.
 func checkWildcard[T ~string](p *field.Path, list []T, what string) field.ErrorList {
 	switch {
 	case len(list) == 0:
@@ -71,13 +78,14 @@ func checkWildcard[T ~string](p *field.Path, list []T, what string) field.ErrorL
 	return nil
 }
 
-// checkResources wants nothing that a wildcard before it stands for.
+// checkResources validates the resources of a rule, such as "pods", "pods/status", "pods/*",
+// "*/scale", "*" and "*/*". A resource that an earlier wildcard includes is an error.
 func checkResources(p *field.Path, resources []string) field.ErrorList {
 	if len(resources) == 0 {
 		return field.ErrorList{field.Required(p, "")}
 	}
 	var errs field.ErrorList
-	allOf, ofAll := map[string]bool{}, map[string]bool{} // the x of x/*, and of */x
+	allOf, ofAll := map[string]bool{}, map[string]bool{} // resources x of "x/*", and subresources x of "*/x"
 	named := false
 	for i, r := range field.Each(&errs, resources) {
 		if *r == "" {
@@ -86,7 +94,7 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 		}
 		resource, sub, isSub := strings.Cut(*r, "/")
 		if !isSub {
-			named = *r != "*" // the last one decides
+			named = *r != "*" // only the last resource without a subresource counts, as in kube-apiserver
 			continue
 		}
 		if allOf[resource] {
@@ -110,7 +118,8 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 	return errs
 }
 
-// checkMatch checks which requests a policy or a binding is for; nil is right.
+// checkMatch validates the match resources of a policy or binding. nil is valid: a binding may
+// leave them out, and checkPolicy refuses a policy without them.
 func checkMatch(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
@@ -122,6 +131,7 @@ func checkMatch(p *field.Path, m *admissionregistrationv1.MatchResources) field.
 	return append(errs, checkNamedRules(p.Child("excludeResourceRules"), m.ExcludeResourceRules)...)
 }
 
+// checkSelector requires a selector; the defaults set an empty one.
 func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -129,6 +139,7 @@ func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	return meta.ValidateLabelSelector(s, p)
 }
 
+// checkNamedRules validates rules that may also name objects. A name may stand once in a rule.
 func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWithOperations) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, rules) {
@@ -144,7 +155,8 @@ func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWit
 	return errs
 }
 
-// checkMutable refuses requests that have no object to be changed.
+// checkMutable refuses operations without an object that a mutation could change: DELETE. The path
+// of the error has no indexes, as in kube-apiserver.
 func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
@@ -158,9 +170,12 @@ func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) fiel
 	return errs
 }
 
-// maxMatchConditions is how many conditions there may be.
+// maxMatchConditions is the number of match conditions that a webhook or policy may have
+// (KEP-3716).
 const maxMatchConditions = 64
 
+// checkMatchConditions validates match conditions: each has a unique name and an expression of type
+// bool. The expressions may use the authorizer, and params if params is true.
 func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition,
 	params bool) field.ErrorList {
 	var errs field.ErrorList
@@ -180,7 +195,8 @@ func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissi
 	return errs
 }
 
-// checkExpression wants an expression that is more than space, compiles, and has one of some types.
+// checkExpression requires an expression that compiles and has one of the types results. A blank
+// expression is an error with the text detail. uses says which variables the expression may use.
 func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses,
 	results ...*types.Type) field.ErrorList {
 	if isBlank(expression) {
@@ -189,7 +205,7 @@ func checkExpression(e *policies.Scope, p *field.Path, expression, detail string
 	return only(e.Check(p, expression, uses, results...))
 }
 
-// only returns a list of one error, or of none.
+// only returns err as a list, which is empty if err is nil.
 func only(err *field.Error) field.ErrorList {
 	if err == nil {
 		return nil

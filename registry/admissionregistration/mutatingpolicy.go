@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// mutatingPolicies makes the resource mutatingadmissionpolicies.
+// mutatingPolicies declares the resource mutatingadmissionpolicies.
 func mutatingPolicies() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 		GroupResource: resource("mutatingadmissionpolicies"),
@@ -46,6 +46,10 @@ func mutatingPolicies() registry.Resource {
 	})
 }
 
+// checkMutatingPolicy validates policy, which replaces old, nil if policy is new. Match conditions
+// that did not change are not compiled again unless the kind of the parameters changed, because
+// their type depends on it. Match conditions cannot use variables, so they are compiled in a Scope
+// of their own.
 func checkMutatingPolicy(ctx context.Context,
 	policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
@@ -69,6 +73,9 @@ func checkMutatingPolicy(ctx context.Context,
 	return append(errs, check.OneOf(p.Child("reinvocationPolicy"), s.ReinvocationPolicy, reinvocationPolicies...)...)
 }
 
+// checkMutation validates one mutation: the field for its patch type is set, and the field for the
+// other type is not. An apply configuration has the type Object, a JSON patch is a list of
+// JSONPatch.
 func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.Mutation,
 	uses policies.Uses) field.ErrorList {
 	apply, patch := p.Child("applyConfiguration"), p.Child("jsonPatch")
@@ -105,7 +112,7 @@ func checkMutation(e *policies.Scope, p *field.Path, m *admissionregistrationv1.
 	return errs
 }
 
-// mutatingBindings makes the resource mutatingadmissionpolicybindings.
+// mutatingBindings declares the resource mutatingadmissionpolicybindings.
 func mutatingBindings() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 		GroupResource: resource("mutatingadmissionpolicybindings"),
@@ -126,6 +133,7 @@ func mutatingBindings() registry.Resource {
 	})
 }
 
+// checkMutatingBinding validates a binding. It makes no difference whether the binding is new.
 func checkMutatingBinding(b, _ *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 	p, s := field.NewPath("spec"), &b.Spec
 	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)

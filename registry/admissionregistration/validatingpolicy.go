@@ -18,7 +18,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// validatingPolicies makes the resource validatingadmissionpolicies.
+// The resources validatingadmissionpolicies and validatingadmissionpolicybindings: their
+// declarations and their validation. Resources (doc.go) calls validatingPolicies and
+// validatingBindings.
+
+// validatingPolicies declares the resource validatingadmissionpolicies. A write to the subresource
+// status keeps metadata and spec as they are stored.
 func validatingPolicies() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 		GroupResource: resource("validatingadmissionpolicies"),
@@ -54,6 +59,10 @@ func validatingPolicies() registry.Resource {
 	})
 }
 
+// checkValidatingPolicy validates policy, which replaces old, nil if policy is new. Match
+// conditions that did not change are not compiled again unless the kind of the parameters changed,
+// because their type depends on it. All other expressions are compiled with every write. Without
+// validations and audit annotations a policy has no effect, which is refused.
 func checkValidatingPolicy(ctx context.Context,
 	policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
@@ -79,6 +88,7 @@ func checkValidatingPolicy(ctx context.Context,
 	return append(errs, checkAuditAnnotations(e, annotations, policy.Name, s.AuditAnnotations, uses)...)
 }
 
+// checkValidation validates one validation. Its message expression cannot use the authorizer.
 func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation,
 	uses policies.Uses) field.ErrorList {
 	errs := checkExpression(e, p.Child("expression"), v.Expression, "expression is not specified", uses, types.BoolType)
@@ -95,7 +105,7 @@ func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv
 		meta.StatusReasonForbidden, meta.StatusReasonInvalid, meta.StatusReasonRequestEntityTooLarge)...)
 }
 
-// checkNotBlank reports a text that is nothing but space.
+// checkNotBlank refuses a text that is set but consists of white space.
 func checkNotBlank(p *field.Path, text string) field.ErrorList {
 	if text != "" && isBlank(text) {
 		return field.ErrorList{field.Invalid(p, text, "must be non-empty if specified")}
@@ -103,12 +113,16 @@ func checkNotBlank(p *field.Path, text string) field.ErrorList {
 	return nil
 }
 
-// Bounds of audit annotations.
+// Limits of the audit annotations of a policy.
 const (
 	maxAuditAnnotations = 20
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
+// checkAuditAnnotations validates audit annotations. An annotation appears in audit events under
+// the key <policy>/<key>, so the name of the policy is part of what is validated. An expression
+// that is too long is reported as required, as in kube-apiserver. Errors show the expression as it
+// was sent, with its white space.
 func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
 	annotations []admissionregistrationv1.AuditAnnotation,
 	uses policies.Uses) field.ErrorList {
@@ -145,6 +159,8 @@ func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
 	return errs
 }
 
+// checkPolicyStatus validates the status of a policy: the warnings of type checking, and
+// conditions.
 func checkPolicyStatus(policy, _ *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	var errs field.ErrorList
 	p, s := field.NewPath("status"), &policy.Status
@@ -158,7 +174,7 @@ func checkPolicyStatus(policy, _ *admissionregistrationv1.ValidatingAdmissionPol
 	return append(errs, check.Conditions(p.Child("conditions"), s.Conditions)...)
 }
 
-// validatingBindings makes the resource validatingadmissionpolicybindings.
+// validatingBindings declares the resource validatingadmissionpolicybindings.
 func validatingBindings() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 		GroupResource: resource("validatingadmissionpolicybindings"),
@@ -179,6 +195,7 @@ func validatingBindings() registry.Resource {
 	})
 }
 
+// bindingColumns are the columns of both kinds of bindings.
 var bindingColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("PolicyName", "Name of the policy that is put into effect.", 0),
@@ -186,12 +203,15 @@ var bindingColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
+// checkValidatingBinding validates a binding. It makes no difference whether the binding is new.
 func checkValidatingBinding(b, _ *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	p, s := field.NewPath("spec"), &b.Spec
 	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
 	return append(errs, checkActions(p.Child("validationActions"), s.ValidationActions)...)
 }
 
+// checkActions requires at least one action. Deny and Warn exclude each other, because the client
+// would be told the same failure twice.
 func checkActions(p *field.Path, actions []admissionregistrationv1.ValidationAction) field.ErrorList {
 	if len(actions) == 0 {
 		return field.ErrorList{field.Required(p, "at least one validation action is required")}

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// validatingWebhooks makes the resource validatingwebhookconfigurations.
+// validatingWebhooks declares the resource validatingwebhookconfigurations.
 func validatingWebhooks() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 		GroupResource: resource("validatingwebhookconfigurations"),
@@ -34,7 +34,7 @@ func validatingWebhooks() registry.Resource {
 	})
 }
 
-// mutatingWebhooks makes the resource mutatingwebhookconfigurations.
+// mutatingWebhooks declares the resource mutatingwebhookconfigurations.
 func mutatingWebhooks() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 		GroupResource: resource("mutatingwebhookconfigurations"),
@@ -58,10 +58,12 @@ func mutatingWebhooks() registry.Resource {
 	})
 }
 
+// webhookColumns are the columns of both kinds of configurations.
 var webhookColumns = []meta.TableColumnDefinition{
 	registry.NameColumn, registry.IntegerColumn("Webhooks", "How many webhooks are listed.", 0), registry.AgeColumn,
 }
 
+// checkValidatingWebhooks validates c, which replaces old, nil if c is new.
 func checkValidatingWebhooks(ctx context.Context,
 	c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
@@ -70,6 +72,7 @@ func checkValidatingWebhooks(ctx context.Context,
 	return checkWebhooks(ctx, ofValidating(c), leniency(ofValidating(c), ofValidating(old)))
 }
 
+// checkMutatingWebhooks validates c, which replaces old, nil if c is new.
 func checkMutatingWebhooks(ctx context.Context,
 	c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
@@ -78,12 +81,14 @@ func checkMutatingWebhooks(ctx context.Context,
 	return checkWebhooks(ctx, ofMutating(c), leniency(ofMutating(c), ofMutating(old)))
 }
 
-// webhook is a webhook of either sort. A mutating one has another field.
+// webhook is a webhook of either kind of configuration, so that one function validates both. A
+// mutating webhook is a validating one with a reinvocation policy.
 type webhook struct {
 	*admissionregistrationv1.ValidatingWebhook
-	reinvocation *admissionregistrationv1.ReinvocationPolicyType
+	reinvocation *admissionregistrationv1.ReinvocationPolicyType // nil for a validating webhook
 }
 
+// ofValidating returns the webhooks of c. They share memory with c.
 func ofValidating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []webhook {
 	list := make([]webhook, len(c.Webhooks))
 	for i := range c.Webhooks {
@@ -92,6 +97,7 @@ func ofValidating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []w
 	return list
 }
 
+// ofMutating returns the webhooks of c. They share the values of fields with c.
 func ofMutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []webhook {
 	list := make([]webhook, len(c.Webhooks))
 	for i, w := range c.Webhooks {

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// subjectAccessReviews answer whether anybody may do something.
+// subjectAccessReviews declares the resource subjectaccessreviews: may a user, who need not be the
+// caller, do something?
 func subjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("subjectaccessreviews"), Kind: "SubjectAccessReview", Singular: "subjectaccessreview",
@@ -27,7 +28,9 @@ func subjectAccessReviews(may request.Authorizer) registry.Actions {
 	}
 }
 
-// localSubjectAccessReviews answer whether anybody may do something in a namespace.
+// localSubjectAccessReviews declares the resource localsubjectaccessreviews: may a user do
+// something in the namespace of the review? Because the resource is namespaced, a client may be
+// allowed to ask about one namespace only.
 func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("localsubjectaccessreviews"), Kind: "LocalSubjectAccessReview",
@@ -44,7 +47,8 @@ func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	}
 }
 
-// selfSubjectAccessReviews answer whether the caller may do something.
+// selfSubjectAccessReviews declares the resource selfsubjectaccessreviews: may the caller do
+// something?
 func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("selfsubjectaccessreviews"), Kind: "SelfSubjectAccessReview",
@@ -65,8 +69,8 @@ func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	}
 }
 
-// answer asks whether something may be done. It fails only where the question is not asked any
-// more.
+// answer sets status to the decision about a. It returns an error only if the request has ended; an
+// error of the authorizer is part of the status.
 func answer(ctx context.Context, may request.Authorizer, a *request.Attributes,
 	status *authorizationv1.SubjectAccessReviewStatus) error {
 	decision, reason, err := may.Authorize(ctx, a)
@@ -80,7 +84,9 @@ func answer(ctx context.Context, may request.Authorizer, a *request.Attributes,
 	return nil
 }
 
-// mistakes says what went wrong while a question was answered.
+// mistakes returns the text of err, the authorizer's error, and of the errors in the selectors of
+// a; "" if there are none. A selector is "partially ignored" if some of its requirements could be
+// parsed.
 func mistakes(a *request.Attributes, err error) string {
 	var all []string
 	if err != nil {

@@ -13,23 +13,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// door is the way that a change comes in.
+// Validation of requests. signingRequests (signingrequest.go) names checkRequest for each way to
+// write a request. The texts in PEM are validated in pem.go.
+
+// door is the resource or subresource that a write goes through.
 type door int
 
 const (
-	theRequest  door = iota
-	theStatus        // for the certificate, and conditions but approvals
-	theApproval      // for conditions
+	theRequest  door = iota // certificatesigningrequests
+	theStatus               // .../status: the certificate, and conditions except approvals
+	theApproval             // .../approval: conditions
 )
 
-// approvals are the conditions that decide about a request.
+// approvals are the conditions that decide about a request. Only a write through the subresource
+// approval can add or change them.
 var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved,
 	certificatesv1.CertificateDenied}
 
-// final are the conditions that never go, and are true.
+// final are the conditions that are never removed, and whose status is always True.
 var final = append(slices.Clone(approvals), certificatesv1.CertificateFailed)
 
-// usages are what keys are used for, in order.
+// usages are the valid usages of a key, sorted as the error lists them.
 var usages = []certificatesv1.KeyUsage{
 	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth,
 	certificatesv1.UsageCodeSigning, certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign,
@@ -42,12 +46,14 @@ var usages = []certificatesv1.KeyUsage{
 }
 
 const (
-	minSeconds = 600
-	// unknownSigner is one that clients of old versions did without.
+	minSeconds = 600 // least spec.expirationSeconds: 10 minutes
+	// unknownSigner is the signer that v1beta1 set if a client named none and no other signer
+	// fitted. v1 refuses it in new requests.
 	unknownSigner = "kubernetes.io/legacy-unknown"
 )
 
-// checkRequest checks a request that is new, or changed through a door.
+// checkRequest validates r, which replaces old by a write through the door through; old is nil if r
+// is new. The certificate is validated if it changes and the old one was valid or missing.
 func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	errs := checkSpec(&r.Spec, old != nil)
 	var before []condition
@@ -74,8 +80,9 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	return errs
 }
 
-// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have
-// usages, and name signers, as new ones may not.
+// checkSpec validates the spec. stored says that the request was stored before. Its spec cannot
+// change then, so the rules about single usages and the legacy signer, which are younger than the
+// kind, are not applied.
 func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -101,7 +108,7 @@ func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) 
 	return errs
 }
 
-// checkUsages checks that each usage is known, and named once.
+// checkUsages requires each usage to be known and to stand once in the list.
 func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
 	var errs field.ErrorList
 	for i, usage := range field.Each(&errs, list) {
@@ -116,7 +123,8 @@ func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList 
 	return errs
 }
 
-// checkConditions checks conditions. What has been wrong with them before may stay.
+// checkConditions validates the conditions. before are the conditions of the old object: if they
+// have no type, repeat a type, or have both Approved and Denied, the new ones may, too.
 func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	var errs field.ErrorList
 	both := count(before, certificatesv1.CertificateApproved) > 0 && count(before, certificatesv1.CertificateDenied) > 0
@@ -145,13 +153,14 @@ func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	return errs
 }
 
-// repeats reports whether there are several conditions of a type.
+// repeats reports whether list has two conditions of the same type.
 func repeats(list []condition) bool {
 	seen := check.Duplicates{}
 	return slices.ContainsFunc(list, func(c condition) bool { return !seen.Add(string(c.Type)) })
 }
 
-// checkDecision checks that what has been decided stays, and that only those decide who may.
+// checkDecision refuses the removal of final conditions, and changes of approvals unless the write
+// goes through the subresource approval.
 func checkDecision(p *field.Path, list, before []condition, through door) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range final {
@@ -175,6 +184,7 @@ func checkDecision(p *field.Path, list, before []condition, through door) field.
 	return errs
 }
 
+// ofType returns the conditions of type t, in order.
 func ofType(list []condition, t certificatesv1.RequestConditionType) []condition {
 	var found []condition
 	for _, i := range places(list, t) {

@@ -23,11 +23,11 @@ type definitionRules struct {
 	// cost.
 	schemas SchemaRules
 	// Every version must have a schema.
-	openAPISchema bool // every version has a schema
+	openAPISchema bool
 	// A conversion webhook must understand a version of ConversionReview that the server can send.
 	knownReviews bool
 	// The CA bundle of a conversion webhook must hold certificates.
-	validCABundle bool // certificates of a webhook can be read
+	validCABundle bool
 	// manyFields are the versions that may have more than maxSelectableFields, because they had the
 	// same list before. The key "" stands for the list that all versions share.
 	manyFields map[string]bool

@@ -141,7 +141,7 @@ func schemaOf(t reflect.Type) (*v1.JSONSchemaProps, error) {
 // schemaWriter converts the schemas of Go types, which refer to one another, to the form of
 // definitions, in which each schema contains the schemas of its fields.
 type schemaWriter struct {
-	way  []string         // names of the fields on the way to the present schema, for errors; "[]" is an element or entry
+	way  []string         // names on the way to the present schema, for errors; "[]" is an element or entry
 	over []*schema.Schema // the schemas around the present one, to find a type that contains itself
 	errs []error
 }
