@@ -38,8 +38,8 @@ var (
 	}
 )
 
-// neededOneOf requires a value that is set and one of valid.
-func neededOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
+// requiredOneOf requires a value that is set and one of valid.
+func requiredOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return field.ErrorList{field.Required(p, "")}
 	}
@@ -124,7 +124,7 @@ func checkMatch(p *field.Path, m *admissionregistrationv1.MatchResources) field.
 	if m == nil {
 		return nil
 	}
-	errs := neededOneOf(p.Child("matchPolicy"), m.MatchPolicy, matchPolicies...)
+	errs := requiredOneOf(p.Child("matchPolicy"), m.MatchPolicy, matchPolicies...)
 	errs = append(errs, checkSelector(p.Child("namespaceSelector"), m.NamespaceSelector)...)
 	errs = append(errs, checkSelector(p.Child("objectSelector"), m.ObjectSelector)...)
 	errs = append(errs, checkNamedRules(p.Child("resourceRules"), m.ResourceRules)...)
@@ -202,11 +202,11 @@ func checkExpression(e *policies.Scope, p *field.Path, expression, detail string
 	if isBlank(expression) {
 		return field.ErrorList{field.Required(p, detail)}
 	}
-	return only(e.Check(p, expression, uses, results...))
+	return listOf(e.Check(p, expression, uses, results...))
 }
 
-// only returns err as a list, which is empty if err is nil.
-func only(err *field.Error) field.ErrorList {
+// listOf returns err as a list, which is empty if err is nil.
+func listOf(err *field.Error) field.ErrorList {
 	if err == nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType,
 	params *admissionregistrationv1.ParamKind,
 	match *admissionregistrationv1.MatchResources) field.ErrorList {
-	errs := neededOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
+	errs := requiredOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
 	if params != nil {
 		errs = append(errs, checkParamKind(p.Child("paramKind"), params)...)
 	}
@@ -91,15 +91,15 @@ func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregis
 		if at = at.Child("expression"); isBlank(v.Expression) {
 			errs = append(errs, field.Required(at, "expression is not specified"))
 		} else {
-			errs = append(errs, only(e.Declare(at, v.Name, v.Expression, uses))...)
+			errs = append(errs, listOf(e.Declare(at, v.Name, v.Expression, uses))...)
 		}
 	}
 	return errs
 }
 
 // reservedWords are the words that cannot be identifiers in CEL.
-var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package
-	namespace return var void while`)
+var reservedWords = strings.Fields("true false null in as break const continue else for function if import let loop " +
+	"package namespace return var void while")
 
 // isIdentifier reports whether name is an identifier in CEL.
 func isIdentifier(name string) bool {

@@ -94,7 +94,7 @@ func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv
 	errs := checkExpression(e, p.Child("expression"), v.Expression, "expression is not specified", uses, types.BoolType)
 	message := p.Child("messageExpression")
 	if errs = append(errs, checkNotBlank(message, v.MessageExpression)...); !isBlank(v.MessageExpression) {
-		errs = append(errs, only(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params},
+		errs = append(errs, listOf(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params},
 			types.StringType))...)
 	}
 	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)

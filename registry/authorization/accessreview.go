@@ -18,11 +18,11 @@ func subjectAccessReviews(may request.Authorizer) registry.Actions {
 		Returned: true,
 		Check: func(a *registry.Action) error {
 			r := a.Object.(*authorizationv1.SubjectAccessReview)
-			return invalid(append(checkSubject(&r.Spec), checkEmpty(r.ObjectMeta)...))
+			return invalidReview(append(checkSubject(&r.Spec), checkEmpty(r.ObjectMeta)...))
 		},
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			r := a.Object.(*authorizationv1.SubjectAccessReview)
-			err := answer(ctx, may, attributesOf(&r.Spec), &r.Status)
+			err := decide(ctx, may, attributesOf(&r.Spec), &r.Status)
 			return r, err
 		},
 	}
@@ -37,11 +37,11 @@ func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 		Singular:   "localsubjectaccessreview",
 		Namespaced: true, Returned: true,
 		Check: func(a *registry.Action) error {
-			return invalid(checkLocal(a.Object.(*authorizationv1.LocalSubjectAccessReview)))
+			return invalidReview(checkLocal(a.Object.(*authorizationv1.LocalSubjectAccessReview)))
 		},
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			r := a.Object.(*authorizationv1.LocalSubjectAccessReview)
-			err := answer(ctx, may, attributesOf(&r.Spec), &r.Status)
+			err := decide(ctx, may, attributesOf(&r.Spec), &r.Status)
 			return r, err
 		},
 	}
@@ -58,20 +58,20 @@ func selfSubjectAccessReviews(may request.Authorizer) registry.Actions {
 			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
 			errs := checkAttributes(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
 			errs = append(errs, checkSelectors(r.Spec.ResourceAttributes)...)
-			return invalid(append(errs, checkEmpty(r.ObjectMeta)...))
+			return invalidReview(append(errs, checkEmpty(r.ObjectMeta)...))
 		},
 		Create: func(ctx context.Context, a *registry.Action) (meta.Typed, error) {
 			r := a.Object.(*authorizationv1.SelfSubjectAccessReview)
-			err := answer(ctx, may, attributesFor(a.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
+			err := decide(ctx, may, attributesFor(a.User, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
 				&r.Status)
 			return r, err
 		},
 	}
 }
 
-// answer sets status to the decision about a. It returns an error only if the request has ended; an
+// decide sets status to the decision about a. It returns an error only if the request has ended; an
 // error of the authorizer is part of the status.
-func answer(ctx context.Context, may request.Authorizer, a *request.Attributes,
+func decide(ctx context.Context, may request.Authorizer, a *request.Attributes,
 	status *authorizationv1.SubjectAccessReviewStatus) error {
 	decision, reason, err := may.Authorize(ctx, a)
 	if err := ctx.Err(); err != nil {
@@ -79,15 +79,15 @@ func answer(ctx context.Context, may request.Authorizer, a *request.Attributes,
 	}
 	*status = authorizationv1.SubjectAccessReviewStatus{
 		Allowed: decision == request.Allow, Denied: decision == request.Deny, Reason: reason,
-		EvaluationError: mistakes(a, err),
+		EvaluationError: evaluationErrors(a, err),
 	}
 	return nil
 }
 
-// mistakes returns the text of err, the authorizer's error, and of the errors in the selectors of
-// a; "" if there are none. A selector is "partially ignored" if some of its requirements could be
-// parsed.
-func mistakes(a *request.Attributes, err error) string {
+// evaluationErrors returns the text of err, the authorizer's error, and of the errors in the
+// selectors of a; "" if there are none. A selector is "partially ignored" if some of its
+// requirements could be parsed.
+func evaluationErrors(a *request.Attributes, err error) string {
 	var all []string
 	if err != nil {
 		all = append(all, err.Error())

@@ -34,13 +34,13 @@ func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes,
 	return &request.Attributes{
 		User: user, Verb: res.Verb, IsResource: true, Namespace: res.Namespace, Group: res.Group,
 		Version:  cmp.Or(res.Version, "*"),
-		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name, Selected: selected(res),
+		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name, Selected: selectorsOf(res),
 	}
 }
 
-// selected parses the selectors of a review. It returns nil if the review has none. Requirements
+// selectorsOf parses the selectors of a review. It returns nil if the review has none. Requirements
 // take precedence over a raw selector; checkForms refuses a review with both.
-func selected(a *authorizationv1.ResourceAttributes) *request.Selected {
+func selectorsOf(a *authorizationv1.ResourceAttributes) *request.Selected {
 	if a.FieldSelector == nil && a.LabelSelector == nil {
 		return nil
 	}

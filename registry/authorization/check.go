@@ -17,9 +17,9 @@ var (
 	attributesPath = field.NewPath("spec.resourceAttributes")
 )
 
-// invalid returns errs as the error about a review, nil if there are none. The error names no kind
-// and no object, as in kube-apiserver.
-func invalid(errs field.ErrorList) error {
+// invalidReview returns errs as the error about a review, nil if there are none. The error names no
+// kind and no object, as in kube-apiserver.
+func invalidReview(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
@@ -87,8 +87,8 @@ func isEmpty(m meta.ObjectMeta) bool {
 }
 
 // checkSelectors validates the selectors of a review. An unknown operator is no error here: the
-// client may be newer than the server, so selected leaves the requirement out and the review says
-// so (KEP-4601).
+// client may be newer than the server, so selectorsOf leaves the requirement out and the review
+// says so (KEP-4601).
 func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
 	if a == nil {
 		return nil

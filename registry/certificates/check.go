@@ -20,9 +20,9 @@ import (
 type door int
 
 const (
-	theRequest  door = iota // certificatesigningrequests
-	theStatus               // .../status: the certificate, and conditions except approvals
-	theApproval             // .../approval: conditions
+	throughResource door = iota // certificatesigningrequests
+	throughStatus               // .../status: the certificate, and conditions except approvals
+	throughApproval             // .../approval: conditions
 )
 
 // approvals are the conditions that decide about a request. Only a write through the subresource
@@ -72,7 +72,7 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	}
 	errs = append(errs, checkDecision(conditions, r.Status.Conditions, before, through)...)
 	switch {
-	case renewed && through != theStatus:
+	case renewed && through != throughStatus:
 		errs = append(errs, field.Forbidden(certificate, "updates may not set certificate content"))
 	case renewed && len(old.Status.Certificate) > 0:
 		errs = append(errs, field.Forbidden(certificate, "updates may not modify existing certificate content"))
@@ -127,8 +127,9 @@ func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList 
 // have no type, repeat a type, or have both Approved and Denied, the new ones may, too.
 func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	var errs field.ErrorList
-	both := count(before, certificatesv1.CertificateApproved) > 0 && count(before, certificatesv1.CertificateDenied) > 0
-	unnamed, repeated := count(before, "") > 0, repeats(before)
+	both := countOf(before, certificatesv1.CertificateApproved) > 0 &&
+		countOf(before, certificatesv1.CertificateDenied) > 0
+	unnamed, repeated := countOf(before, "") > 0, repeats(before)
 	seen := check.Duplicates{}
 	approved, denied := false, false
 	for i, c := range field.Each(&errs, list) {
@@ -164,11 +165,11 @@ func repeats(list []condition) bool {
 func checkDecision(p *field.Path, list, before []condition, through door) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range final {
-		if count(list, t) < count(before, t) {
+		if countOf(list, t) < countOf(before, t) {
 			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not remove a condition of type %q", t)))
 		}
 	}
-	if through == theApproval {
+	if through == throughApproval {
 		return errs
 	}
 	for _, t := range approvals {
@@ -187,7 +188,7 @@ func checkDecision(p *field.Path, list, before []condition, through door) field.
 // ofType returns the conditions of type t, in order.
 func ofType(list []condition, t certificatesv1.RequestConditionType) []condition {
 	var found []condition
-	for _, i := range places(list, t) {
+	for _, i := range indexesOf(list, t) {
 		found = append(found, list[i])
 	}
 	return found

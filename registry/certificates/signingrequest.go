@@ -36,7 +36,7 @@ func signingRequests() registry.Resource {
 			ValidateName: names.PathSegmentName,
 			Prepare:      prepareRequest,
 			Validate: func(r, old *signingRequest) field.ErrorList {
-				return checkRequest(r, old, theRequest)
+				return checkRequest(r, old, throughResource)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -44,14 +44,14 @@ func signingRequests() registry.Resource {
 		Status: &registry.StatusOf[*signingRequest]{
 			Reset:    []string{"spec", "status.conditions"},
 			Prepare:  prepareStatus,
-			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theStatus) },
+			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, throughStatus) },
 			Metadata: registry.MetaWhole,
 		},
 		Subresources: []registry.SubresourceOf[*signingRequest]{{
 			Name: "approval", Owns: []string{"status.conditions"}, Reset: []string{"spec", "status.certificate"},
 			Metadata: registry.MetaWhole,
 			Prepare:  fillInTimes,
-			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theApproval) },
+			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, throughApproval) },
 		}},
 		Fields: []registry.FieldValue{{Label: "spec.signerName", Path: "spec.signerName"}},
 		Table: &registry.TableOf[*signingRequest]{
@@ -80,12 +80,12 @@ func signingRequests() registry.Resource {
 func conditionCell(s *certificatesv1.CertificateSigningRequestStatus) string {
 	cell := "Pending"
 	switch {
-	case count(s.Conditions, certificatesv1.CertificateDenied) > 0:
+	case countOf(s.Conditions, certificatesv1.CertificateDenied) > 0:
 		cell = "Denied"
-	case count(s.Conditions, certificatesv1.CertificateApproved) > 0:
+	case countOf(s.Conditions, certificatesv1.CertificateApproved) > 0:
 		cell = "Approved"
 	}
-	if count(s.Conditions, certificatesv1.CertificateFailed) > 0 {
+	if countOf(s.Conditions, certificatesv1.CertificateFailed) > 0 {
 		cell += ",Failed"
 	}
 	if len(s.Certificate) > 0 {
@@ -119,7 +119,7 @@ func prepareRequest(r *registry.Request, csr, old *signingRequest) {
 // left as the client wrote them, and checkDecision refuses the write.
 func prepareStatus(r *registry.Request, csr, old *signingRequest) {
 	for _, t := range approvals {
-		now, was := places(csr.Status.Conditions, t), places(old.Status.Conditions, t)
+		now, was := indexesOf(csr.Status.Conditions, t), indexesOf(old.Status.Conditions, t)
 		for i := range now {
 			if len(now) == len(was) {
 				csr.Status.Conditions[now[i]] = old.Status.Conditions[was[i]]
@@ -152,8 +152,8 @@ func fillInTimes(r *registry.Request, csr, old *signingRequest) {
 	}
 }
 
-// places returns the indexes of the conditions of type t.
-func places(list []condition, t certificatesv1.RequestConditionType) []int {
+// indexesOf returns the indexes of the conditions of type t.
+func indexesOf(list []condition, t certificatesv1.RequestConditionType) []int {
 	var found []int
 	for i := range list {
 		if list[i].Type == t {
@@ -163,5 +163,7 @@ func places(list []condition, t certificatesv1.RequestConditionType) []int {
 	return found
 }
 
-// count returns the number of conditions of type t.
-func count(list []condition, t certificatesv1.RequestConditionType) int { return len(places(list, t)) }
+// countOf returns the number of conditions of type t.
+func countOf(list []condition, t certificatesv1.RequestConditionType) int {
+	return len(indexesOf(list, t))
+}

@@ -39,8 +39,8 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.
 	if Is(def, apiextensionsv1.NamesAccepted) && !Is(def, apiextensionsv1.Established) {
 		SetCondition(def, established(def), now)
 	}
-	judgePolicy(def, now)
-	judgeShape(def, spec, now)
+	setApprovalCondition(def, now)
+	setStructuralCondition(def, spec, now)
 	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) ||
 		!slices.Equal(before.Conditions, def.Status.Conditions)
 }
@@ -160,9 +160,9 @@ func hasCertificates(bundle []byte) bool {
 	return len(bundle) == 0 || x509.NewCertPool().AppendCertsFromPEM(bundle)
 }
 
-// judgePolicy sets the condition KubernetesAPIApprovalPolicyConformant of a definition in a group
-// of Kubernetes. Other definitions have no such condition.
-func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+// setApprovalCondition sets the condition KubernetesAPIApprovalPolicyConformant of a definition in
+// a group of Kubernetes. Other definitions have no such condition.
+func setApprovalCondition(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	if !isProtected(def.Spec.Group) {
 		return
 	}
@@ -183,11 +183,13 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	SetCondition(def, c, now)
 }
 
-// judgeShape sets the condition NonStructuralSchema of a definition that preserves unknown fields,
-// and removes it from any other. Only a definition that is older than structural schemas can have
-// preserveUnknownFields, and only its schemas may be not structural: all others were refused when
-// they were written. The condition lists the violations. spec is the complete spec of def.
-func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+// setStructuralCondition sets the condition NonStructuralSchema of a definition that preserves
+// unknown fields, and removes it from any other. Only a definition that is older than structural
+// schemas can have preserveUnknownFields, and only its schemas may be not structural: all others
+// were refused when they were written. The condition lists the violations. spec is the complete
+// spec of def.
+func setStructuralCondition(def *apiextensionsv1.CustomResourceDefinition,
+	spec *apiextensionsv1.CustomResourceDefinitionSpec,
 	now meta.Time) {
 	if !spec.PreserveUnknownFields {
 		removeCondition(def, apiextensionsv1.NonStructuralSchema)

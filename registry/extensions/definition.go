@@ -33,7 +33,7 @@ func definitions() registry.Resource {
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
 			Metadata:  registry.MetaCompare,
 			Prepare:   prepareDefinition,
-			Judge:     judgeDefinition,
+			Judge:     validateDefinition,
 			Warnings:  warnOfFormats,
 			Terminate: terminate,
 			// The instances are deleted with their definition, whatever propagation policy the
@@ -92,9 +92,9 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 	}, *d.DeletionTimestamp)
 }
 
-// judgeDefinition validates a definition within the context of the request, because the rules of a
-// schema are run on its defaults, which takes time.
-func judgeDefinition(r *registry.Request, _ field.ErrorList,
+// validateDefinition validates a definition within the context of the request, because the rules of
+// a schema are run on its defaults, which takes time.
+func validateDefinition(r *registry.Request, _ field.ErrorList,
 	d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return checkDefinition(r.Context, d, old)
 }

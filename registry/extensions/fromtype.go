@@ -130,10 +130,10 @@ func schemaOf(t reflect.Type) (*v1.JSONSchemaProps, error) {
 		return nil, err
 	}
 	w := &schemaWriter{}
-	out := w.properties(schema.FromType(typeinfo.Of(t)))
-	for _, known := range []string{"apiVersion", "kind", "metadata"} { // which every object has
-		delete(out.Properties, known)
-		out.Required = slices.DeleteFunc(out.Required, func(name string) bool { return name == known })
+	out := w.typeSchema(schema.FromType(typeinfo.Of(t)))
+	for _, name := range []string{"apiVersion", "kind", "metadata"} { // which every object has
+		delete(out.Properties, name)
+		out.Required = slices.DeleteFunc(out.Required, func(required string) bool { return required == name })
 	}
 	return out, errors.Join(w.errs...)
 }
@@ -141,27 +141,27 @@ func schemaOf(t reflect.Type) (*v1.JSONSchemaProps, error) {
 // schemaWriter converts the schemas of Go types, which refer to one another, to the form of
 // definitions, in which each schema contains the schemas of its fields.
 type schemaWriter struct {
-	way  []string         // names on the way to the present schema, for errors; "[]" is an element or entry
-	over []*schema.Schema // the schemas around the present one, to find a type that contains itself
-	errs []error
+	path      []string         // names on the way to the present schema, for errors; "[]" is an element or entry
+	enclosing []*schema.Schema // the schemas around the present one, to find a type that contains itself
+	errs      []error
 }
 
 // fail collects an error about the present field.
 func (w *schemaWriter) fail(format string, args ...any) {
-	w.errs = append(w.errs, fmt.Errorf("%s: "+format, append([]any{strings.Join(w.way, ".")}, args...)...))
+	w.errs = append(w.errs, fmt.Errorf("%s: "+format, append([]any{strings.Join(w.path, ".")}, args...)...))
 }
 
-// place returns the schema of the field called name, or of an element or entry if name is "[]". s
+// useOf returns the schema of the field called name, or of an element or entry if name is "[]". s
 // is how the field uses a type; its Target is the type.
-func (w *schemaWriter) place(name string, s *schema.Schema) *v1.JSONSchemaProps {
-	w.way = append(w.way, name)
-	defer func() { w.way = w.way[:len(w.way)-1] }()
+func (w *schemaWriter) useOf(name string, s *schema.Schema) *v1.JSONSchemaProps {
+	w.path = append(w.path, name)
+	defer func() { w.path = w.path[:len(w.path)-1] }()
 	t := s.Target()
-	if slices.Contains(w.over, t) {
+	if slices.Contains(w.enclosing, t) {
 		w.fail("%s contains itself, which no schema can say", t.Name)
 		return &v1.JSONSchemaProps{}
 	}
-	out := w.properties(t)
+	out := w.typeSchema(t)
 	if s.Description != "" {
 		out.Description = s.Description
 	}
@@ -172,11 +172,11 @@ func (w *schemaWriter) place(name string, s *schema.Schema) *v1.JSONSchemaProps 
 	return out
 }
 
-// properties returns the schema of a type: its fields, elements or entries, without anything that
+// typeSchema returns the schema of a type: its fields, elements or entries, without anything that
 // depends on where the type is used.
-func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
-	w.over = append(w.over, t)
-	defer func() { w.over = w.over[:len(w.over)-1] }()
+func (w *schemaWriter) typeSchema(t *schema.Schema) *v1.JSONSchemaProps {
+	w.enclosing = append(w.enclosing, t)
+	defer func() { w.enclosing = w.enclosing[:len(w.enclosing)-1] }()
 	out := &v1.JSONSchemaProps{Description: t.Description, Type: t.Type, Format: t.Format}
 	switch {
 	case t.IntOrString || t.Types != nil:
@@ -192,18 +192,18 @@ func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
 		addRules(out, t.Limits.Rules)
 	}
 	if t.Items != nil {
-		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.place("[]", t.Items)}
+		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.useOf("[]", t.Items)}
 	}
 	if t.AdditionalProperties != nil {
 		out.AdditionalProperties = &v1.JSONSchemaPropsOrBool{Allows: true,
-			Schema: w.place("[]", t.AdditionalProperties)}
+			Schema: w.useOf("[]", t.AdditionalProperties)}
 	}
 	if len(t.Properties) == 0 {
 		return out
 	}
 	out.Properties = make(map[string]v1.JSONSchemaProps, len(t.Properties))
 	for _, name := range jsontext.Keys(t.Properties) {
-		out.Properties[name] = *w.place(name, t.Properties[name])
+		out.Properties[name] = *w.useOf(name, t.Properties[name])
 	}
 	for _, name := range t.Required {
 		if out.Properties[name].Default == nil {
@@ -266,7 +266,7 @@ func (w *schemaWriter) presence(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 }
 
 // inside reports whether the present schema is that of an element or entry, which cannot be null.
-func (w *schemaWriter) inside() bool { return w.way[len(w.way)-1] == "[]" }
+func (w *schemaWriter) inside() bool { return w.path[len(w.path)-1] == "[]" }
 
 // isZero reports whether a tree is what a Go zero value encodes to.
 func isZero(tree any) bool {

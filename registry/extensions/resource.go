@@ -55,7 +55,7 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (re
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Judge:    s.judge,
+			Judge:    s.validate,
 			Warnings: finalizerWarnings,
 		},
 		Served:     []string{},
@@ -107,8 +107,8 @@ type version struct {
 	rules ruleBook
 }
 
-// of returns the rules for the version that u is in.
-func (s *strategy) of(u *scheme.Unstructured) *version {
+// rulesOf returns the rules for the version that u is in.
+func (s *strategy) rulesOf(u *scheme.Unstructured) *version {
 	return s.versions[u.GroupVersionKind().Version]
 }
 
@@ -118,13 +118,13 @@ func (s *strategy) of(u *scheme.Unstructured) *version {
 // spec.
 func (s *strategy) prepare(_ *registry.Request, u, old *scheme.Unstructured) {
 	if old == nil {
-		if s.of(u).status {
+		if s.rulesOf(u).status {
 			delete(u.Content, statusField)
 		}
 		u.Generation = 1
 		return
 	}
-	if s.of(u).status {
+	if s.rulesOf(u).status {
 		keepField(u, old, statusField)
 	}
 	if !typeinfo.EqualJSON(u.Content, old.Content) {
@@ -142,15 +142,15 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-// judge validates u, which replaces old, nil if u is new. The order of the errors is
+// validate validates u, which replaces old, nil if u is new. The order of the errors is
 // kube-apiserver's: schema, scale, embedded resources, lists, rules. found are the errors of the
 // metadata.
-func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
-	v := s.of(u)
+func (s *strategy) validate(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+	v := s.rulesOf(u)
 	schema := v.kind.Schema()
-	tree, before := headed(u), any(nil)
+	tree, before := treeWithHead(u), any(nil)
 	if old != nil {
-		before = headed(old)
+		before = treeWithHead(old)
 	}
 	m := meter.New(r.Context)
 	errs := schema.Validate(m, nil, tree, before)
@@ -159,14 +159,14 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	errs = slices.Concat(errs, schema.ValidateResources(m, nil, tree), schema.ValidateLists(m, nil, tree, before))
-	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+	return append(errs, v.rules.validate(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// headed returns the tree of an object with as much of its metadata as a schema may describe:
+// treeWithHead returns the tree of an object with as much of its metadata as a schema may describe:
 // apiVersion, kind and names. It shares the content of u, so nobody may change it. The UID makes
 // the trees of two objects different even if all other fields are equal: schemas do not describe
 // it, but validation against the old object compares whole trees.
-func headed(u *scheme.Unstructured) map[string]any {
+func treeWithHead(u *scheme.Unstructured) map[string]any {
 	tree := make(map[string]any, len(u.Content)+3)
 	maps.Copy(tree, u.Content)
 	tree["apiVersion"], tree["kind"] = u.APIVersion, u.Kind
@@ -183,7 +183,7 @@ func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstruc
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Judge:    v.judgeStatus,
+		Judge:    v.validateStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
@@ -204,10 +204,11 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// judgeStatus validates a write to the subresource status. The schema is applied to the status
+// validateStatus validates a write to the subresource status. The schema is applied to the status
 // alone, since nothing else can change. As in kube-apiserver, lists and rules are validated in the
 // whole object, and embedded resources are not validated.
-func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+func (v *version) validateStatus(r *registry.Request, found field.ErrorList,
+	u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	schema, m := v.kind.Schema(), meter.New(r.Context)
 	status, ok := u.Content[statusField]
@@ -220,7 +221,7 @@ func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	errs = append(errs, schema.ValidateLists(m, nil, u.Content, old.Content)...)
-	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+	return append(errs, v.rules.validate(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
 // finalizerWarnings returns a warning for each finalizer of u that old, which may be nil, does not
@@ -229,14 +230,14 @@ func finalizerWarnings(u, old *scheme.Unstructured) []string {
 	if len(u.Finalizers) == 0 {
 		return nil
 	}
-	var known, out []string
+	var before, out []string
 	if old != nil {
-		known = old.Finalizers
+		before = old.Finalizers
 	}
 	path := field.NewPath("metadata", "finalizers").String()
 	added := slices.Compact(slices.Sorted(slices.Values(u.Finalizers)))
 	for _, f := range added {
-		if slices.Contains(known, f) {
+		if slices.Contains(before, f) {
 			continue
 		}
 		warn := func(text string) { out = append(out, path+": "+strconv.Quote(f)+": "+text) }

@@ -21,11 +21,11 @@ type ruleBook struct {
 	head  rules.Head   // the part of the object's metadata that the rules read
 }
 
-// judge runs the rules on u, which replaces old, nil if u is new. found are the errors of the
+// validate runs the rules on u, which replaces old, nil if u is new. found are the errors of the
 // object so far. If one of them means that the object does not have the shape that the schema
 // describes, no rule is run, because the types that the rules were compiled for would not hold; one
 // error says so.
-func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field.ErrorList,
+func (b *ruleBook) validate(r *registry.Request, version *kind.Version, found field.ErrorList,
 	u, old *scheme.Unstructured) field.ErrorList {
 	b.once.Do(func() {
 		if b.rules = rules.Of(version.Schema(), true); b.rules != nil {
@@ -63,7 +63,7 @@ func (b *ruleBook) tree(u *scheme.Unstructured) map[string]any {
 	if b.head == rules.NoHead {
 		return u.Content
 	}
-	tree := headed(u)
+	tree := treeWithHead(u)
 	if b.head == rules.WholeHead {
 		if text, err := json.Marshal(&u.ObjectMeta); err == nil {
 			if whole, err := jsontext.Decode(text, nil); err == nil {

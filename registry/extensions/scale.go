@@ -18,7 +18,7 @@ import (
 
 // The subresource scale of instances: it shows the fields at the paths that the definition names as
 // an autoscaling/v1 Scale, and writes the replicas back. DeclareBy (resource.go) calls scaleDoors;
-// the registry calls show and apply for each request. judge and judgeStatus validate the values at
+// the registry calls show and apply for each request. The strategy validates the values at
 // the paths with every write of an instance.
 
 // scalePaths are the paths of one version to the fields that its scale shows.

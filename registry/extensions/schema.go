@@ -81,7 +81,7 @@ func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps
 		}
 	}
 	c := schemaChecker{rules: rules}
-	at := place{root: true, defaults: true}
+	at := position{root: true, defaults: true}
 	if rules.Structural && foreign == "" && structured == nil && anyIn(s, hasRules) {
 		at.scope = celrules.In(CompileSchema(s))
 	}

@@ -24,7 +24,7 @@ func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaPro
 	}
 	errs := compile(s, schema.ParseLiteral).ValidateDefaults(meter.New(ctx), path, pruned)
 	if anyIn(s, hasRules) {
-		d := defaultRules{ctx: ctx, known: errs, budget: cel.ObjectBudget}
+		d := defaultRules{ctx: ctx, schemaErrs: errs, budget: cel.ObjectBudget}
 		d.schema(path, s, CompileSchema(s), true)
 		errs = append(errs, d.errs...)
 	}
@@ -33,10 +33,10 @@ func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaPro
 
 // defaultRules runs the rules of a schema on its defaults.
 type defaultRules struct {
-	ctx    context.Context
-	known  field.ErrorList // errors of the same defaults that validation by the schema found
-	budget cel.Budget      // CEL cost that is left for all defaults together
-	errs   field.ErrorList
+	ctx        context.Context
+	schemaErrs field.ErrorList // errors of the same defaults that validation by the schema found
+	budget     cel.Budget      // CEL cost that is left for all defaults together
+	errs       field.ErrorList
 }
 
 // schema runs the rules on the default of a schema, and on the defaults below it. props is the
@@ -66,7 +66,7 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 // isWrong reports whether validation by the schema found an error in the default at path. The rules
 // are then not run. Unknown fields do not count: the rules do not see them.
 func (d *defaultRules) isWrong(path string) bool {
-	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
+	return slices.ContainsFunc(d.schemaErrs, func(err *field.Error) bool {
 		return strings.HasPrefix(err.Field, path) &&
 			!(err.Field == path && err.Detail == "must not have unknown fields")
 	})

@@ -13,8 +13,8 @@ import (
 func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 	if s.XMapType != nil {
 		c.wantType(p, s, "object", "x-kubernetes-map-type")
-		if known := []string{"atomic", "granular"}; !slices.Contains(known, *s.XMapType) {
-			c.fail(field.NotSupported(p.Child("x-kubernetes-map-type"), *s.XMapType, known))
+		if valid := []string{"atomic", "granular"}; !slices.Contains(valid, *s.XMapType) {
+			c.fail(field.NotSupported(p.Child("x-kubernetes-map-type"), *s.XMapType, valid))
 		}
 	}
 	here := p.Child("x-kubernetes-list-type")
@@ -29,8 +29,8 @@ func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 			c.fail(field.Invalid(p.Child("items", which), items.XListType,
 				"must be atomic as item of a list with x-kubernetes-list-type=set"))
 		}
-		if known := []string{"atomic", "set", "map"}; !slices.Contains(known, *s.XListType) {
-			c.fail(field.NotSupported(here, *s.XListType, known))
+		if valid := []string{"atomic", "set", "map"}; !slices.Contains(valid, *s.XListType) {
+			c.fail(field.NotSupported(here, *s.XListType, valid))
 		}
 	}
 	switch {

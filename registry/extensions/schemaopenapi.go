@@ -24,11 +24,11 @@ type schemaChecker struct {
 	// ruleErrs are the errors about rules (x-kubernetes-validations) that do not compile or cost
 	// too much. They come after errs.
 	ruleErrs field.ErrorList
-	made     int // schemas compiled by described; at most maxDescribed
+	compiled int // schemas compiled by described; at most maxDescribed
 }
 
-// place is the position of a schema in the definition, and what follows from the position.
-type place struct {
+// position says where in the definition a schema stands, and what follows from the position.
+type position struct {
 	root     bool   // the schema describes the whole object
 	meta     bool   // the schema describes apiVersion, kind or metadata of a resource, or is inside of these
 	defaults bool   // a default is allowed
@@ -43,7 +43,7 @@ type place struct {
 }
 
 // withoutDefaults returns at, with defaults forbidden. where completes the error "must not be set".
-func (at place) withoutDefaults(where string) place {
+func (at position) withoutDefaults(where string) position {
 	at.defaults, at.where = false, where
 	return at
 }
@@ -57,11 +57,11 @@ func (c *schemaChecker) fail(err *field.Error) {
 
 // check validates a schema and all schemas inside it. The order of the steps is the order of the
 // errors. Rules are compiled only if the schema and everything inside it have no error.
-func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
+func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	if s == nil || c.errs.Full() {
 		return
 	}
-	known := len(c.errs)
+	errsBefore := len(c.errs)
 	c.fields(p, s, at)
 	inside := at
 	inside.root, inside.scope = false, nil
@@ -125,13 +125,13 @@ func (c *schemaChecker) check(p *field.Path, s *v1.JSONSchemaProps, at place) {
 	}
 	here := p.Child("x-kubernetes-validations")
 	c.validations(here, s, at)
-	if at.scope != nil && len(c.errs) == known {
+	if at.scope != nil && len(c.errs) == errsBefore {
 		c.compileRules(here, s, at)
 	}
 }
 
 // list validates the schemas of a combination.
-func (c *schemaChecker) list(p *field.Path, list []v1.JSONSchemaProps, at place) {
+func (c *schemaChecker) list(p *field.Path, list []v1.JSONSchemaProps, at position) {
 	for i := range list {
 		c.check(p.Index(i), &list[i], at)
 	}
@@ -141,7 +141,7 @@ func (c *schemaChecker) list(p *field.Path, list []v1.JSONSchemaProps, at place)
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
 // fields validates the fields of one schema, without the schemas inside it.
-func (c *schemaChecker) fields(p *field.Path, s *v1.JSONSchemaProps, at place) {
+func (c *schemaChecker) fields(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	if c.rules.Types && hasUnknownType(s) {
 		c.fail(field.NotSupported(p.Child("type"), s.Type, openAPITypes))
 	}

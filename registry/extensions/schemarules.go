@@ -19,7 +19,7 @@ var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldVal
 
 // validations validates the rules of a schema without compiling their expressions: texts, reasons
 // and field paths. p is the path of x-kubernetes-validations.
-func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
+func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	fields := sync.OnceValue(func() *schema.Schema { return c.described(s, at) })
 	for i := range s.XValidations {
 		if c.errs.Full() {
@@ -64,11 +64,11 @@ const maxDescribed = 20
 
 // described returns s compiled, for the validation of field paths. It is nil if s has a foreign
 // field, or after maxDescribed schemas: the paths are then not validated.
-func (c *schemaChecker) described(s *v1.JSONSchemaProps, at place) *schema.Schema {
-	if known := at.scope.Schema(); known != nil {
-		return known
+func (c *schemaChecker) described(s *v1.JSONSchemaProps, at position) *schema.Schema {
+	if compiled := at.scope.Schema(); compiled != nil {
+		return compiled
 	}
-	if c.made++; c.made > maxDescribed || foreignField(s) != "" {
+	if c.compiled++; c.compiled > maxDescribed || foreignField(s) != "" {
 		return nil
 	}
 	return CompileSchema(s)
@@ -94,7 +94,7 @@ func (c *schemaChecker) ruleField(p *field.Path, path string, fields func() *sch
 
 // compileRules compiles the rules of a schema and validates their estimated cost. It also refuses
 // oldSelf where there is no old value to compare with, and optionalOldSelf without oldSelf.
-func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at place) {
+func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	findings, err := at.scope.Check(p)
 	if err != nil {
 		c.failRule(field.InternalError(p, err))

@@ -11,11 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// The rules for structural schemas, called from validateStructure (schema.go) and judgeShape
-// (conditions.go). A structural schema has a skeleton, which gives each value one type, and
-// combinations (allOf, anyOf, oneOf, not), which only narrow values that the skeleton describes.
-// Two passes check this: value walks the skeleton, complete looks for parts of combinations that
-// the skeleton lacks.
+// The rules for structural schemas, called from validateStructure (schema.go) and
+// setStructuralCondition (conditions.go). A structural schema has a skeleton, which gives each
+// value one type, and combinations (allOf, anyOf, oneOf, not), which only narrow values that the
+// skeleton describes. Two passes check this: value walks the skeleton, complete looks for parts of
+// combinations that the skeleton lacks.
 
 // validateStructural returns the violations of the rules for structural schemas. The errors are
 // sorted by their text, because the order of a map's entries must not show.
@@ -149,13 +149,13 @@ func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
 // saysMore reports whether the schema of metadata says more than its type and the form of name and
 // generateName. A default is no violation here, because validateDefaults refuses it.
 func saysMore(metadata v1.JSONSchemaProps) bool {
-	known := 0
+	allowed := 0
 	for _, name := range []string{"name", "generateName"} {
 		if _, ok := metadata.Properties[name]; ok {
-			known++
+			allowed++
 		}
 	}
-	if len(metadata.Properties) == known {
+	if len(metadata.Properties) == allowed {
 		metadata.Properties = nil
 	}
 	metadata.Default = nil
@@ -286,8 +286,8 @@ func (c *structure) completeNested(at, from *field.Path, s, v *v1.JSONSchemaProp
 	}
 	for name, f := range v.Properties {
 		var outside *v1.JSONSchemaProps
-		if known, ok := s.Properties[name]; ok {
-			outside = &known
+		if found, ok := s.Properties[name]; ok {
+			outside = &found
 		}
 		c.completeNested(at.Child("properties").Key(name), from.Child("properties").Key(name), outside, &f)
 	}

@@ -61,13 +61,13 @@ type converter struct {
 	*Webhook
 }
 
-// nobody is the Webhook of a definition whose webhook nothing can call.
-var nobody = &Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, errNoConverter }}
+// noWebhook is the Webhook of a definition whose webhook nothing can call.
+var noWebhook = &Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, errNoConverter }}
 
 // newConverter returns the converter of def. hook may be nil: every conversion then fails. The
 // version of ConversionReview is the first in the webhook's list that the server knows.
 func newConverter(def *v1.CustomResourceDefinition, hook *Webhook) *converter {
-	c := &converter{group: def.Spec.Group, Webhook: cmp.Or(hook, nobody)}
+	c := &converter{group: def.Spec.Group, Webhook: cmp.Or(hook, noWebhook)}
 	if w := def.Spec.Conversion.Webhook; w != nil {
 		if i := slices.IndexFunc(w.ConversionReviewVersions, check.KnownReview); i >= 0 {
 			c.review = w.ConversionReviewVersions[i]
@@ -76,8 +76,8 @@ func newConverter(def *v1.CustomResourceDefinition, hook *Webhook) *converter {
 	return c
 }
 
-// unconverted gives err a Status.
-func unconverted(err error) error { return &meta.StatusError{Status: *meta.StatusOf(err)} }
+// conversionError gives err a Status.
+func conversionError(err error) error { return &meta.StatusError{Status: *meta.StatusOf(err)} }
 
 // convert returns objs converted to version, which none of them is in, in the same order. The
 // caller must not use objs afterwards: the result may share memory with them. An object that has
@@ -98,7 +98,7 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 		return out, nil
 	}
 	if c.review == "" {
-		return nil, unconverted(errors.New("no supported conversion review versions"))
+		return nil, conversionError(errors.New("no supported conversion review versions"))
 	}
 	begun := time.Now()
 	made, failure, err := c.call(ctx, objs, asked, to)
@@ -110,7 +110,7 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 			Took: time.Since(begun)})
 	}
 	if err != nil {
-		return nil, unconverted(err)
+		return nil, conversionError(err)
 	}
 	for n, i := range asked {
 		out[i] = made[n]
@@ -118,13 +118,13 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 	return out, nil
 }
 
-// call converts the objects at the indexes places with one call of the webhook. made is in the
-// order of places. failure is the kind of the error, for metrics.
-func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, places []int,
+// call converts the objects at the given indexes with one call of the webhook. made is in the
+// order of indexes. failure is the kind of the error, for metrics.
+func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, indexes []int,
 	to meta.GroupVersion) (made []*scheme.Unstructured, failure string, err error) {
-	from := objs[places[0]].GroupVersionKind()
+	from := objs[indexes[0]].GroupVersionKind()
 	uid := registry.NewUID()
-	question, err := c.question(objs, places, to, uid)
+	question, err := c.question(objs, indexes, to, uid)
 	if err != nil {
 		return nil, callFailure, err
 	}
@@ -132,7 +132,7 @@ func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, place
 	a, err := c.Ask(ctx, question)
 	failure = callFailure
 	if err == nil {
-		answer, err = readAnswer(a, len(places))
+		answer, err = readAnswer(a, len(indexes))
 	}
 	if err == nil {
 		failure, err = malformedFailure, answer.check(c.review, uid)
@@ -140,12 +140,12 @@ func (c *converter) call(ctx context.Context, objs []*scheme.Unstructured, place
 	if err != nil {
 		return nil, failure, fmt.Errorf("conversion webhook for %v failed: %v", from, err)
 	}
-	if answer.count != len(places) {
+	if answer.count != len(indexes) {
 		return nil, partialFailure, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d",
-			from, answer.count, len(places))
+			from, answer.count, len(indexes))
 	}
-	made = make([]*scheme.Unstructured, len(places))
-	for n, i := range places {
+	made = make([]*scheme.Unstructured, len(indexes))
+	for n, i := range indexes {
 		if made[n], err = adopt(objs[i], answer.objects[n], to); err != nil {
 			return nil, objectFailure, err
 		}
@@ -158,12 +158,12 @@ func isEmpty(u *scheme.Unstructured) bool {
 	return len(u.Content) == 0 && u.Name == "" && scheme.Equal(&u.ObjectMeta, &meta.ObjectMeta{})
 }
 
-// question returns the ConversionReview for the objects at the indexes places. The objects are sent
+// question returns the ConversionReview for the objects at the given indexes. The objects are sent
 // without resourceVersion, as they are stored. They are unchanged afterwards.
-func (c *converter) question(objs []*scheme.Unstructured, places []int,
+func (c *converter) question(objs []*scheme.Unstructured, indexes []int,
 	to meta.GroupVersion, uid meta.UID) ([]byte, error) {
 	request := &v1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String()}
-	for _, i := range places {
+	for _, i := range indexes {
 		u := objs[i]
 		rv := u.ResourceVersion
 		u.ResourceVersion = ""
