@@ -17,7 +17,8 @@ import (
 // validateDefaults validates the defaults in a structural schema: each is valid by the schema that
 // it belongs to, and by the rules there. pruned says that a default must not have fields that the
 // schema does not describe. The server sets defaults also in objects that it reads from the store
-// and does not validate again, so the defaults themselves have to be valid.
+// and does not validate again, so the defaults themselves have to be valid. Defaults below
+// additionalProperties are not examined.
 func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if !anyIn(s, hasDefault) {
 		return nil
