@@ -44,7 +44,8 @@ import (
 // leave to functions.
 func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1.CustomResourceDefinition, error) {
 	if len(types) == 0 || len(types) != len(spec.Versions) {
-		return nil, fmt.Errorf("there are %d versions and %d types", len(spec.Versions), len(types))
+		return nil, fmt.Errorf("the spec has %d versions, but %d types were given; give one type for each version",
+			len(spec.Versions), len(types))
 	}
 	setNames(&spec.Names, reflect.TypeOf(types[0]).Elem().Name())
 	spec.Versions = slices.Clone(spec.Versions)
@@ -158,7 +159,7 @@ func (w *schemaWriter) useOf(name string, s *schema.Schema) *v1.JSONSchemaProps 
 	defer func() { w.path = w.path[:len(w.path)-1] }()
 	t := s.Target()
 	if slices.Contains(w.enclosing, t) {
-		w.fail("%s contains itself, which no schema can say", t.Name)
+		w.fail("%s contains itself, which a schema cannot express", t.Name)
 		return &v1.JSONSchemaProps{}
 	}
 	out := w.typeSchema(t)

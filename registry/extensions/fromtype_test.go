@@ -215,8 +215,8 @@ func TestNoDefinition(t *testing.T) {
 		want string
 	}{
 		{&endless{}, "spec.next: com.github.coracle-project.coracle.registry.extensions_test.knot contains itself"},
-		{&measured{}, "data: a schema cannot say how many bytes there are"},
-		{&measured{}, "key: a schema cannot say that a string has the format configMapKey"},
+		{&measured{}, "data: a schema cannot limit the number of bytes: remove the limit from the tags"},
+		{&measured{}, "key: a schema cannot express the format configMapKey"},
 		{&keyless{}, "Required value: this property is in x-kubernetes-list-map-keys"},
 	} {
 		if _, err := define(t, tt.typ); err == nil || !strings.Contains(err.Error(), tt.want) {

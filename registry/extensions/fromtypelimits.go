@@ -17,7 +17,7 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 		return
 	}
 	if t.Format == "byte" && (l.MinLength != nil || l.MaxLength != nil) {
-		w.fail("a schema cannot say how many bytes there are")
+		w.fail("a schema cannot limit the number of bytes: remove the limit from the tags")
 		return
 	}
 	out.Minimum, out.Maximum = l.Minimum, l.Maximum
@@ -27,7 +27,7 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	w.named(out, l.NamedFormat)
 	if l.Pattern != nil {
 		if out.Pattern != "" {
-			w.fail("a schema has one pattern")
+			w.fail("a schema has one pattern: name either a format or a pattern")
 		}
 		out.Pattern = l.Pattern.String()
 	}
@@ -65,7 +65,7 @@ func (w *schemaWriter) immutable(out *v1.JSONSchemaProps, t *schema.Schema) {
 			continue
 		}
 		if !wordOfCEL.MatchString(name) {
-			w.fail("%s: an immutable field needs a name that is a word, or has to be required", name)
+			w.fail("%s: an immutable field must be required, or have a name of letters and digits", name)
 			continue
 		}
 		out.XValidations = append(out.XValidations, v1.ValidationRule{
@@ -92,7 +92,7 @@ func (w *schemaWriter) named(out *v1.JSONSchemaProps, name string) {
 	}
 	f, ok := namedFormats[name]
 	if !ok {
-		w.fail("a schema cannot say that a string has the format %s", name)
+		w.fail("a schema cannot express the format %s", name)
 		return
 	}
 	out.AnyOf, out.Pattern = f.AnyOf, f.Pattern

@@ -49,7 +49,7 @@ const (
 )
 
 // errNoConverter is the error of a conversion if nothing can call the webhook.
-var errNoConverter = errors.New("there is no converter")
+var errNoConverter = errors.New("the server has no client for conversion webhooks")
 
 // converter converts the instances of a definition by its webhook. The webhook is a program that
 // the server does not trust: the converter takes labels, annotations and content from its answer,

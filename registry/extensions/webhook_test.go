@@ -85,7 +85,7 @@ func TestConversionAnswers(t *testing.T) {
 		{"refused without a word", with(`"Success"`, `"Failed"`), failed + "failed: response.result.status was 'Failed', not 'Success'"},
 		{"no review", with(`"kind":"ConversionReview",`, ``), failed + "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind="},
 		{"nothing", func(string, string) string { return "" }, failed + "failed: 0-length response with status code: 200 and content type: application/json"},
-		{"nonsense", func(string, string) string { return "hello" }, failed + "failed: the answer is no object"},
+		{"nonsense", func(string, string) string { return "hello" }, failed + "failed: the answer is not an object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := kites([]string{"v1"}, tt.respond).convert(t.Context(), []*scheme.Unstructured{kite(t, "a")}, "v2")

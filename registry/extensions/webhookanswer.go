@@ -78,7 +78,7 @@ func (a *conversionAnswer) readObjects(list jsontext.Raw, most int) error {
 	if a.objects, a.count = nil, 0; list.IsNull() {
 		return nil
 	}
-	malformed := errors.New("response.convertedObjects is no list")
+	malformed := errors.New("response.convertedObjects is not a list")
 	s := jsontext.NewScanner([]byte(list), false, nil)
 	if s.Next() != '[' || s.Open() != nil {
 		return malformed
@@ -110,7 +110,7 @@ func members(object jsontext.Raw, what string, read func(key string, value jsont
 	}
 	list, ok := object.Members(0, nil)
 	if !ok {
-		return fmt.Errorf("%s is no object", what)
+		return fmt.Errorf("%s is not an object", what)
 	}
 	for i := range list {
 		if err := read(list[i].Key, list[i].Value); err != nil {
@@ -127,7 +127,7 @@ func text(value jsontext.Raw, what string, to *string) error {
 	}
 	s, ok := value.Str()
 	if !ok {
-		return fmt.Errorf("%s is no string", what)
+		return fmt.Errorf("%s is not a string", what)
 	}
 	*to = s
 	return nil
