@@ -68,7 +68,7 @@ func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomRe
 }
 
 // checkWarning validates the text that clients of a deprecated version get in the header Warning.
-// RFC 7234 allows no control characters there.
+// Control characters would not be valid there.
 func checkWarning(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion) field.ErrorList {
 	text := v.DeprecationWarning
 	switch {
