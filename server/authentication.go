@@ -13,9 +13,14 @@ import (
 // identityNeeds is what the identity of a server is made of.
 func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registerer) identity.Needs {
 	n := identity.Needs{
-		DataDir: c.DataDir, TLS: c.Serving.TLS, Secure: c.Serving.SecurePort != NoPort, BindAddress: c.Serving.BindAddress,
-		ProxyCertFile: c.API.Aggregation.CertFile, ProxyKeyFile: c.API.Aggregation.KeyFile,
-		Authentication: &c.Authentication, Metrics: reg,
+		DataDir:        c.DataDir,
+		TLS:            c.Serving.TLS,
+		Secure:         c.Serving.SecurePort != NoPort,
+		BindAddress:    c.Serving.BindAddress,
+		ProxyCertFile:  c.API.Aggregation.CertFile,
+		ProxyKeyFile:   c.API.Aggregation.KeyFile,
+		Authentication: &c.Authentication,
+		Metrics:        reg,
 	}
 	if ip, err := self.Advertised(); err == nil {
 		n.Addresses = append(n.Addresses, ip.AsSlice())
@@ -50,8 +55,11 @@ func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
 	if publisher == nil {
 		return nil
 	}
-	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
-		s.life.controllers.Run(publisher.Run)
-		return nil
-	}})
+	return s.AddPostStartHook(Hook{
+		Name: "start-cluster-authentication-info-controller",
+		Run: func(context.Context, *Server) error {
+			s.life.controllers.Run(publisher.Run)
+			return nil
+		},
+	})
 }

@@ -40,16 +40,22 @@ func (a *assembly) followNodes() error {
 // for. It also has the file of encryption keys followed.
 func (a *assembly) makeUpkeep() error {
 	stored := upkeep.New(upkeep.Needs{
-		Host: a.resources, Backends: a.resources.Backends(), Unread: a.definitions.Unread, CompactionInterval: a.Storage.CompactionInterval,
+		Host:               a.resources,
+		Backends:           a.resources.Backends(),
+		Unread:             a.definitions.Unread,
+		CompactionInterval: a.Storage.CompactionInterval,
 	})
 	stored.Start()
 	if err := stored.Install(a.on.Core.Paths); err != nil || !a.encryption.Follows() {
 		return err
 	}
-	return a.server.addHooks(generic.Hook{Name: "start-encryption-provider-config-automatic-reload", Run: func(context.Context) error {
-		a.work.Run(func(ctx context.Context) { a.encryption.Follow(ctx, a.work.Run) })
-		return nil
-	}})
+	return a.server.addHooks(generic.Hook{
+		Name: "start-encryption-provider-config-automatic-reload",
+		Run: func(context.Context) error {
+			a.work.Run(func(ctx context.Context) { a.encryption.Follow(ctx, a.work.Run) })
+			return nil
+		},
+	})
 }
 
 // addReads has everything read that requests are judged by, before the server is ready.
@@ -58,7 +64,8 @@ func (a *assembly) addReads() error {
 	if a.access.Has(access.RBAC) {
 		deciding = access.RoleResources()
 	}
-	return a.server.addHooks(health.Reads(a.resources, a.resources.Backends().Main().Store, deciding, plugins.Reads())...)
+	return a.server.addHooks(health.Reads(a.resources, a.resources.Backends().Main().Store, deciding,
+		plugins.Reads())...)
 }
 
 // addServiceAddresses has the addresses and node ports of services repaired.
@@ -69,8 +76,14 @@ func (a *assembly) addServiceAddresses() error {
 // makeBootstrap makes the objects that every cluster has, and those of the manifests.
 func (a *assembly) makeBootstrap() error {
 	made, err := bootstrap.New(bootstrap.Needs{
-		Host: a.resources, Client: a.client, Run: a.life.controllers.Run, Ready: a.life.ready, Defined: a.definitions.Seen(),
-		Manifests: a.API.Manifests, Objects: a.API.Objects, FlowStatus: !a.API.Without.PriorityAndFairness,
+		Host:       a.resources,
+		Client:     a.client,
+		Run:        a.life.controllers.Run,
+		Ready:      a.life.ready,
+		Defined:    a.definitions.Seen(),
+		Manifests:  a.API.Manifests,
+		Objects:    a.API.Objects,
+		FlowStatus: !a.API.Without.PriorityAndFairness,
 	})
 	if err != nil {
 		return err
@@ -86,7 +99,8 @@ func (a *assembly) addControllers() error {
 // addServerAddresses has it published where the servers of the store are.
 func (a *assembly) addServerAddresses() error {
 	return errors.Join(
-		a.server.addHooks(a.givenAddresses.ServerHooks()...), a.life.preShutdown.Add(a.givenAddresses.PreShutdownHooks()...))
+		a.server.addHooks(a.givenAddresses.ServerHooks()...),
+		a.life.preShutdown.Add(a.givenAddresses.PreShutdownHooks()...))
 }
 
 // makeRegistration has an APIService registered for each group version that is served here.
@@ -117,7 +131,13 @@ func (a *assembly) installInspection() error {
 	minor, _ := a.Storage.compatible() // checked when the configuration was completed
 	version.MinCompatibilityMinor = strconv.Itoa(minor)
 	return inspect.Install(&a.Serving.Debug, inspect.Needs{
-		On: a.on.Core, Codecs: a.codecs, Metrics: a.registry, Version: version, Started: processStart, Go: a.work.Run, Log: a.Log,
+		On:      a.on.Core,
+		Codecs:  a.codecs,
+		Metrics: a.registry,
+		Version: version,
+		Started: processStart,
+		Go:      a.work.Run,
+		Log:     a.Log,
 	})
 }
 

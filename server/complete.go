@@ -127,15 +127,20 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.Validate()}
+	errs := []error{
+		c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(),
+		c.Authentication.Validate(), c.Admission.Validate(),
+	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
 	}{
-		{"timeout of the check etcd", c.Storage.HealthTimeout}, {"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
+		{"timeout of the check etcd", c.Storage.HealthTimeout},
+		{"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
 		{"time to wait for the storage", c.Storage.InitTimeout},
 		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
+		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout},
+		{"grace of watches", c.Shutdown.WatchGrace},
 		{"time that connections linger", c.Shutdown.Linger},
 	} {
 		if d.value < 0 {
@@ -143,8 +148,10 @@ func (c *Config) validate() error {
 		}
 	}
 	for _, name := range c.Controllers {
-		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" && !slices.Contains(controllerNames(), bare) {
-			errs = append(errs, fmt.Errorf("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", ")))
+		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" &&
+			!slices.Contains(controllerNames(), bare) {
+			errs = append(errs,
+				fmt.Errorf("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -181,7 +188,8 @@ func (c *StorageConfig) validate() error {
 			return fmt.Errorf("storage %q needs etcd servers", c.Engine)
 		}
 	default:
-		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd, StorageMemory, StorageFile)
+		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd,
+			StorageMemory, StorageFile)
 	}
 	return nil
 }
@@ -213,7 +221,8 @@ func (c *ServingConfig) validate() error {
 		bad("the bound of streams is negative: %d", c.HTTP.MaxStreams)
 	}
 	for _, directive := range c.HTTP.HSTS {
-		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
+		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" &&
+			directive != "preload" && (!is || strings.Contains(age, "=")) {
 			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
 		}
 	}

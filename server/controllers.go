@@ -31,7 +31,8 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {
-		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
+		case !selected(selection, c.name) ||
+			slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
 			c.signs && !s.identity.Accounts.SignsLegacy():
 		case c.yields:
 			yielding = append(yielding, c)
@@ -79,7 +80,10 @@ func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.Lo
 func (s *Server) election() *controller.Election {
 	host, _ := os.Hostname() // it is for people; the rest tells servers apart
 	return &controller.Election{
-		Client: s.client, Lease: "coracle-controllers", Identity: host + "_" + string(registry.NewUID()), Log: s.loopLog("election"),
+		Client:   s.client,
+		Lease:    "coracle-controllers",
+		Identity: host + "_" + string(registry.NewUID()),
+		Log:      s.loopLog("election"),
 	}
 }
 

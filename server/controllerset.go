@@ -66,8 +66,11 @@ var controllerSet = []controllerEntry{
 		make:  func(e controllerEnv) runner { return &accounts.RootCA{Informers: e.in, CA: e.CA, Log: e.log} },
 	},
 	{
-		name: "serviceaccount-controller", short: "serviceaccount", yields: true, needs: []meta.GroupResource{namespaces, serviceAccounts},
-		make: func(e controllerEnv) runner { return &accounts.ServiceAccount{Informers: e.in, Log: e.log} },
+		name:   "serviceaccount-controller",
+		short:  "serviceaccount",
+		yields: true,
+		needs:  []meta.GroupResource{namespaces, serviceAccounts},
+		make:   func(e controllerEnv) runner { return &accounts.ServiceAccount{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
@@ -75,32 +78,50 @@ var controllerSet = []controllerEntry{
 		make:  func(e controllerEnv) runner { return &accounts.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, signs: true, needs: []meta.GroupResource{serviceAccounts, secrets},
+		name:   "serviceaccount-token-controller",
+		short:  "serviceaccount-token",
+		yields: true,
+		signs:  true,
+		needs:  []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}
 		},
 	},
 	{
-		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
-		make: func(e controllerEnv) runner { return &podloops.FinishedJobs{Informers: e.in, Log: e.log} },
+		name:   "ttl-after-finished-controller",
+		short:  "ttl-after-finished",
+		yields: true,
+		needs:  []meta.GroupResource{jobs},
+		make:   func(e controllerEnv) runner { return &podloops.FinishedJobs{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "pod-garbage-collector-controller", short: "podgc", yields: true, needs: []meta.GroupResource{pods, nodes},
+		name:   "pod-garbage-collector-controller",
+		short:  "podgc",
+		yields: true,
+		needs:  []meta.GroupResource{pods, nodes},
 		make: func(e controllerEnv) runner {
 			return &podloops.PodGC{Informers: e.in, Ended: maxEndedPods, Log: e.log}
 		},
 	},
 	{
-		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true, needs: []meta.GroupResource{claims, pods},
-		make: func(e controllerEnv) runner { return &volumeloops.ClaimProtection{Informers: e.in, Log: e.log} },
+		name:   "persistentvolumeclaim-protection-controller",
+		short:  "pvc-protection",
+		yields: true,
+		needs:  []meta.GroupResource{claims, pods},
+		make:   func(e controllerEnv) runner { return &volumeloops.ClaimProtection{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true, needs: []meta.GroupResource{volumes},
-		make: func(e controllerEnv) runner { return &volumeloops.VolumeProtection{Informers: e.in, Log: e.log} },
+		name:   "persistentvolume-protection-controller",
+		short:  "pv-protection",
+		yields: true,
+		needs:  []meta.GroupResource{volumes},
+		make:   func(e controllerEnv) runner { return &volumeloops.VolumeProtection{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "volumeattributesclass-protection-controller", yields: true, needs: []meta.GroupResource{volumeClasses, volumes, claims},
-		make: func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
+		name:   "volumeattributesclass-protection-controller",
+		yields: true,
+		needs:  []meta.GroupResource{volumeClasses, volumes, claims},
+		make:   func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "service-cidr-controller", yields: true, needs: []meta.GroupResource{serviceCIDRs, ipAddresses},
@@ -112,12 +133,18 @@ var controllerSet = []controllerEntry{
 		},
 	},
 	{
-		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
-		make: func(e controllerEnv) runner { return endpointloops.NewEndpoints(e.in, e.log) },
+		name:   "endpoints-controller",
+		short:  "endpoint",
+		yields: true,
+		needs:  []meta.GroupResource{services, pods, endpoints},
+		make:   func(e controllerEnv) runner { return endpointloops.NewEndpoints(e.in, e.log) },
 	},
 	{
-		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
-		make: func(e controllerEnv) runner { return endpointloops.NewEndpointSlices(e.in, e.log) },
+		name:   "endpointslice-controller",
+		short:  "endpointslice",
+		yields: true,
+		needs:  []meta.GroupResource{services, pods, nodes, endpointSlices},
+		make:   func(e controllerEnv) runner { return endpointloops.NewEndpointSlices(e.in, e.log) },
 	},
 	{
 		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,

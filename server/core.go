@@ -46,8 +46,13 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 	ranges, _ := c.Services.Ranges() // checked when the configuration was completed
 	roles := rbac.Config{Access: around.access, Rules: around.access.Roles(), Stores: around.stores}
 	legacy := core.Config{
-		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
-		HeadStart: around.peers.HeadStart,
+		Rules:         rules,
+		EventTTL:      max(c.EventTTL, 0),
+		ServiceRanges: ranges,
+		NodePorts:     around.nodePorts,
+		Stores:        around.stores,
+		Tokens:        around.tokens,
+		HeadStart:     around.peers.HeadStart,
 	}
 	groups := []Group{
 		{

@@ -60,7 +60,11 @@ func (a *assembly) makeTypes() error {
 	a.scheme = scheme.New()
 	a.offered = a.groups(surroundings{
 		stores: generic.StoresOf(a.table), nodePorts: a.nodePorts, access: a.promised, peers: a.peers,
-		tokens: core.TokenConfig{Sign: a.promised.Sign, Audiences: a.Authentication.Audiences, Bounds: a.promised.Bounds},
+		tokens: core.TokenConfig{
+			Sign:      a.promised.Sign,
+			Audiences: a.Authentication.Audiences,
+			Bounds:    a.promised.Bounds,
+		},
 	})
 	for i := range a.offered {
 		a.offered[i].Register(a.scheme)
@@ -120,8 +124,15 @@ func (a *assembly) makeResources() error {
 // makeDefinitions makes the last server of the delegation chain.
 func (a *assembly) makeDefinitions() (err error) {
 	a.definitions, err = definitions.New(definitions.Needs{
-		Host: a.resources, Home: a.resources.Backends().Main(), Router: a.router, Discovery: a.discovery, Before: a.serves,
-		Shared: a.Storage.shared(), Resolve: a.resolve, Flawed: a.metrics.flaws.webhooks, Metrics: a.registry,
+		Host:      a.resources,
+		Home:      a.resources.Backends().Main(),
+		Router:    a.router,
+		Discovery: a.discovery,
+		Before:    a.serves,
+		Shared:    a.Storage.shared(),
+		Resolve:   a.resolve,
+		Flawed:    a.metrics.flaws.webhooks,
+		Metrics:   a.registry,
 	})
 	return err
 }
@@ -135,7 +146,9 @@ func (a *assembly) serves(group string) bool {
 func (a *assembly) makeServers() error {
 	core := generic.NewServer("core", a.router, a.discovery, a.definitions)
 	a.on = Chain{
-		Aggregator: generic.NewServer("aggregator", a.router, a.discovery, core), Core: core, Extensions: a.definitions.Server(),
+		Aggregator: generic.NewServer("aggregator", a.router, a.discovery, core),
+		Core:       core,
+		Extensions: a.definitions.Server(),
 	}
 	return nil
 }

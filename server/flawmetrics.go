@@ -27,6 +27,9 @@ func newFlawMetrics(reg prometheus.Registerer) (*flawMetrics, error) {
 		}
 		return func(f callout.Flaw) { counters[f].Inc() }
 	}
-	m := &flawMetrics{behind: of("servers behind this one", "apiserver_kube_aggregator_"), webhooks: of("webhooks", "apiserver_webhooks_")}
+	m := &flawMetrics{
+		behind:   of("servers behind this one", "apiserver_kube_aggregator_"),
+		webhooks: of("webhooks", "apiserver_webhooks_"),
+	}
 	return m, errors.Join(errs...)
 }

@@ -47,7 +47,8 @@ func (a *assembly) beginOpening() error {
 	o := &opening{declared: make(chan struct{})}
 	o.close = sync.OnceFunc(func() { close(o.declared) })
 	a.opening = o
-	a.encryption, o.encryptionErr = backing.NewEncryption(a.Storage.EncryptionConfigFile, a.Storage.EncryptionReload, a.registry, a.Log)
+	a.encryption, o.encryptionErr = backing.NewEncryption(a.Storage.EncryptionConfigFile, a.Storage.EncryptionReload,
+		a.registry, a.Log)
 	a.store = a.newStore(a.table, a.metrics.store, a.encryption, generic.AcceptorOf(a.table, o.declared))
 	a.ends.push(func() error {
 		o.close()
@@ -117,7 +118,10 @@ func (a *assembly) makeAuthorizers() (err error) {
 		return err
 	}
 	a.promised.Keep(access.Answers{
-		Tokens: a.tokens, Audiences: a.Authentication.Audiences, Authorizers: a.authorizers, Issuer: a.identity.Accounts,
+		Tokens:      a.tokens,
+		Audiences:   a.Authentication.Audiences,
+		Authorizers: a.authorizers,
+		Issuer:      a.identity.Accounts,
 	})
 	return nil
 }
@@ -137,7 +141,11 @@ func (a *assembly) makeAggregator() (err error) {
 // negative one, the gate's is 0.
 func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 	limit := func(n int) int64 { return int64(max(n, 0)) }
-	return filters.NewInFlight(filters.Limits{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}, reg)
+	return filters.NewInFlight(filters.Limits{
+		Reads:  limit(c.MaxReads),
+		Writes: limit(c.MaxWrites),
+		Long:   limit(c.MaxWatches),
+	}, reg)
 }
 
 // makeHandler puts the filters in front of the delegation chain.
@@ -173,7 +181,8 @@ func (a *assembly) makeClient() (err error) {
 
 // makeListeners makes what will listen and accept. Nothing listens before Run.
 func (a *assembly) makeListeners() (err error) {
-	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd, filters.LimitLog(a.Log))
+	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd,
+		filters.LimitLog(a.Log))
 	a.listeners, err = connections.New(cfg, a.registry)
 	return err
 }
@@ -181,8 +190,15 @@ func (a *assembly) makeListeners() (err error) {
 // makeAddresses makes what keeps the addresses of services and of the server.
 func (a *assembly) makeAddresses() (err error) {
 	a.givenAddresses, err = addresses.New(a.API.Services, addresses.Needs{
-		Resources: a.resources, NodePorts: a.nodePorts, Self: a.self, Peers: a.peers, Client: a.client, Loops: a.life.controllers,
-		Shared: a.Storage.shared(), Lease: !a.API.Without.IdentityLease, RequestTimeout: a.Limits.RequestTimeout,
+		Resources:      a.resources,
+		NodePorts:      a.nodePorts,
+		Self:           a.self,
+		Peers:          a.peers,
+		Client:         a.client,
+		Loops:          a.life.controllers,
+		Shared:         a.Storage.shared(),
+		Lease:          !a.API.Without.IdentityLease,
+		RequestTimeout: a.Limits.RequestTimeout,
 	})
 	return err
 }

@@ -101,5 +101,8 @@ func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.E
 	if j.resources.Store(res.GroupResource) != nil {
 		return fmt.Errorf("there is another definition of %s", res.GroupResource)
 	}
-	return j.resources.Install(j.definitions.Server(), Group{Name: res.GroupResource.Group, Resources: []registry.Resource{res}})
+	return j.resources.Install(j.definitions.Server(), Group{
+		Name:      res.GroupResource.Group,
+		Resources: []registry.Resource{res},
+	})
 }

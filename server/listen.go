@@ -13,7 +13,8 @@ import (
 )
 
 // connections is what listening needs of the configuration.
-func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crowd *connections.Crowd, log *zap.Logger) connections.Config {
+func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crowd *connections.Crowd,
+	log *zap.Logger) connections.Config {
 	port := func(n int) *int {
 		switch n {
 		case NoPort:

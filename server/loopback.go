@@ -12,10 +12,16 @@ import (
 
 // newLoopback makes the server's client of itself, which calls the handler in process and shows the
 // server's own token. It tells of objects that cannot be read.
-func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources, unreadable *backing.Unreadables) (*client.Client, error) {
+func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources,
+	unreadable *backing.Unreadables) (*client.Client, error) {
 	return client.New(client.Config{
-		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs, Unread: func(gr meta.GroupResource, o meta.Unread) {
-			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil { // else another server has it, or the resource has just gone
+		Transport: client.HandlerTransport(handler),
+		Token:     token,
+		UserAgent: "coracle",
+		Codecs:    codecs,
+		Unread: func(gr meta.GroupResource, o meta.Unread) {
+			// else another server has it, or the resource has just gone
+			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil {
 				unreadable.Met(offer.Prefix, o)
 			}
 		},

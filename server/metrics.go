@@ -41,7 +41,8 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	requests := filters.NewMetrics(reg)
 	resources, resourcesErr := generic.NewMetrics(reg)
 	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr}
-	errs = append(errs, reg.Register(collectors.NewGoCollector()), reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+	errs = append(errs, reg.Register(collectors.NewGoCollector()),
+		reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
 		o := t.Find(gvr.GroupResource())
 		return o != nil && o.Serves(gvr.GroupVersion(), subresource)

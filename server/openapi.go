@@ -15,7 +15,10 @@ import (
 // what the servers behind this one say of themselves.
 func (a *assembly) makeOpenAPI() error {
 	kinds := sync.OnceValue(a.scheme.ModelKinds)
-	info := openapi.Info{Version: KubernetesVersion, Kinds: func(model string) []meta.GroupVersionKind { return kinds()[model] }}
+	info := openapi.Info{
+		Version: KubernetesVersion,
+		Kinds:   func(model string) []meta.GroupVersionKind { return kinds()[model] },
+	}
 	schemas := router.NewOpenAPI(info, a.codecs, a.discovery, describedPaths(&a.completed)...)
 	schemas.AskRemote, schemas.Made = a.behind.AskV2, a.life.crowd.Burst
 	return installOpenAPI(a.on.Core, schemas)

@@ -29,8 +29,12 @@ func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
 	for _, value := range values {
 		resource, servers, ok := strings.Cut(value, "#")
 		group, name, slashed := strings.Cut(resource, "/")
-		o := StorageOverride{Resource: meta.GroupResource{Group: group, Resource: name}, Servers: strings.Split(servers, ";")}
-		if !ok || !slashed || strings.Contains(servers, "#") || strings.Contains(name, "/") || slices.Contains(o.Servers, "") {
+		o := StorageOverride{
+			Resource: meta.GroupResource{Group: group, Resource: name},
+			Servers:  strings.Split(servers, ";"),
+		}
+		if !ok || !slashed || strings.Contains(servers, "#") || strings.Contains(name, "/") ||
+			slices.Contains(o.Servers, "") {
 			return nil, errors.New("--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated")
 		}
 		all = append(all, o)

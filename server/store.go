@@ -27,7 +27,8 @@ import (
 
 // newStore makes the store that the configuration describes, which is not open yet. accept judges
 // files that are found in a store of files; nil takes them as they are.
-func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption, accept generic.Acceptor) *backing.Store {
+func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption,
+	accept generic.Acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
 	cfg.Place = c.place(c.Storage, accept)
 	for _, other := range c.Storage.others() {
@@ -53,7 +54,8 @@ func (c *completed) place(storing StorageConfig, accept generic.Acceptor) backin
 	return p
 }
 
-func (c *completed) openEngine(ctx context.Context, storing *StorageConfig, accept generic.Acceptor) (storage.Store, error) {
+func (c *completed) openEngine(ctx context.Context, storing *StorageConfig,
+	accept generic.Acceptor) (storage.Store, error) {
 	switch storing.Engine {
 	case StorageMemory:
 		return memory.New(memory.Config{}), nil
@@ -118,7 +120,8 @@ func (c *completed) recognize(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	place := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
-		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers), zap.String("reason", "nobody listens"))
+		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers),
+			zap.String("reason", "nobody listens"))
 	})
 	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // what is left of it for an etcd
 	if place != nil {
@@ -138,7 +141,8 @@ const dataMode = 0o700
 // volume is often not ours to choose, and what the server makes in the folder is closed
 // nevertheless.
 func (c completed) makeDataDir() error {
-	stores := c.Storage.Store == nil && c.standIn == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
+	stores := c.Storage.Store == nil && c.standIn == nil &&
+		(c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
 	if !stores && !c.Serving.authority() && c.Authentication.ServiceAccounts.SigningKeyFile != "" {
 		return nil
 	}

@@ -19,10 +19,17 @@ var Version = "dev"
 // unless StorageConfig.MinCompatibility is another than the default.
 func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
-		Major: "1", Minor: "36",
-		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: strconv.Itoa(generic.DefaultCompatible),
-		GitVersion: version, GitTreeState: "clean",
-		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Major:                 "1",
+		Minor:                 "36",
+		EmulationMajor:        "1",
+		EmulationMinor:        "36",
+		MinCompatibilityMajor: "1",
+		MinCompatibilityMinor: strconv.Itoa(generic.DefaultCompatible),
+		GitVersion:            version,
+		GitTreeState:          "clean",
+		GoVersion:             runtime.Version(),
+		Compiler:              runtime.Compiler,
+		Platform:              runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {

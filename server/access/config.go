@@ -127,8 +127,11 @@ func (c *Config) ofModes() *authz.AuthorizationConfiguration {
 				AuthorizedTTL: meta.Duration{Duration: w.AuthorizedTTL}, CacheAuthorizedRequests: &authorized,
 				UnauthorizedTTL: meta.Duration{Duration: w.UnauthorizedTTL}, CacheUnauthorizedRequests: &unauthorized,
 				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version,
-				FailurePolicy:  authz.FailurePolicyNoOpinion,
-				ConnectionInfo: authz.WebhookConnectionInfo{Type: authz.ConnectByKubeConfig, KubeConfigFile: &w.ConfigFile},
+				FailurePolicy: authz.FailurePolicyNoOpinion,
+				ConnectionInfo: authz.WebhookConnectionInfo{
+					Type:           authz.ConnectByKubeConfig,
+					KubeConfigFile: &w.ConfigFile,
+				},
 			}
 		}
 		out.Authorizers = append(out.Authorizers, place)

@@ -26,7 +26,10 @@ type metrics struct {
 // newMetrics registers the metrics; those of webhooks only if webhooks may be asked.
 func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "apiserver_authorization_" + name,
+			Help: help,
+		}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		opts := prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}
@@ -37,15 +40,18 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 			"type", "name", "decision"),
 		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.",
 			"name", "result"),
-		failedOpen: counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.",
+		failedOpen: counter("webhook_evaluations_fail_open_total",
+			"Webhooks without an answer, whose decision others made.",
 			"name", "result"),
 		duration: histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.",
 			prometheus.DefBuckets, "name", "result"),
 		matching: histogram("match_condition_evaluation_seconds", "Time that match conditions take.",
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
-		matchErrors: counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.",
+		matchErrors: counter("match_condition_evaluation_errors_total",
+			"Requests of which match conditions could not be judged.",
 			"type", "name"),
-		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.",
+		matchExclusions: counter("match_condition_exclusions_total",
+			"Requests about which match conditions kept from asking.",
 			"type", "name"),
 		config: reload.NewMetrics("authorization"),
 	}

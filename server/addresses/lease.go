@@ -178,7 +178,8 @@ func (l *identityLease) look(ctx context.Context) error {
 // does not say so is expired.
 func expired(lease *coordinationv1.Lease, age time.Duration) bool {
 	s := &lease.Spec
-	return s.RenewTime == nil || s.LeaseDurationSeconds == nil || age > time.Duration(*s.LeaseDurationSeconds)*time.Second
+	return s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
+		age > time.Duration(*s.LeaseDurationSeconds)*time.Second
 }
 
 // stop deletes the lease.

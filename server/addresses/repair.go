@@ -135,7 +135,8 @@ func followAddresses(ctx context.Context, store *registry.Store, r *core.Address
 
 // changed tells the repair of the last state of an IPAddress, unless it is new, cannot be read, or
 // has been told of before.
-func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair, ch *follow.Change[request.Encoded]) error {
+func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair,
+	ch *follow.Change[request.Encoded]) error {
 	last := ch.New
 	if ch.Gone {
 		last = ch.Old

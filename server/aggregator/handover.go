@@ -182,7 +182,9 @@ func (h *handover) answered(resp *http.Response) error {
 	switch {
 	case h.upgrades: // the switch of protocols is refused
 	case err != nil:
-		return callout.HeadError{Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
+		return callout.HeadError{
+			Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err)),
+		}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
 		const why = "the backend attempted to redirect this request, which is not permitted"
 		resp.Body.Close()

@@ -131,7 +131,8 @@ const (
 )
 
 // replace puts another configuration in force. lasting says that trying again would not help.
-func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)), data []byte) (lasting bool, err error) {
+func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)),
+	data []byte) (lasting bool, err error) {
 	next, err := e.open(data)
 	if err != nil {
 		return true, err

@@ -40,14 +40,20 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	values, err := newValueMetrics(reg)
 	m := &encryptionMetrics{
 		Metrics: reload.NewMetrics("encryption"), valueMetrics: values,
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
-			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
-			[]string{"provider_name", "method_name", "grpc_status_code"}),
-		used:   counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    envelope + "kms_operations_latency_seconds",
+			Help:    "Time that a call of a KMS plugin took, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20),
+		}, []string{"provider_name", "method_name", "grpc_status_code"}),
+		used: counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
 		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "When a value was last read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		named:  gauge(envelope+"key_id_hash_status_last_timestamp_seconds", "When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		wrong:  counter(envelope+"invalid_key_id_from_status_total", "How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
-		seeds:  gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
+		named: gauge(envelope+"key_id_hash_status_last_timestamp_seconds",
+			"When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash",
+			"apiserver_id_hash"),
+		wrong: counter(envelope+"invalid_key_id_from_status_total",
+			"How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
+		seeds: gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
 	}
 	m.useds.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)
@@ -85,7 +91,8 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 				m.wrong.WithLabelValues(plugin, wrong).Inc()
 				return
 			}
-			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key), reload.ServerHash())...).SetToCurrentTime()
+			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key),
+				reload.ServerHash())...).SetToCurrentTime()
 		},
 		KeyUsed: func(plugin, key string, written bool) {
 			labels := m.useds.seen(direction(written), plugin, reload.HashLabel(key), reload.ServerHash())

@@ -52,7 +52,9 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
 			Help:    "Time that an operation on the store took, in seconds.",
-			Buckets: []float64{0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}}, labels),
+			Buckets: []float64{
+				0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+			}}, labels),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Operations on the store."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
@@ -142,7 +144,8 @@ func (s *metered) Range(ctx context.Context, req storage.RangeRequest) (storage.
 }
 
 // Put implements storage.Store.
-func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre,
+	lease storage.LeaseID) (storage.Entry, error) {
 	began := time.Now()
 	e, err := s.Store.Put(ctx, key, value, pre, lease)
 	s.done(opWrite, key, began, err)

@@ -25,7 +25,13 @@ type Keys interface {
 
 // NewRecord returns the record of a resource that lives in b.
 func (b *Backend) NewRecord(name meta.GroupResource, prefix string) Record {
-	return Record{Name: name, Backend: b, Prefix: prefix, choice: b.cfg.Encryption.of(name), series: &series{resource: name}}
+	return Record{
+		Name:    name,
+		Backend: b,
+		Prefix:  prefix,
+		choice:  b.cfg.Encryption.of(name),
+		series:  &series{resource: name},
+	}
 }
 
 // Chain is how values are encrypted now.

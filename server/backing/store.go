@@ -189,7 +189,8 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 	log = log.Named("cache")
 	return cache.Hooks{
 		Loaded: func(resource string, objects int, took time.Duration) {
-			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects), zap.Duration("took", took))
+			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects),
+				zap.Duration("took", took))
 		},
 		LoadFailed: func(resource string, err error) {
 			log.Log(Severity(err), "load failed", zap.String("resource", resource), zap.Error(err))

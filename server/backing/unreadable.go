@@ -52,16 +52,22 @@ func (u *Unreadables) Found(err *storage.Error) {
 	u.mu.told[err.Key] = err.Rev
 	u.mu.Unlock()
 	if !told {
-		u.log.Error("a stored object cannot be read", zap.String("key", err.Key), zap.Uint64("revision", uint64(err.Rev)), zap.Error(err.Err))
+		u.log.Error("a stored object cannot be read", zap.String("key", err.Key),
+			zap.Uint64("revision", uint64(err.Rev)), zap.Error(err.Err))
 	}
 }
 
 // Met is told of an object under a prefix of keys that cannot be read, and that a loop of the
 // server has met.
 func (u *Unreadables) Met(prefix string, o meta.Unread) {
-	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64) // of one that the server has made up its mind about there is a revision
+	// of one that the server has made up its mind about there is a revision
+	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64)
 	u.Found(&storage.Error{
-		Op: "decode", Key: prefix + path.Join(o.Namespace, o.Name), Kind: storage.Corrupt, Rev: storage.Revision(rev), Err: errors.New(o.Why),
+		Op:   "decode",
+		Key:  prefix + path.Join(o.Namespace, o.Name),
+		Kind: storage.Corrupt,
+		Rev:  storage.Revision(rev),
+		Err:  errors.New(o.Why),
 	})
 }
 

@@ -28,14 +28,17 @@ func newValueMetrics(reg prometheus.Registerer) (*valueMetrics, error) {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "transformation_duration_seconds",
 			Help: "Time that it took to encrypt or decrypt a value, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25)},
 			[]string{"transformation_type", "transformer_prefix"}),
-		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "envelope_transformation_cache_misses_total",
-			Help: "How often a KMS plugin had to be asked for a seed."}),
+		misses: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: prefix + "envelope_transformation_cache_misses_total",
+			Help: "How often a KMS plugin had to be asked for a seed.",
+		}),
 		made: prometheus.NewHistogram(prometheus.HistogramOpts{Name: prefix + "data_key_generation_duration_seconds",
 			Help: "Time that it took to make a seed for a KMS plugin, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
 	}
 	unmade := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "data_key_generation_failures_total",
 		Help: "How often no seed could be made for a KMS plugin, which does not happen."})
-	return m, errors.Join(reg.Register(m.values), reg.Register(m.seconds), reg.Register(m.misses), reg.Register(m.made), reg.Register(unmade))
+	return m, errors.Join(reg.Register(m.values), reg.Register(m.seconds), reg.Register(m.misses), reg.Register(m.made),
+		reg.Register(unmade))
 }
 
 // direction is what Kubernetes calls the writing and the reading of values.
@@ -51,7 +54,8 @@ func direction(written bool) string {
 func (m *valueMetrics) transforms(resource, provider string, written bool) func(time.Duration, error) {
 	way := direction(written)
 	good := sync.OnceValues(func() (prometheus.Counter, prometheus.Observer) {
-		return m.values.WithLabelValues(resource, way, provider, callout.CodeOf(nil)), m.seconds.WithLabelValues(way, provider)
+		return m.values.WithLabelValues(resource, way, provider, callout.CodeOf(nil)),
+			m.seconds.WithLabelValues(way, provider)
 	})
 	return func(took time.Duration, err error) {
 		if err != nil {

@@ -140,7 +140,8 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 		if meta.IsNotFound(err) { // its namespace is about to come
 			pause = 10 * time.Millisecond
 		} else {
-			b.log().Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
+			b.log().Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource),
+				zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

@@ -33,10 +33,13 @@ const CRDOnly = "crd-only"
 var profiles = map[string][]meta.GroupResource{
 	CRDOnly: {
 		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
-		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
+		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
+		{Group: "coordination.k8s.io", Resource: "leases"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
-		{Group: "rbac.authorization.k8s.io", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
-		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"},
+		{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
 	},
 }
 
@@ -69,7 +72,8 @@ func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group,
 			ch.keep(kept, &groups[i])
 		}
 	}
-	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g generic.Group) bool { return g.BuiltIn }))
+	settings, err := readRuntime(c.Runtime, ch.versions,
+		slices.ContainsFunc(groups, func(g generic.Group) bool { return g.BuiltIn }))
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +139,12 @@ func (c *choice) apply(groups []generic.Group) []generic.Group {
 		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(res registry.Resource) bool {
 			return c.off(res.GroupResource, res.Kind) && !shared[res.GroupResource]
 		})
-		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool { return c.off(o.GroupResource, o.Kind) })
-		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool { return c.off(a.GroupResource, a.Kind) })
+		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool {
+			return c.off(o.GroupResource, o.Kind)
+		})
+		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool {
+			return c.off(a.GroupResource, a.Kind)
+		})
 	}
 	return out
 }

@@ -67,7 +67,13 @@ func New(cfg Config) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "coracle-client"
 	}
-	c := &Client{base: *base, transport: cfg.Transport, codecs: cfg.Codecs, header: http.Header{"User-Agent": {cfg.UserAgent}}, unread: cfg.Unread}
+	c := &Client{
+		base:      *base,
+		transport: cfg.Transport,
+		codecs:    cfg.Codecs,
+		header:    http.Header{"User-Agent": {cfg.UserAgent}},
+		unread:    cfg.Unread,
+	}
 	if c.unread == nil {
 		c.unread = func(meta.GroupResource, meta.Unread) {}
 	}

@@ -18,7 +18,11 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 			Version string `json:"version"`
 		} `json:"preferredVersion"`
 	}
-	err := c.do(ctx, &call{method: http.MethodGet, path: "/apis/" + url.PathEscape(group), accept: codec.JSONType}, func(data []byte) error {
+	err := c.do(ctx, &call{
+		method: http.MethodGet,
+		path:   "/apis/" + url.PathEscape(group),
+		accept: codec.JSONType,
+	}, func(data []byte) error {
 		return json.Unmarshal(data, &found)
 	})
 	return found.PreferredVersion.Version, err

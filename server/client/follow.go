@@ -78,7 +78,11 @@ func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 		}
 		s.buf = append(s.buf, ch)
 	}
-	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: ev.Object.GetObjectMeta().ResourceVersion}, nil
+	return follow.Batch[T]{
+		Changes:         s.buf,
+		InStep:          true,
+		ResourceVersion: ev.Object.GetObjectMeta().ResourceVersion,
+	}, nil
 }
 
 // list tells of a page.
@@ -103,7 +107,10 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 
 // tell tells of an object that cannot be read, and may be gone.
 func (s *stream[T]) tell(u *meta.Unread, gone bool) {
-	ch := follow.Change[T]{Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)}, Gone: gone}
+	ch := follow.Change[T]{
+		Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)},
+		Gone: gone,
+	}
 	if !gone {
 		ch.Unread = s.r.unreadError(u)
 	}

@@ -140,7 +140,8 @@ func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error 
 }
 
 // decodeItem reads an object of a list or watch. lenient: u is not nil if that cannot be read.
-func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind, lenient bool) (obj T, u *meta.Unread, err error) {
+func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind,
+	lenient bool) (obj T, u *meta.Unread, err error) {
 	if !lenient {
 		obj, err = r.decode(data, kind)
 		return obj, nil, err
@@ -155,7 +156,12 @@ func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind, lenient
 	if json.Unmarshal(data, &named) != nil || named.Name == "" {
 		return obj, nil, err
 	}
-	return obj, &meta.Unread{Namespace: named.Namespace, Name: named.Name, ResourceVersion: named.ResourceVersion, Why: err.Error()}, nil
+	return obj, &meta.Unread{
+		Namespace:       named.Namespace,
+		Name:            named.Name,
+		ResourceVersion: named.ResourceVersion,
+		Why:             err.Error(),
+	}, nil
 }
 
 // decode reads one object. Without a kind of its own it is of kind.

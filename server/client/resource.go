@@ -101,14 +101,19 @@ const (
 
 // Patch changes an object and returns it as it was stored. An apply creates it if need be, and must
 // name its FieldManager.
-func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patch []byte, opts meta.PatchOptions) (T, error) {
+func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patch []byte,
+	opts meta.PatchOptions) (T, error) {
 	if name == "" {
 		var zero T
 		return zero, errNoName
 	}
 	query := writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation)
 	setBool(query, "force", opts.Force)
-	return r.object(ctx, http.MethodPatch, r.namespace, name, &call{query: query, contentType: string(typ), body: patch})
+	return r.object(ctx, http.MethodPatch, r.namespace, name, &call{
+		query:       query,
+		contentType: string(typ),
+		body:        patch,
+	})
 }
 
 // Delete deletes an object. It may live on, marked, until its finalizers are gone and its time is
@@ -126,7 +131,8 @@ func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOp
 
 // DeleteCollection deletes, or marks, all objects that list selects, and returns them as they were
 // before. With a limit it deletes one page, and goes on with the Continue of the answer.
-func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions, list meta.ListOptions) (*List[T], error) {
+func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions,
+	list meta.ListOptions) (*List[T], error) {
 	call, err := r.deletion("", &opts)
 	if err != nil {
 		return nil, err
@@ -147,7 +153,13 @@ func (r Resource[T]) deletion(name string, opts *meta.DeleteOptions) (*call, err
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &call{method: http.MethodDelete, path: path, accept: codec.JSONType, contentType: codec.JSONType, body: body}, nil
+	return &call{
+		method:      http.MethodDelete,
+		path:        path,
+		accept:      codec.JSONType,
+		contentType: codec.JSONType,
+		body:        body,
+	}, nil
 }
 
 // object completes and sends a call whose answer is one object.

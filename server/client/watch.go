@@ -56,7 +56,12 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 		return nil, err
 	}
 	opts.Watch = true
-	resp, err := r.c.open(ctx, &call{method: http.MethodGet, path: path, query: listQuery(&opts), accept: accept[T](false)})
+	resp, err := r.c.open(ctx, &call{
+		method: http.MethodGet,
+		path:   path,
+		query:  listQuery(&opts),
+		accept: accept[T](false),
+	})
 	if err != nil {
 		return nil, err
 	}

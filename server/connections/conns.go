@@ -51,7 +51,13 @@ type conns struct {
 }
 
 func newConns(bound, streams int, crowd *Crowd, log *zap.Logger) *conns {
-	cs := &conns{bound: bound, streams: streams, crowd: crowd, log: log, strangers: newBudget(strangerStreams, strangerRate)}
+	cs := &conns{
+		bound:     bound,
+		streams:   streams,
+		crowd:     crowd,
+		log:       log,
+		strangers: newBudget(strangerStreams, strangerRate),
+	}
 	cs.freed.L = &cs.mu
 	for i := range cs.waiting {
 		cs.waiting[i].init()

@@ -100,7 +100,8 @@ func (l *Listeners) Open() error {
 		}
 		how := net.ListenConfig{Control: sharing(l.cfg.SharePort, l.cfg.ShareAddress)}
 		var err error
-		if ports[i], err = how.Listen(context.Background(), "tcp", net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
+		if ports[i], err = how.Listen(context.Background(), "tcp",
+			net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
 			l.Take(ports[0], nil)
 			return fmt.Errorf("server: %w", err)
 		}

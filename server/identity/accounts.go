@@ -37,7 +37,8 @@ type Accounts struct {
 const extendedToken = 365 * 24 * time.Hour
 
 // newAccounts reads the keys, or makes one under dataDir, or connects to who has them.
-func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string, reg prometheus.Registerer) (*Accounts, error) {
+func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string,
+	reg prometheus.Registerer) (*Accounts, error) {
 	i := &Accounts{longest: sa.Longest}
 	if !sa.NoExtension {
 		i.extended = extendedToken

@@ -38,7 +38,8 @@ type Surroundings struct {
 //
 // Tokens that do not say what they are for are for the server. Whoever shows no credentials at all
 // is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
-func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
+func (id *Identity) Authenticators(c *Config,
+	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator
 	if id.proxies != nil {
 		proxies := authn.NewFrontProxy(id.proxies.Get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
@@ -73,7 +74,8 @@ func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Auth
 	if err != nil {
 		return nil, nil, err
 	}
-	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)),
+		c.Authenticators...)
 	who := authn.Union(append(all, last...)...)
 	if who, err = withAnonymous(who, c, known); err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
@@ -104,7 +106,8 @@ func withAnonymous(who request.Authenticator, c *Config, known *issuers) (reques
 }
 
 // newTokens makes what judges bearer tokens, local first, then remote.
-func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
+	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	used, err := newTokenMetrics(around.Metrics)
 	if err != nil {
 		return nil, err
@@ -154,7 +157,11 @@ func newTokenWebhook(c *Config, around *Surroundings, meter authn.CacheMeter) (r
 		return nil, err
 	}
 	target.Flawed = around.Flawed
-	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
+	client, err := callout.New(callout.Config{
+		Name:   "token-webhook",
+		Target: target,
+		Retry:  callout.Retry{Tries: hookTries},
+	})
 	if err != nil {
 		return nil, err
 	}

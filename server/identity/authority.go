@@ -115,9 +115,11 @@ func (p *authority) client(user string, groups []string, until time.Time) (*pki.
 
 // signed returns the certificate called name if it is good for a while, signed by the authority and
 // fits; else it makes one like template.
-func (p *authority) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*pki.Pair, error) {
+func (p *authority) signed(name string, fits func(*x509.Certificate) bool,
+	template *x509.Certificate) (*pki.Pair, error) {
 	have, err := p.read(name)
-	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil && fits(have.Cert) {
+	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil &&
+		fits(have.Cert) {
 		return have, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

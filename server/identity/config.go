@@ -221,7 +221,8 @@ func (c OIDC) complete() OIDC {
 
 // isSet reports whether anything is said about an issuer.
 func (c *OIDC) isSet() bool {
-	return c.IssuerURL != "" || c.ClientID != "" || c.CAFile != "" || c.UsernameClaim != "sub" || c.UsernamePrefix != "" || c.GroupsClaim != "" ||
+	return c.IssuerURL != "" || c.ClientID != "" || c.CAFile != "" || c.UsernameClaim != "sub" ||
+		c.UsernamePrefix != "" || c.GroupsClaim != "" ||
 		c.GroupsPrefix != "" || len(c.RequiredClaims) > 0 || !slices.Equal(c.SigningAlgs, []string{"RS256"})
 }
 

@@ -67,15 +67,18 @@ func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]
 	}
 	defer closeClient()
 	seconds := int64(h.Lasts / time.Second)
-	accounts := client.For[*authenticationv1.TokenRequest](c, corev1.GroupVersion.WithResource("serviceaccounts")).In(namespace)
+	accounts := client.For[*authenticationv1.TokenRequest](c,
+		corev1.GroupVersion.WithResource("serviceaccounts")).In(namespace)
 	r, err := accounts.Sub("token").Create(ctx, &authenticationv1.TokenRequest{
 		TypeMeta:   meta.TypeMeta{APIVersion: authenticationv1.GroupVersion.String(), Kind: "TokenRequest"},
-		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name}, Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
 	}, meta.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return kubeconfigText(url, trusted, namespace+"/"+name, namespace, "    token: "+strconv.Quote(r.Status.Token)+"\n"), nil
+	return kubeconfigText(url, trusted, namespace+"/"+name, namespace,
+		"    token: "+strconv.Quote(r.Status.Token)+"\n"), nil
 }
 
 func (h Handout) adminKubeconfig() string { return filepath.Join(h.DataDir, "admin.kubeconfig") }
@@ -104,6 +107,11 @@ func (h Handout) client() (*client.Client, func(), error) {
 	if err := s.Complete(); err != nil {
 		return nil, nil, err
 	}
-	c, err := client.New(client.Config{URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-kubeconfig"})
+	c, err := client.New(client.Config{
+		URL:       target.URL,
+		Transport: way,
+		Codecs:    codec.NewFactory(s),
+		UserAgent: "coracle-kubeconfig",
+	})
 	return c, way.Close, err
 }

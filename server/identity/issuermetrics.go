@@ -27,9 +27,13 @@ func newIssuerMetrics() *issuerMetrics {
 		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 			Help:    "Time to judge a token that nobody remembers, in seconds, by issuer."}, []string{"result", "jwt_issuer_hash"}),
-		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds", ConstLabels: server,
-			Help: "When an issuer was asked for its keys last, by how that went."}, []string{"result", "jwt_issuer_hash"}),
-		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info", "The keys that an issuer has answered last, by their hash.",
+		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name:        prefix + "jwks_fetch_last_timestamp_seconds",
+			ConstLabels: server,
+			Help:        "When an issuer was asked for its keys last, by how that went.",
+		}, []string{"result", "jwt_issuer_hash"}),
+		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info",
+			"The keys that an issuer has answered last, by their hash.",
 			[]string{"jwt_issuer_hash", "hash"}, server),
 		keys: map[string]string{},
 	}

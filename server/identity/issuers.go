@@ -56,11 +56,17 @@ const (
 
 // openIssuers reads the configuration of c; nil if it has none. It runs until the end of what run
 // runs.
-func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.CacheMeter,
+	log *zap.Logger) (*issuers, error) {
 	if c.File == "" && c.OIDC.IssuerURL == "" {
 		return nil, nil
 	}
-	s := &issuers{log: log.Named("issuers"), options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	s := &issuers{
+		log:     log.Named("issuers"),
+		options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers},
+		told:    newIssuerMetrics(),
+		meter:   meter,
+	}
 	if err := reg.Register(s.told); err != nil {
 		return nil, err
 	}
@@ -117,7 +123,8 @@ func (s *issuers) openFile(file string, run Run, reg prometheus.Registerer) erro
 }
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (s *issuers) AuthenticateToken(ctx context.Context, token string,
+	audiences []string) (*request.User, []string, error) {
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
@@ -199,7 +206,10 @@ func (c *OIDC) config() (*jwt.Config, error) {
 		issuer.Issuer.CertificateAuthority = string(ca)
 	}
 	for claim, value := range c.RequiredClaims {
-		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{Claim: claim, RequiredValue: value})
+		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{
+			Claim:         claim,
+			RequiredValue: value,
+		})
 	}
 	return &jwt.Config{JWT: []jwt.Issuer{issuer}}, nil
 }

@@ -12,7 +12,8 @@ import (
 // certificateLeft are the times between which the ends of client certificates are told apart, in
 // seconds.
 var certificateLeft = []float64{
-	0, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600, day, 2 * day, 4 * day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day,
+	0, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600,
+	day, 2 * day, 4 * day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day,
 }
 
 const day = 24 * 3600 // seconds
@@ -20,8 +21,11 @@ const day = 24 * 3600 // seconds
 // newCertificateMetrics returns what notes how long client certificates are still good that are
 // shown.
 func newCertificateMetrics(reg prometheus.Registerer) (func(left time.Duration), error) {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds", Buckets: certificateLeft,
-		Help: "How long the client certificates are still good that requests come with, in seconds."})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "apiserver_client_certificate_expiration_seconds",
+		Buckets: certificateLeft,
+		Help:    "How long the client certificates are still good that requests come with, in seconds.",
+	})
 	return func(left time.Duration) { h.Observe(left.Seconds()) }, reg.Register(h)
 }
 

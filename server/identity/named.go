@@ -92,7 +92,8 @@ func (id *Identity) readByName() error {
 		files = append(files, c.CertFile, c.KeyFile)
 	}
 	var err error
-	if id.byName, err = reload.NewValue(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
+	if id.byName, err = reload.NewValue(files,
+		func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
 		return fmt.Errorf("certificates by name: %w", err)
 	}
 	return nil

@@ -56,16 +56,21 @@ func (o *Objects) Object(resource, namespace, name string) authn.Object {
 			return s
 		})
 	case pods:
-		return tokenObject(o.stores, gr, namespace, name, func(p *corev1.Pod) *authn.ObjectState { return stateOf(&p.ObjectMeta) })
+		return tokenObject(o.stores, gr, namespace, name, func(p *corev1.Pod) *authn.ObjectState {
+			return stateOf(&p.ObjectMeta)
+		})
 	default:
-		return tokenObject(o.stores, nodes, "", name, func(n *corev1.Node) *authn.ObjectState { return stateOf(&n.ObjectMeta) })
+		return tokenObject(o.stores, nodes, "", name, func(n *corev1.Node) *authn.ObjectState {
+			return stateOf(&n.ObjectMeta)
+		})
 	}
 }
 
 // Used implements authn.Objects.
 func (o *Objects) Used(ctx context.Context, namespace, secret, day string) {
 	if err := o.label(ctx, namespace, secret, authn.LastUsedLabel, day); err != nil {
-		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace), zap.String("secret", secret), zap.Error(err))
+		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace),
+			zap.String("secret", secret), zap.Error(err))
 	}
 }
 
@@ -76,7 +81,11 @@ func (o *Objects) label(ctx context.Context, namespace, secret, label, value str
 		return fmt.Errorf("the server has no %s", secrets)
 	}
 	_, _, err := store.Update(ctx, &request.Write{
-		Namespace: namespace, Name: secret, Manager: registry.ServerManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Namespace: namespace,
+		Name:      secret,
+		Manager:   registry.ServerManager,
+		Options:   &meta.UpdateOptions{},
+		Admitted:  true,
 		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			if cur.Encoded == nil { // it is gone, and an update would make another
 				return nil, meta.NewNotFound(secrets, secret)
@@ -115,7 +124,8 @@ func stateOf(m *meta.ObjectMeta) *authn.ObjectState {
 }
 
 // tokenObject tells of an object, if there can be one of that name.
-func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace, name string, of func(T) *authn.ObjectState) authn.Object {
+func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace, name string,
+	of func(T) *authn.ObjectState) authn.Object {
 	store := stores.Store(gr)
 	if store == nil {
 		return noObject{meta.NewNotFound(gr, name)}

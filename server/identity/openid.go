@@ -21,33 +21,36 @@ const keySetType = "application/jwk-set+json"
 // them, and the keys. external returns the host and port by which others reach the server; it is
 // called for each request, because the port may not be known before the server listens. An issuer
 // that is no URL cannot say where the documents are: then there are none, as in kube-apiserver.
-func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, external func() string, log *zap.Logger) error {
+func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, external func() string,
+	log *zap.Logger) error {
 	issuer := c.Issuers[0]
 	if err := authn.CheckIssuer(issuer); err != nil {
 		log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
 		return nil
 	}
-	err := paths.Handle(authn.KeysPath, router.Produces(keySetType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
-		set, err := a.Keys.Keys().KeySet()
-		if err != nil {
-			return err
-		}
-		return writePublic(w, keySetType, set, a.Keys.MaxAge())
-	})))
+	err := paths.Handle(authn.KeysPath,
+		router.Produces(keySetType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
+			set, err := a.Keys.Keys().KeySet()
+			if err != nil {
+				return err
+			}
+			return writePublic(w, keySetType, set, a.Keys.MaxAge())
+		})))
 	if err != nil {
 		return err
 	}
-	return paths.Handle(authn.DiscoveryPath, router.Produces(codec.JSONType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
-		url := c.KeysURL
-		if url == "" {
-			url = "https://" + external() + authn.KeysPath
-		}
-		body, err := a.Keys.Keys().Discovery(issuer, url)
-		if err != nil {
-			return err
-		}
-		return writePublic(w, codec.JSONType, body, a.Keys.MaxAge())
-	})))
+	return paths.Handle(authn.DiscoveryPath,
+		router.Produces(codec.JSONType, router.Plain(func(w http.ResponseWriter, _ *http.Request) error {
+			url := c.KeysURL
+			if url == "" {
+				url = "https://" + external() + authn.KeysPath
+			}
+			body, err := a.Keys.Keys().Discovery(issuer, url)
+			if err != nil {
+				return err
+			}
+			return writePublic(w, codec.JSONType, body, a.Keys.MaxAge())
+		})))
 }
 
 // writePublic writes what anybody may keep for a while.
@@ -66,8 +69,11 @@ func (c *ServiceAccounts) Documents() []openapi.Document {
 	}
 	return []openapi.Document{
 		{Path: strings.TrimPrefix(authn.DiscoveryPath, "/"), Endpoints: []openapi.Endpoint{{
-			Path: authn.DiscoveryPath + "/", Description: "get who issues the tokens of service accounts, and where the keys are that verify them",
-			OperationID: "getServiceAccountIssuerOpenIDConfiguration", Tag: "WellKnown", Types: []string{codec.JSONType},
+			Path:        authn.DiscoveryPath + "/",
+			Description: "get who issues the tokens of service accounts, and where the keys are that verify them",
+			OperationID: "getServiceAccountIssuerOpenIDConfiguration",
+			Tag:         "WellKnown",
+			Types:       []string{codec.JSONType},
 		}}},
 		{Path: strings.TrimPrefix(authn.KeysPath, "/"), Endpoints: []openapi.Endpoint{{
 			Path: authn.KeysPath + "/", Description: "get the public keys that verify the tokens of service accounts",

@@ -137,8 +137,8 @@ func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 	}
 	data[trustProxies] = proxies
 	for _, key := range []string{
-		"requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers", "requestheader-uid-headers",
-		"requestheader-extra-headers-prefix",
+		"requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers",
+		"requestheader-uid-headers", "requestheader-extra-headers-prefix",
 	} {
 		var list []string
 		_ = json.Unmarshal([]byte(have[key]), &list) // or nothing

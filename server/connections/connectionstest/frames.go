@@ -55,7 +55,12 @@ func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	f.next += 2
 	const most = 16 << 10 // of a frame
 	first := f.fields.Next(most)
-	f.Must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: first, EndStream: end, EndHeaders: f.fields.Len() == 0}))
+	f.Must(f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID:      id,
+		BlockFragment: first,
+		EndStream:     end,
+		EndHeaders:    f.fields.Len() == 0,
+	}))
 	for f.fields.Len() > 0 {
 		more := f.fields.Next(most)
 		f.Must(f.WriteContinuation(id, f.fields.Len() == 0, more))
