@@ -20,9 +20,12 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 )
 
+// The defaults and the validation of a Config. New, NewJudge and CheckStore call Config.complete
+// first; all others receive the result.
+
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete
-// makes it, once and before anything else is made, and all others get it, or parts of it, as a
-// value: nobody sees a Config that is half finished, and nobody can change it for another.
+// makes it, once and before anything else is made. Others get it, or parts of it, by value: nobody
+// sees a Config that is half finished, and nobody changes it for somebody else.
 type completed struct {
 	Config
 	origins []*regexp.Regexp  // Serving.CORSOrigins
@@ -30,14 +33,16 @@ type completed struct {
 	standIn *standIn          // nil if Storage is what the Config says
 }
 
-// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as
-// long as the request, and writeGrace, to read the last answer.
+// shutdownGrace is the time by which ShutdownConfig.Timeout exceeds RequestTimeout by default. A
+// client may take writeGrace longer than the request to read the last answer.
 const shutdownGrace = writeGrace + 5*time.Second
 
-// maxGoawayChance keeps clients from connecting again all the time.
+// maxGoawayChance bounds HTTPConfig.GoawayChance, as kube-apiserver does: a higher chance would
+// make clients reconnect all the time.
 const maxGoawayChance = 0.02
 
-// complete returns the configuration with its defaults, or everything that is wrong with it.
+// complete returns the configuration with its defaults. The error joins everything that is wrong
+// with it.
 func (c Config) complete() (completed, error) {
 	setDefault(&c.DataDir, ".coracle")
 	if c.Controllers == nil {
@@ -105,7 +110,7 @@ func (c LimitsConfig) complete() LimitsConfig {
 	return c
 }
 
-// setDefault sets a field that has been left at its zero value.
+// setDefault sets *p to value if *p is the zero value.
 func setDefault[T comparable](p *T, value T) {
 	var zero T
 	if *p == zero {
@@ -113,6 +118,7 @@ func setDefault[T comparable](p *T, value T) {
 	}
 }
 
+// compileAll compiles patterns, each a regular expression of --cors-allowed-origins.
 func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 	compiled := make([]*regexp.Regexp, len(patterns))
 	var errs []error
@@ -214,7 +220,7 @@ func (c *ServingConfig) validate() error {
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
 		bad("a TLS certificate and its key must be given together")
 	}
-	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // nor is what is no number
+	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // also false for NaN
 		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
 	}
 	if c.HTTP.MaxStreams < 0 {
@@ -232,7 +238,7 @@ func (c *ServingConfig) validate() error {
 // authority reports whether the server signs certificates itself.
 func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
 
-// path returns a place under DataDir.
+// path returns the path of a file or folder under DataDir.
 func (c *Config) path(elem ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, elem...)...)
 }

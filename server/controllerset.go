@@ -18,18 +18,18 @@ import (
 	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
 )
 
-// controllerEntry is a controller that a server can run.
+// controllerEntry describes a controller that a server can run.
 type controllerEntry struct {
-	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
-	needs       []meta.GroupResource // not run by servers without these
-	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is
-	// not complete without.
+	name, short string               // names in kube-controller-manager; short is the older one, may be ""
+	needs       []meta.GroupResource // a server without one of these does not run it
+	// yields: the controller stops while a kube-controller-manager runs, which has the same one.
+	// The others belong to the API itself and always run.
 	yields bool
-	signs  bool // not run by servers that have no key of service accounts themselves
+	signs  bool // a server whose service account key is in an external signer does not run it
 	make   func(e controllerEnv) runner
 }
 
-// controllerEnv is what a controller is made of. What it shares with others is in the informers.
+// controllerEnv is what a controller is made from. Controllers share state only by the informers.
 type controllerEnv struct {
 	*Server
 	in   *controller.Informers
@@ -40,10 +40,10 @@ type controllerEnv struct {
 // runner is a controller. Run works until ctx ends.
 type runner interface{ Run(ctx context.Context) }
 
-// garbageCollector is the name of the controller that deletes what has no owner any more.
+// garbageCollector is the name of the controller that deletes objects whose owners are gone.
 const garbageCollector = "garbage-collector-controller"
 
-// controllerSet are the controllers that there are.
+// controllerSet lists all controllers. Config.Controllers selects among them.
 var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
@@ -159,6 +159,6 @@ var controllerSet = []controllerEntry{
 	},
 }
 
-// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager.
-// (--terminated-pod-gc-threshold)
+// maxEndedPods is the number of ended Pods above which the oldest are deleted, as by default in
+// kube-controller-manager. (--terminated-pod-gc-threshold)
 const maxEndedPods = 12500
