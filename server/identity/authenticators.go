@@ -13,20 +13,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Run runs work in the background until the server stops.
+// The chain of authenticators of a server, in order, made of the Identity and the Config. Package
+// server calls Authenticators once, when the resources are known.
+
+// Run starts work in a goroutine. Its context ends when the server stops.
 type Run func(work func(ctx context.Context))
 
-// Surroundings are what Authenticators need beside an Identity.
+// Surroundings is what Authenticators takes from the server around it.
 type Surroundings struct {
 	Stores  Stores
 	Run     Run
 	Metrics prometheus.Registerer
-	Flawed  func(callout.Flaw) // is told of flaws of the webhook's certificate
+	Flawed  func(callout.Flaw) // counts outdated properties of the webhook's certificate
 	Log     *zap.Logger
 }
 
-// Authenticators makes what finds out who sends a request, and what judges a token. Requests are
-// shown to these in turn, until one knows the user:
+// Authenticators returns the authenticator of requests, and the authenticator of tokens that
+// TokenReview asks. The former asks these in turn until one finds a user:
 //
 //  1. front proxies, which speak for others
 //  2. passwords
@@ -36,8 +39,9 @@ type Surroundings struct {
 //  5. what the configuration adds
 //  6. front proxies once more: who shows a certificate that is not one of theirs is refused
 //
-// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all
-// is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
+// A token that names no audiences is for the server. A request without credentials is anonymous, if
+// the configuration allows that. The headers of front proxies are removed from each request, so
+// that no handler and no server behind sees them.
 func (id *Identity) Authenticators(c *Config,
 	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator
@@ -83,7 +87,9 @@ func (id *Identity) Authenticators(c *Config,
 	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
 }
 
-// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
+// withAnonymous makes requests without credentials anonymous: at the paths that the
+// AuthenticationConfiguration allows, or at all paths unless --anonymous-auth forbids it. The file
+// and the flag exclude each other.
 func withAnonymous(who request.Authenticator, c *Config, known *issuers) (request.Authenticator, error) {
 	if known == nil || known.anonymous == nil {
 		if c.Anonymous != nil && !*c.Anonymous {
@@ -105,7 +111,8 @@ func withAnonymous(who request.Authenticator, c *Config, known *issuers) (reques
 	return authn.Anonymous(who, paths...), nil
 }
 
-// newTokens makes what judges bearer tokens, local first, then remote.
+// newTokens makes the chain of token authenticators. Those that answer from memory come first,
+// those that ask other servers last.
 func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
 	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	used, err := newTokenMetrics(around.Metrics)
@@ -113,8 +120,8 @@ func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
 		return nil, err
 	}
 	objects := NewObjects(around.Stores, around.Log)
-	// There is always the server's own token: who shows one that nobody knows is refused, not
-	// anonymous.
+	// The server's own token makes the chain never empty, so a request with an unknown token is
+	// refused and not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.Loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
 	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
@@ -147,10 +154,11 @@ func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
 	return authn.TokenUnion(known...), nil
 }
 
-// hookTries is how often a webhook that does not answer is asked about one token.
+// hookTries is how often the webhook is asked about one token if it does not answer.
 const hookTries = 5
 
-// newTokenWebhook makes what asks the webhook about tokens. Its connections end with the server.
+// newTokenWebhook makes the authenticator that asks the webhook about tokens and remembers the
+// answers for CacheTTL. Its connections close when the server stops.
 func newTokenWebhook(c *Config, around *Surroundings, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// keySetType is the media type of the keys that verify tokens.
+// keySetType is the media type of a JSON Web Key Set (RFC 7517).
 const keySetType = "application/jwk-set+json"
 
-// ServeIssuer serves on paths what others need to verify tokens of service accounts: who issues
-// them, and the keys. external returns the host and port by which others reach the server; it is
-// called for each request, because the port may not be known before the server listens. An issuer
-// that is no URL cannot say where the documents are: then there are none, as in kube-apiserver.
+// ServeIssuer serves on paths the two documents by which others verify service account tokens: the
+// OpenID discovery document of the issuer, and its keys. external returns the host and port by
+// which others reach the server; it is called for each request, because the port may not be known
+// before the server listens. If the issuer is no URL others could not find the documents, so there
+// are none, as in kube-apiserver.
 func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, external func() string,
 	log *zap.Logger) error {
 	issuer := c.Issuers[0]
@@ -53,7 +54,7 @@ func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, exte
 		})))
 }
 
-// writePublic writes what anybody may keep for a while.
+// writePublic writes a document that caches may keep for maxAge.
 func writePublic(w http.ResponseWriter, contentType string, body []byte, maxAge time.Duration) error {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
