@@ -25,9 +25,9 @@ func (a *Aggregator) Start() {
 	}
 }
 
-// Hooks returns the hooks after which the server knows the APIServices that are stored, and what
-// the servers behind serve; none if the host has no APIServices. c is a client of the server
-// itself. It is not used before the hooks run.
+// Hooks returns the hooks after which the server has read the stored APIServices and has asked each
+// server behind once what it serves. There are none if the host has no APIServices. The names are
+// those of kube-apiserver. c is a client of the server itself; it is not used before the hooks run.
 func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 	if a.host.Store(apiServices) == nil {
 		return nil
@@ -39,8 +39,8 @@ func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 	return []generic.Hook{
 		{Name: "start-kube-aggregator-informers", Run: generic.Loads(a.host, []meta.GroupResource{apiServices})},
 		{Name: "apiservice-registration-controller", Run: seen},
-		// From then on a request for OpenAPI is answered with what the servers behind say: they are
-		// asked when the request comes.
+		// There is nothing else to wait for: servers behind are asked for OpenAPI documents when a
+		// request needs them.
 		{Name: "apiservice-openapi-controller", Run: seen},
 		{Name: "apiservice-discovery-controller", Run: func(ctx context.Context) error {
 			if a.seen.Wait(ctx, 0) == nil {
@@ -84,8 +84,8 @@ func (a *Aggregator) failed(err error) {
 	}
 }
 
-// take takes in what has become of an APIService, and reports whether the table changes. If its
-// state cannot be read, the state before stays in force.
+// take applies one change of an APIService to known, and reports whether the table changes. If the
+// new state cannot be read the old state stays in force.
 func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
 	name := ch.Name.Name
 	if ch.Gone {
@@ -115,7 +115,8 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 	return true
 }
 
-// forget drops the remote of an APIService, and reports whether there was one.
+// forget removes the remote of an APIService and closes its route. It reports whether there was
+// one.
 func (a *Aggregator) forget(name string) bool {
 	known := a.known[name]
 	if known == nil {
@@ -126,8 +127,8 @@ func (a *Aggregator) forget(name string) bool {
 	return true
 }
 
-// publish puts a new table in force, and then tells availability and the neighbours of it. What
-// they begin ends with ctx.
+// publish puts a new table in force, and then updates availability and the neighbours. The
+// goroutines that these start end with ctx.
 func (a *Aggregator) publish(ctx context.Context) {
 	if len(a.known) == 0 {
 		a.table.Store(nil)
