@@ -9,15 +9,16 @@
 // To hand a request on is to relay it to a server behind.
 //
 // Guarantees:
-//   - A request that is not handed on costs a look at a pointer, or into a map, and no allocation.
-//   - A group version of a server behind comes before anything that this server has itself,
-//     custom resources included.
+//   - A request that is not handed on costs one load of a pointer, and a look into a map if there
+//     are remotes. It allocates nothing.
+//   - If a server behind and this server both serve a group version, the server behind gets its
+//     requests. That is so for custom resources, too.
 //   - A server behind learns the user of a request from this server alone, and receives no
 //     credential that is valid here.
-//   - Requests for the group version of an APIService have seats of their own. A server behind that
-//     hangs takes none from requests to this server, or for another APIService.
-//   - What a server behind says of itself is bounded in bytes and in time. If it says nothing, its
-//     group versions are shown as stale.
+//   - Requests for the group version of an APIService have seats of their own. So a server behind
+//     that hangs takes no seats from requests to this server or for another APIService.
+//   - The size of a server's description of itself, and the time that the server may take for it,
+//     are bounded. If a server does not answer, discovery shows its group versions as stale.
 //   - While no APIService names a service, no goroutine works but the one that follows APIServices.
 //
 // Ownership: the loop that Start begins follows APIServices. It alone changes the list of remotes,
