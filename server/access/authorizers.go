@@ -18,43 +18,46 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// This file makes the authorizers of a configuration and replaces them when its file changes.
+// This file makes the chain of authorizers of a configuration, and replaces it when the file
+// changes. Package server calls New; the filter of authorization and the Promise call Authorize.
 
-// Needs is what Authorizers are made of.
+// Needs is what New takes.
 type Needs struct {
-	// Stores has the roles and bindings. Without one of them the mode RBAC is an error.
+	// Stores has the stores of roles and bindings. If one is missing the mode RBAC is an error.
 	Stores  registry.Stores
 	Metrics prometheus.Registerer
-	// Flawed is told of flaws of webhooks' certificates.
+	// Flawed counts outdated properties of webhooks' certificates.
 	Flawed func(callout.Flaw)
 	// Run runs work until the server stops.
 	Run func(work func(ctx context.Context))
 	Log *zap.Logger
 }
 
-// Authorizers decide who may do what, as the configuration says that is in force.
+// Authorizers is the authorizer of the configuration in force. A call reads the chain with one
+// atomic load.
 type Authorizers struct {
 	config  Config
 	metrics *metrics
 	stores  registry.Stores
 	flawed  func(callout.Flaw)
 	log     *zap.Logger
-	// lasting are the authorizers that no new configuration replaces, by mode.
+	// lasting are the authorizers, by mode, that stay when the configuration changes: all but
+	// webhooks.
 	lasting map[string]request.Authorizer
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
 }
 
-// deciders are the authorizers of one configuration.
+// deciders is the chain of authorizers of one configuration, with the clients of its webhooks.
 type deciders struct {
 	request.Authorizer
 	request.RuleResolver
 	webhooks []*callout.Client
 }
 
-// New makes the authorizers of a configuration. With n.Run it follows the configuration's file, and
-// closes the connections to webhooks when the server stops.
+// New makes the authorizers of a configuration. It runs, with n.Run, a loop that follows the
+// configuration's file and closes the connections to webhooks when the server stops.
 func New(c *Completed, n Needs) (*Authorizers, error) {
 	a := &Authorizers{
 		config: c.config, stores: n.Stores, flawed: n.Flawed, log: n.Log.Named("authorization"),
@@ -92,7 +95,7 @@ func New(c *Completed, n Needs) (*Authorizers, error) {
 	return a, nil
 }
 
-// make makes the authorizer of a mode other than Webhook.
+// make makes the authorizer of any mode but Webhook.
 func (a *Authorizers) make(mode string, reg prometheus.Registerer) (request.Authorizer, error) {
 	switch mode {
 	case AlwaysAllow:
@@ -117,14 +120,15 @@ func (a *Authorizers) Authorize(ctx context.Context, r *request.Attributes) (req
 	return a.now.Load().Authorize(ctx, r)
 }
 
-// RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
+// RulesFor implements request.RuleResolver: it returns the rules of all authorizers that can list
+// theirs.
 func (a *Authorizers) RulesFor(
 	ctx context.Context, user *request.User, namespace string,
 ) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	return a.now.Load().RulesFor(ctx, user, namespace)
 }
 
-// use has a configuration decide from now on, or changes nothing if it returns an error.
+// use puts a configuration in force. If it returns an error nothing has changed.
 func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
 	if a.config.Authorizer != nil {
@@ -146,8 +150,8 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	return nil
 }
 
-// place returns the authorizer for one place in a configuration. A webhook is made, and is next's
-// to close.
+// place returns the authorizer for one entry of a configuration. It makes a webhook anew, whose
+// client next owns and closes.
 func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration) (request.Authorizer, error) {
 	if place.Type == Webhook {
 		webhook, client, err := a.webhook(place)
@@ -165,13 +169,15 @@ func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration
 	return authorizer, nil
 }
 
+// close closes the connections to the webhooks of d.
 func (d *deciders) close() {
 	for _, w := range d.webhooks {
 		w.Close()
 	}
 }
 
-// reload uses a file that has changed. If it cannot be used it stays so, so the error is lasting.
+// reload puts the new content of the file in force. Its errors are lasting, because the same
+// content would fail again.
 func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err error) {
 	c, err := parse(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {
@@ -180,7 +186,7 @@ func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err 
 	return true, a.use(c)
 }
 
-// reloaded tells metrics and log what became of a file that has changed.
+// reloaded notes the result of reload in metrics and log.
 func (a *Authorizers) reloaded(data []byte, err error) {
 	a.metrics.config.Reloaded(data, err)
 	if err != nil {

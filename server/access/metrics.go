@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// metrics are what authorizers do, under Kubernetes' names.
+// metrics counts the decisions of authorizers and the calls of webhooks, under Kubernetes' names.
 type metrics struct {
 	decisions                    *prometheus.CounterVec
 	evaluations, failedOpen      *prometheus.CounterVec
@@ -23,7 +23,7 @@ type metrics struct {
 	config                       *reload.Metrics
 }
 
-// newMetrics registers the metrics; those of webhooks only if webhooks may be asked.
+// newMetrics registers the metrics; those of webhooks only if webhooks may be called.
 func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -66,7 +66,7 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// counted is an authorizer whose decisions are counted.
+// counted wraps a so that its decisions are counted. The result lists rules if a does.
 func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
 	decided := func(how string) prometheus.Counter { return m.decisions.WithLabelValues(place.Type, place.Name, how) }
 	c := counted{a, decided("allowed"), decided("denied")}
@@ -76,6 +76,8 @@ func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Author
 	return c
 }
 
+// counted is an authorizer whose decisions are counted. An opinion of neither is not counted, as in
+// kube-apiserver.
 type counted struct {
 	request.Authorizer
 	allowed, denied prometheus.Counter
@@ -92,7 +94,7 @@ func (c counted) Authorize(ctx context.Context, a *request.Attributes) (request.
 	return decision, reason, err
 }
 
-// countedRules is a counted authorizer that can tell rules.
+// countedRules is a counted authorizer that can list rules.
 type countedRules struct {
 	counted
 	rules request.RuleResolver
@@ -111,7 +113,7 @@ func (m *metrics) tried(name string, kind callout.Kind, took time.Duration) {
 	m.duration.WithLabelValues(name, result).Observe(took.Seconds())
 }
 
-// resultOf is how Kubernetes calls the end of a call.
+// resultOf returns the value of Kubernetes' label result for the end of a call.
 func resultOf(kind callout.Kind) string {
 	switch kind {
 	case callout.OK:
@@ -124,7 +126,7 @@ func resultOf(kind callout.Kind) string {
 	return "error"
 }
 
-// events count what happens at a webhook.
+// events returns the hooks that count the events of one webhook.
 func (m *metrics) events(name string) authz.WebhookEvents {
 	const kind = Webhook
 	return authz.WebhookEvents{

@@ -9,11 +9,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// webhookRetry is how kube-apiserver asks again a webhook that does not answer.
+// webhookRetry is how often, and after which pause, a webhook that does not answer is asked again,
+// as by kube-apiserver.
 var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 
-// webhook makes the authorizer of a webhook. The client is the caller's to close, if there is no
-// error.
+// webhook makes the authorizer of a webhook. If there is no error the caller must close the client.
 func (a *Authorizers) webhook(place *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
 	w := place.Webhook
 	if w.ConnectionInfo.Type != authz.ConnectByKubeConfig {
