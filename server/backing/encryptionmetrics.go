@@ -14,19 +14,19 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under
-// Kubernetes' names.
+// encryptionMetrics counts the reloads of an EncryptionConfiguration and the calls of its KMS
+// plugins, under Kubernetes' names. Keys appear in labels as hashes.
 type encryptionMetrics struct {
 	*reload.Metrics
-	calls  *prometheus.HistogramVec
-	used   *prometheus.CounterVec
+	calls  *prometheus.HistogramVec // calls of plugins
+	used   *prometheus.CounterVec   // values read and written, by key
 	usedAt *prometheus.GaugeVec
-	named  *prometheus.GaugeVec
-	wrong  *prometheus.CounterVec
-	seeds  *prometheus.GaugeVec
+	named  *prometheus.GaugeVec   // when a plugin last named a key in its status
+	wrong  *prometheus.CounterVec // invalid keys in a status
+	seeds  *prometheus.GaugeVec   // cached seeds of data keys
 	*valueMetrics
 	useds, keys recent
-	unwell      sync.Map // plugins that were not well when they were last looked at, by name
+	unwell      sync.Map // names of plugins whose last check failed, so that the log tells only changes
 }
 
 func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
@@ -67,14 +67,14 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	return m, errors.Join(errs...)
 }
 
-// called counts calls of a plugin.
+// called returns a function that observes a call of a plugin.
 func (m *encryptionMetrics) called(plugin string) func(method string, took time.Duration, err error) {
 	return func(method string, took time.Duration, err error) {
 		m.calls.WithLabelValues(plugin, method, callout.CodeOf(err)).Observe(took.Seconds())
 	}
 }
 
-// hooks are what plugins tell.
+// hooks returns the hooks by which providers report to the metrics and the log.
 func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 	return encryption.Hooks{
 		Checked: func(plugin string, err error) {
@@ -106,8 +106,8 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 	}
 }
 
-// recent remembers the sets of labels that were seen last, up to a bound: keys come and go, and
-// nobody should look at metrics of each that there ever was.
+// recent remembers the sets of labels that were used last, up to a bound, and forgets the series of
+// older ones: plugins rotate keys, and each key would leave a series for ever.
 type recent struct {
 	forget func(labels []string)
 
@@ -115,10 +115,11 @@ type recent struct {
 	last map[string]time.Time
 }
 
-// maxRecent is how many sets of labels there are, as kube-apiserver has it.
+// maxRecent is the bound of recent, as in kube-apiserver.
 const maxRecent = 100
 
-// seen returns labels, which have now been seen. The oldest set is forgotten if there are too many.
+// seen notes a use of labels and returns them. If there are too many sets the one that was used
+// longest ago is forgotten.
 func (r *recent) seen(labels ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

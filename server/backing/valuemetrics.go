@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// valueMetrics count values that are encrypted and decrypted, and time it, under Kubernetes' names.
+// valueMetrics counts and times the encryption and decryption of values, under Kubernetes' names.
 type valueMetrics struct {
 	values  *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -41,7 +41,7 @@ func newValueMetrics(reg prometheus.Registerer) (*valueMetrics, error) {
 		reg.Register(unmade))
 }
 
-// direction is what Kubernetes calls the writing and the reading of values.
+// direction returns the value of Kubernetes' label transformation_type.
 func direction(written bool) string {
 	if written {
 		return "to_storage"
@@ -49,8 +49,8 @@ func direction(written bool) string {
 	return "from_storage"
 }
 
-// transforms is for encryption.Hooks. What counts values is looked up with the first: providers
-// that nobody uses are not shown.
+// transforms implements encryption.Hooks.Transforms. It looks the metrics up at the first value, so
+// that a provider that nobody uses has no series, and later values cost no look-up.
 func (m *valueMetrics) transforms(resource, provider string, written bool) func(time.Duration, error) {
 	way := direction(written)
 	good := sync.OnceValues(func() (prometheus.Counter, prometheus.Observer) {
@@ -68,7 +68,7 @@ func (m *valueMetrics) transforms(resource, provider string, written bool) func(
 	}
 }
 
-// forget deletes what was counted of the values of a resource.
+// forget deletes the counters of the values of a resource.
 func (m *valueMetrics) forget(gr meta.GroupResource) {
 	m.values.DeletePartialMatch(prometheus.Labels{"resource": gr.String()})
 }
