@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// PreferredVersion returns the version of a group, other than the legacy one, that the server
-// prefers. The error is a NotFound if it has no such group.
+// PreferredVersion returns the version of a group that the server prefers. The group must not be
+// the core group. The error is a NotFound if the server has no such group.
 func (c *Client) PreferredVersion(ctx context.Context, group string) (string, error) {
 	var found struct {
 		PreferredVersion struct {
@@ -28,8 +28,8 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 	return found.PreferredVersion.Version, err
 }
 
-// APIResource returns what discovery says of a resource; nothing if the server has no such resource
-// in that version.
+// APIResource returns the description of a resource in discovery, or the zero value if the server
+// has no such resource in that version.
 func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource) (meta.APIResource, error) {
 	var found struct {
 		Resources []meta.APIResource `json:"resources"`
