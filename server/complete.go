@@ -125,7 +125,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 	for i, p := range patterns {
 		var err error
 		if compiled[i], err = regexp.Compile(p); err != nil {
-			errs = append(errs, fmt.Errorf("CORS origin: %w", err))
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins: %w", err))
 		}
 	}
 	return compiled, errors.Join(errs...)
@@ -141,13 +141,15 @@ func (c *Config) validate() error {
 		name  string
 		value time.Duration
 	}{
-		{"timeout of the check etcd", c.Storage.HealthTimeout},
-		{"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
-		{"time to wait for the storage", c.Storage.InitTimeout},
-		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout},
-		{"grace of watches", c.Shutdown.WatchGrace},
-		{"time that connections linger", c.Shutdown.Linger},
+		{"timeout of the health check etcd (--etcd-healthcheck-timeout)", c.Storage.HealthTimeout},
+		{"timeout of the health check etcd-readiness (--etcd-readycheck-timeout)", c.Storage.ReadyTimeout},
+		{"time to wait for etcd (--storage-initialization-timeout)", c.Storage.InitTimeout},
+		{"request timeout (--request-timeout)", c.Limits.RequestTimeout},
+		{"least time of watches (--min-request-timeout)", c.Limits.MinWatch},
+		{"shutdown delay (--shutdown-delay-duration)", c.Shutdown.Delay},
+		{"shutdown timeout (Shutdown.Timeout)", c.Shutdown.Timeout},
+		{"time for ending watches (--shutdown-watch-termination-grace-period)", c.Shutdown.WatchGrace},
+		{"time for ending connections (Shutdown.Linger)", c.Shutdown.Linger},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
@@ -187,11 +189,11 @@ func (c *StorageConfig) validate() error {
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {
-			return fmt.Errorf("etcd servers are given, but the storage is %q", c.Engine)
+			return fmt.Errorf("etcd servers are given (--etcd-servers), but the storage is %q: leave one of them out", c.Engine)
 		}
 	case StorageEtcd:
 		if len(c.Etcd.Servers) == 0 {
-			return fmt.Errorf("storage %q needs etcd servers", c.Engine)
+			return fmt.Errorf("storage %q needs etcd servers (--etcd-servers)", c.Engine)
 		}
 	default:
 		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd,
@@ -204,32 +206,32 @@ func (c *ServingConfig) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if net.ParseIP(c.BindAddress) == nil {
-		bad("bind address %q is no IP address", c.BindAddress)
+		bad("--bind-address %q is no IP address", c.BindAddress)
 	}
 	if c.AdvertiseAddress != "" && net.ParseIP(c.AdvertiseAddress) == nil {
-		bad("advertise address %q is no IP address", c.AdvertiseAddress)
+		bad("--advertise-address %q is no IP address", c.AdvertiseAddress)
 	}
 	for _, port := range []int{c.SecurePort, c.HTTPPort} {
 		if port > 65535 || port < AnyPort {
-			bad("port %d is out of range", port)
+			bad("port %d is out of range: must be from 1 to 65535 (--secure-port, --http-port)", port)
 		}
 	}
 	if c.SecurePort == NoPort && c.HTTPPort == NoPort {
-		bad("there is neither a secure port nor an HTTP port")
+		bad("there is neither a secure port nor an HTTP port: set one of them")
 	}
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
-		bad("a TLS certificate and its key must be given together")
+		bad("a TLS certificate and its key must be given together (--tls-cert-file, --tls-private-key-file)")
 	}
 	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // also false for NaN
-		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
+		bad("--goaway-chance is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
 	}
 	if c.HTTP.MaxStreams < 0 {
-		bad("the bound of streams is negative: %d", c.HTTP.MaxStreams)
+		bad("--http2-max-streams-per-connection is negative: %d", c.HTTP.MaxStreams)
 	}
 	for _, directive := range c.HTTP.HSTS {
 		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" &&
 			directive != "preload" && (!is || strings.Contains(age, "=")) {
-			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
+			bad("--strict-transport-security-directives: %q is no directive: must be max-age=SECONDS, includeSubDomains or preload", directive)
 		}
 	}
 	return errors.Join(errs...)

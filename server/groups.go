@@ -50,6 +50,6 @@ func warnOfNamespaces(groups []Group, t *generic.Table, log *zap.Logger) {
 		return slices.ContainsFunc(g.Resources, func(r registry.Resource) bool { return r.Namespaced })
 	}
 	if t.Find(meta.GroupResource{Resource: "namespaces"}) == nil && slices.ContainsFunc(groups, namespaced) {
-		log.Warn("there are no namespaces here: objects are stored in any namespace that a client names; API.Core serves namespaces")
+		log.Warn("there are no namespaces here: objects are stored in any namespace that a client names; set API.Core to serve namespaces")
 	}
 }

@@ -119,7 +119,7 @@ func (s *Server) shutDown() error {
 	defer cancelLinger()
 	closeErr := s.listeners.Close(linger)
 	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
-		s.Log().Info("cut the connections that did not end")
+		s.Log().Info("cut connections that did not end in time")
 		closeErr = nil
 	}
 	return errors.Join(err, closeErr)

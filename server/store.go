@@ -65,7 +65,7 @@ func (c *completed) openEngine(ctx context.Context, storing *StorageConfig,
 	case StorageFile:
 		return file.Open(file.Config{Dir: c.path("objects"), Accept: accept, Failed: func(path string, err error) {
 			if err == nil {
-				c.Log.Info("a file of the store that was refused is all right again, or gone", zap.String("path", path))
+				c.Log.Info("a file of the store that could not be used is valid again or gone", zap.String("path", path))
 				return
 			}
 			c.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
@@ -98,7 +98,7 @@ func (c *StorageConfig) compatible() (minor int, err error) {
 	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
 	minor, err = strconv.Atoi(number)
 	if !of1 || err != nil || minor < generic.OldestCompatible || minor > generic.NewestCompatible {
-		return 0, fmt.Errorf("minimum compatibility version %q is not between 1.%d and 1.%d", c.MinCompatibility, generic.OldestCompatible, generic.NewestCompatible)
+		return 0, fmt.Errorf("--min-compatibility-version %q is not between 1.%d and 1.%d", c.MinCompatibility, generic.OldestCompatible, generic.NewestCompatible)
 	}
 	return minor, nil
 }
@@ -159,7 +159,7 @@ func (c completed) makeDataDir() error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&^dataMode != 0 && runtime.GOOS != "windows" { // where modes say nothing
-		c.Log.Warn("the data folder is open to others: it holds private keys and secrets, and should have mode 0700",
+		c.Log.Warn("the data folder is open to others: it holds private keys and secrets; set its mode to 0700",
 			zap.String("path", c.DataDir), zap.String("mode", fmt.Sprintf("%04o", mode)))
 	}
 	return nil

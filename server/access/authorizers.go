@@ -190,8 +190,9 @@ func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err 
 func (a *Authorizers) reloaded(data []byte, err error) {
 	a.metrics.config.Reloaded(data, err)
 	if err != nil {
-		a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
+		a.log.Error("cannot use the new authorization configuration; the last one stays in force",
+			zap.String("file", a.config.ConfigFile), zap.Error(err))
 		return
 	}
-	a.log.Info("took up a new authorization configuration")
+	a.log.Info("read the authorization configuration again", zap.String("file", a.config.ConfigFile))
 }

@@ -111,7 +111,7 @@ func followed[T meta.Object](
 			return
 		}
 		failed := func(err error) {
-			f.log.Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
+			f.log.Warn("the Node authorizer cannot follow a resource; it uses the last state",
 				zap.String("resource", gr.String()), zap.Error(err))
 		}
 		all := client.For[T](f.client, version.WithResource(gr.Resource)).Source(meta.ListOptions{})

@@ -46,7 +46,7 @@ func (p *Promise) answers() (*Answers, error) {
 	if a := p.kept.Load(); a != nil {
 		return a, nil
 	}
-	return nil, meta.NewServiceUnavailable("the server is not complete yet: nobody decides who may do what")
+	return nil, meta.NewServiceUnavailable("the server is starting: authorization is not ready yet")
 }
 
 // AuthenticateToken implements request.TokenAuthenticator. Without audiences the token must be for

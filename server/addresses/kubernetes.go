@@ -52,7 +52,7 @@ func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 		err = errOtherFamily
 	}
 	if err != nil {
-		r.Log().Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address",
+		r.Log().Warn("this server is no endpoint of the Service kubernetes; set --advertise-address",
 			zap.Error(err))
 		return nil
 	}
@@ -96,7 +96,7 @@ func (k *kubernetesService) begin(ctx context.Context) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			k.loop.Log.Warn("the service kubernetes is not as it should be yet", zap.Error(err))
+			k.loop.Log.Warn("cannot set up the Service kubernetes and its endpoints yet", zap.Error(err))
 			return
 		}
 	}
@@ -129,7 +129,7 @@ func (k *kubernetesService) stop(ctx context.Context) error {
 		err = k.loop.Withdraw(ctx)
 	}
 	if err != nil {
-		k.loop.Log.Warn("cannot take this server off the endpoints of the service kubernetes", zap.Error(err))
+		k.loop.Log.Warn("cannot remove this server from the endpoints of the Service kubernetes", zap.Error(err))
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func (r *portRepair) report(ctx context.Context, round *portRound) {
 		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
-		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released",
+		r.log.Debug("node ports are allocated and no Service has them; they will be released if that stays so",
 			zap.Int("ports", len(round.leaks)))
 	}
 	if len(round.released) > 0 {

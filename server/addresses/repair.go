@@ -78,7 +78,7 @@ func (a *Addresses) repair(ctx context.Context, r *repair) bool {
 	again, err := r.pass(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.needs.Resources.Log().Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
+			a.needs.Resources.Log().Warn("cannot repair the allocation of addresses or node ports yet", zap.String("repair", r.name), zap.Error(err))
 		}
 		return false
 	}
@@ -109,7 +109,7 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	about := core.Config{ServiceRanges: ranges, Stores: needs.Resources}
 	grace := max(needs.RequestTimeout, leastRepairGrace)
 	r := core.NewAddressRepair(about, grace, func(ctx context.Context, e core.RepairEvent) {
-		log.Warn(e.Message, zap.String("reason", e.Reason))
+		log.Warn("an IPAddress needs repair", zap.String("reason", e.Reason), zap.String("finding", e.Message))
 		events.Act(ctx, e.About, corev1.EventTypeWarning, e.Reason, e.Action, e.Message)
 	})
 	stores := needs.Resources.Stores

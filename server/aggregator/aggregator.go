@@ -46,7 +46,7 @@ type Config struct {
 // Validate returns what is wrong with c.
 func (c *Config) Validate() error {
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return errors.New("a certificate for servers behind this one and its key must be given together")
+		return errors.New("--proxy-client-cert-file and --proxy-client-key-file must be given together")
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (a *Aggregator) run(ctx context.Context) {
 // failed logs why APIServices cannot be followed at the moment.
 func (a *Aggregator) failed(err error) {
 	if !meta.IsResourceExpired(err) {
-		a.log.Log(backing.Severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
+		a.log.Log(backing.Severity(err), "cannot follow APIServices; trying again", zap.Error(err))
 	}
 }
 
@@ -98,7 +98,7 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 		decoded, err = a.host.Store(apiServices).Decode(ctx, ch.New)
 	}
 	if err != nil {
-		a.log.Warn("an API service cannot be read", zap.String("name", name), zap.Error(err))
+		a.log.Warn("an APIService cannot be read; its last state stays in force", zap.String("name", name), zap.Error(err))
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)

@@ -59,7 +59,7 @@ func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	}
 	host, err := r.address(req.Context())
 	if err != nil {
-		r.log.Warn("the service of an API service cannot be resolved",
+		r.log.Warn("cannot resolve the Service of an APIService",
 			zap.String("name", r.service.Name), zap.Error(err))
 		refuse("service unavailable", http.StatusServiceUnavailable)
 		return

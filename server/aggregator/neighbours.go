@@ -160,7 +160,7 @@ func (s *neighbour) keepAsking() {
 			continue
 		}
 		if !silent {
-			s.log.Warn("a server behind this one does not say what it serves; it will be asked again",
+			s.log.Warn("a server behind this one does not describe its resources; asking again",
 				zap.Error(err))
 		}
 		silent = true

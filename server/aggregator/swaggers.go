@@ -115,7 +115,7 @@ func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	next := before
 	err := next.ask(ctx, remotes, r)
 	if err != nil && s.ctx.Err() == nil {
-		s.log.Warn("the OpenAPI v2 document of a server behind this one cannot be merged",
+		s.log.Warn("cannot merge the OpenAPI v2 document of a server behind this one",
 			zap.String("name", r.service.Name), zap.Error(err))
 	}
 	s.mu.Lock()

@@ -122,10 +122,11 @@ func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))
 	}, func(data []byte, err error) {
 		e.metrics.Reloaded(data, err)
 		if err != nil {
-			e.log.Error("error processing encryption config file: the configuration before stays in force", zap.String("file", e.file.Path), zap.Error(err))
+			e.log.Error("cannot use the new encryption configuration; the last one stays in force",
+				zap.String("file", e.file.Path), zap.Error(err))
 			return
 		}
-		e.log.Info("took up a new encryption configuration", zap.String("file", e.file.Path))
+		e.log.Info("read the encryption configuration again", zap.String("file", e.file.Path))
 	})
 }
 

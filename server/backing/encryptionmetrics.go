@@ -80,10 +80,10 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 		Checked: func(plugin string, err error) {
 			if err == nil {
 				if _, was := m.unwell.LoadAndDelete(plugin); was {
-					log.Info("a KMS plugin is well again", zap.String("name", plugin))
+					log.Info("a KMS plugin is healthy again", zap.String("name", plugin))
 				}
 			} else if _, before := m.unwell.LoadOrStore(plugin, nil); !before {
-				log.Warn("kms plugin failed health check probe", zap.String("name", plugin), zap.Error(err))
+				log.Warn("a KMS plugin failed its health check", zap.String("name", plugin), zap.Error(err))
 			}
 		},
 		KeyNamed: func(plugin, key, wrong string) {

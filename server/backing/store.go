@@ -195,11 +195,11 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 	log = log.Named("cache")
 	return cache.Hooks{
 		Loaded: func(resource string, objects int, took time.Duration) {
-			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects),
+			log.Debug("loaded a resource into the cache", zap.String("resource", resource), zap.Int("objects", objects),
 				zap.Duration("took", took))
 		},
 		LoadFailed: func(resource string, err error) {
-			log.Log(Severity(err), "load failed", zap.String("resource", resource), zap.Error(err))
+			log.Log(Severity(err), "cannot load a resource into the cache; trying again", zap.String("resource", resource), zap.Error(err))
 		},
 		WatchFailed: func(err error) {
 			log.Log(Severity(err), "the watch on the store ended; watching again", zap.Error(err))

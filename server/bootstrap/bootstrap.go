@@ -143,7 +143,7 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 		if meta.IsNotFound(err) { // another hook is about to make its namespace
 			pause = 10 * time.Millisecond
 		} else {
-			b.log().Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource),
+			b.log().Warn("cannot create standing objects yet; trying again", zap.String("resource", o.of[0].Resource),
 				zap.Error(err))
 		}
 		select {
@@ -164,7 +164,7 @@ func addMissing[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.Group
 		if _, err := objects.Create(ctx, obj, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
 			return err
 		}
-		b.log().Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
+		b.log().Debug("created a standing object", zap.String("resource", gvr.Resource), zap.String("name", name))
 	}
 	return nil
 }

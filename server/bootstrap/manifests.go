@@ -129,7 +129,7 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 		o.Kind.GroupVersion().WithResource(definitions.Resource)).
 		Source(meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
 	failed := func(err error) {
-		m.log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+		m.log().Warn("cannot follow a CustomResourceDefinition", zap.String("name", o.Name), zap.Error(err))
 	}
 	for b := range follow.Changes(ctx, one, follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
@@ -205,7 +205,7 @@ func (m *manifests) retry(ctx context.Context, what string, f func() error) erro
 		if err == nil || status.Code < 500 && !meta.IsTooManyRequests(err) && !meta.IsConflict(err) {
 			return err
 		}
-		m.log().Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
+		m.log().Warn("cannot apply a manifest yet; trying again", zap.String("at", what), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return err

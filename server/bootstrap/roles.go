@@ -83,7 +83,7 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 			defer func() { <-room }()
 			err := e.ensure(ctx, want)
 			if meta.IsInternalError(err) { // an unreadable object: another attempt would fail, too
-				b.log().Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource),
+				b.log().Warn("cannot read a standing object of RBAC, so it is not mended", zap.String("resource", gvr.Resource),
 					zap.String("name", want.GetObjectMeta().Name), zap.Error(err))
 				return
 			}

@@ -49,7 +49,7 @@ type Client struct {
 // password.
 func New(cfg Config) (*Client, error) {
 	if cfg.Codecs == nil {
-		return nil, errors.New("client: Codecs are missing")
+		return nil, errors.New("client: Config.Codecs is nil")
 	}
 	if cfg.Transport == nil {
 		cfg.Transport = http.DefaultTransport
@@ -59,10 +59,10 @@ func New(cfg Config) (*Client, error) {
 	}
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, errors.New("client: the URL is none of a server")
+		return nil, errors.New("client: Config.URL is not a URL with http or https and a host")
 	}
 	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, errors.New("client: the URL holds more than scheme, host and path")
+		return nil, errors.New("client: Config.URL has more than scheme, host and path: move the token to Config.Token")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	if cfg.UserAgent == "" {

@@ -181,7 +181,7 @@ func (r Resource[T]) object(ctx context.Context, method, namespace, name string,
 }
 
 // errNoName keeps a request for one object from going to the whole collection.
-var errNoName = errors.New("client: an object is asked for without a name")
+var errNoName = errors.New("client: the name of the object is empty")
 
 // path returns the path of an object, or without a name of the collection. It refuses names that
 // could lead to another path, such as "..".

@@ -123,7 +123,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 			return
 		}
 		if reason != nil && reason != http.ErrAbortHandler {
-			s.log.Error("stream panicked", zap.String("panic", fmt.Sprint(reason)), zap.Stack("stack"))
+			s.log.Error("the handler of a stream panicked", zap.String("panic", fmt.Sprint(reason)), zap.Stack("stack"))
 		}
 		s.end(reason == nil)
 	}()

@@ -159,11 +159,11 @@ func (c *ServiceAccounts) validate() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for i, issuer := range c.Issuers {
 		if issuer == "" {
-			bad("a service account issuer is empty")
+			bad("--service-account-issuer: an issuer is empty")
 		} else if slices.Contains(c.Issuers[:i], issuer) {
-			bad("service account issuer %q is given twice", issuer)
+			bad("--service-account-issuer: %q is given twice", issuer)
 		} else if _, err := url.Parse(issuer); err != nil && strings.Contains(issuer, ":") {
-			bad("service account issuer %q contains a \":\" and is no URL: %w", issuer, err)
+			bad("--service-account-issuer: %q contains a \":\" and is no URL: %w", issuer, err)
 		}
 	}
 	if c.SigningEndpoint != "" && (c.SigningKeyFile != "" || len(c.KeyFiles) > 0) {
@@ -173,11 +173,11 @@ func (c *ServiceAccounts) validate() error {
 		bad("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", c.SigningEndpoint)
 	}
 	if u, err := url.Parse(c.KeysURL); c.KeysURL != "" && (err != nil || u.Scheme != "https") {
-		bad("the URL of keys of service accounts must be one with https, not %q", c.KeysURL)
+		bad("--service-account-jwks-uri must be an https URL, not %q", c.KeysURL)
 	}
 	const least, most = time.Hour, (1 << 32) * time.Second
 	if c.Longest != 0 && (c.Longest < least || c.Longest > most) {
-		bad("the maximum expiration of service account tokens must be between 1 hour and 2^32 seconds, not %v", c.Longest)
+		bad("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds, not %v", c.Longest)
 	}
 	return errors.Join(errs...)
 }

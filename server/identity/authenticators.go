@@ -54,7 +54,7 @@ func (id *Identity) Authenticators(c *Config,
 		if err != nil {
 			return nil, nil, fmt.Errorf("server: %w", err)
 		}
-		around.Log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
+		around.Log.Warn("passwords authenticate users (--basic-auth-file): clients send them with every request, and only a restart revokes them; use certificates or tokens",
 			zap.String("file", c.BasicAuthFile))
 		all = append(all, passwords)
 	}

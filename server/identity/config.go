@@ -216,7 +216,7 @@ func (c *FrontProxy) validate(clientCAFile string) error {
 		return nil // New returns the error when it reads the files
 	}
 	if slices.ContainsFunc(proxies, func(p *x509.Certificate) bool { return slices.ContainsFunc(clients, p.Equal) }) {
-		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): the names of front proxies must be given", c.ClientCAFile, clientCAFile)
+		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): name the front proxies by --requestheader-allowed-names", c.ClientCAFile, clientCAFile)
 	}
 	return nil
 }

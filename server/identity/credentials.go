@@ -36,7 +36,7 @@ func (c *Credentials) Kubeconfig() []byte {
 // The server does not store the certificate, and nobody can revoke it.
 func (id *Identity) NewUser(addr net.Addr, name string, groups ...string) (*Credentials, error) {
 	if addr == nil || id.own == nil {
-		return nil, errors.New("server: there is no secure port to which users could show certificates, or no authority that signs them")
+		return nil, errors.New("server: cannot make a user: the server has no secure port, does not listen yet, or has no authority (CertDir is set)")
 	}
 	trusted, err := id.Trusted()
 	if err != nil {

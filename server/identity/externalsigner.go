@@ -56,7 +56,7 @@ func (i *Accounts) Follow(run Run, log *zap.Logger) {
 	run(func(ctx context.Context) {
 		context.AfterFunc(ctx, i.external.Close)
 		i.external.Run(ctx, func(err error) {
-			log.Error("when syncing supported public keys: the ones before count on", zap.Error(err))
+			log.Error("cannot fetch the keys of the external signer; the last ones stay in force", zap.Error(err))
 		})
 	})
 }

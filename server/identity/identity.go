@@ -258,7 +258,7 @@ func (id *Identity) proxyCAs(names []string) ([]*x509.Certificate, error) {
 	case len(all) == 0:
 		return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
 	case len(names) == 0 && id.own != nil && slices.ContainsFunc(all, id.own.ca.Cert.Equal):
-		return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
+		return nil, errors.New("the server's own authority, which signs client certificates, too, is among them: name the front proxies by --requestheader-allowed-names")
 	}
 	return all, nil
 }

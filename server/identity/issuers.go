@@ -78,7 +78,7 @@ func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.Cach
 	}
 	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
-		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
+		s.log.Warn("cannot reach an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
 	if c.File != "" {
 		return s, s.openFile(c.File, run, reg)
@@ -143,7 +143,8 @@ func (s *issuers) follow(ctx context.Context, run Run) {
 	}, func(data []byte, err error) {
 		s.metrics.Reloaded(data, err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.Path), zap.Error(err))
+			s.log.Error("cannot use the new authentication configuration; the last one stays in force",
+				zap.String("file", s.file.Path), zap.Error(err))
 			return
 		}
 		s.log.Info("read the authentication configuration again", zap.String("file", s.file.Path))

@@ -73,7 +73,7 @@ func (o *Objects) Object(resource, namespace, name string) authn.Object {
 // last used.
 func (o *Objects) Used(ctx context.Context, namespace, secret, day string) {
 	if err := o.label(ctx, namespace, secret, authn.LastUsedLabel, day); err != nil {
-		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace),
+		o.log.Error("cannot label the secret of a token with the day of its last use", zap.String("namespace", namespace),
 			zap.String("secret", secret), zap.Error(err))
 	}
 }

@@ -26,7 +26,7 @@ func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, exte
 	log *zap.Logger) error {
 	issuer := c.Issuers[0]
 	if err := authn.CheckIssuer(issuer); err != nil {
-		log.Info("others cannot discover the issuer of service account tokens", zap.Error(err))
+		log.Info("the issuer of service account tokens is no URL, so others cannot discover its keys; see --service-account-issuer", zap.Error(err))
 		return nil
 	}
 	err := paths.Handle(authn.KeysPath,
