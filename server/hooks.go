@@ -21,14 +21,14 @@ type Hook struct {
 // AddPostStartHook adds work to do as soon as the server listens. All hooks run concurrently, and
 // the server is ready when all have returned. AddPostStartHook must be called before Run. It
 // returns an error if there is a hook of the same name.
-func (s *Server) AddPostStartHook(h Hook) error { return s.life.health.AddHook(h.of(s)) }
+func (s *Server) AddPostStartHook(h Hook) error { return s.life.health.AddHook(h.bind(s)) }
 
 // AddPreShutdownHook adds work to do when the server has been told to stop and still serves
 // requests. It must be called before Run.
-func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.Add(h.of(s)) }
+func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.Add(h.bind(s)) }
 
-// of binds h to s.
-func (h Hook) of(s *Server) generic.Hook {
+// bind returns h as a hook without a server: its Run gets s.
+func (h Hook) bind(s *Server) generic.Hook {
 	return generic.Hook{Name: h.Name, Run: func(ctx context.Context) error { return h.Run(ctx, s) }}
 }
 

@@ -44,8 +44,8 @@ func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
 	return all, nil
 }
 
-// place returns a key that is equal for overrides that share a store.
-func (o *StorageOverride) place() any {
+// storeKey returns a key that is equal for overrides that share a store.
+func (o *StorageOverride) storeKey() any {
 	if o.Store != nil {
 		return o.Store
 	}
@@ -55,17 +55,17 @@ func (o *StorageOverride) place() any {
 // validateOverrides returns the first fault of the overrides. RBAC reads its four resources at one
 // revision, so these must be in one store.
 func (c *StorageConfig) validateOverrides() error {
-	places := map[meta.GroupResource]any{}
+	stores := map[meta.GroupResource]any{}
 	for i := range c.Overrides {
 		o := &c.Overrides[i]
 		if (len(o.Servers) == 0) == (o.Store == nil) {
 			return fmt.Errorf("the override of the storage of %s needs either servers or a store", o.Resource)
 		}
-		places[o.Resource] = o.place()
+		stores[o.Resource] = o.storeKey()
 	}
 	roles := access.RoleResources()
 	for _, gr := range roles {
-		if places[gr] != places[roles[0]] {
+		if stores[gr] != stores[roles[0]] {
 			return fmt.Errorf("%s and %s must be in one store", roles[0], gr)
 		}
 	}
@@ -81,14 +81,14 @@ type override struct {
 // others returns the stores that overrides name, each once. If two overrides name one resource,
 // only the store of the later one keeps it.
 func (c *StorageConfig) others() (list []*override) {
-	places := map[any]*override{}
+	stores := map[any]*override{}
 	for i := range c.Overrides {
 		o := &c.Overrides[i]
-		other := places[o.place()]
+		other := stores[o.storeKey()]
 		if other == nil {
 			other = &override{StorageConfig: *c}
 			other.Store, other.Engine, other.Etcd.Servers = o.Store, StorageEtcd, o.Servers
-			places[o.place()] = other
+			stores[o.storeKey()] = other
 			list = append(list, other)
 		}
 		for _, before := range list {

@@ -30,18 +30,18 @@ import (
 func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption,
 	accept generic.Acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
-	cfg.Place = c.place(c.Storage, accept)
+	cfg.Place = c.placeOf(c.Storage, accept)
 	for _, other := range c.Storage.others() {
-		place := c.place(other.StorageConfig, accept)
+		place := c.placeOf(other.StorageConfig, accept)
 		place.Keeps = other.keeps
 		cfg.Others = append(cfg.Others, place)
 	}
 	return backing.New(cfg)
 }
 
-// place returns the place of a StorageConfig for package backing: its engine, or the function that
-// opens it.
-func (c *completed) place(storing StorageConfig, accept generic.Acceptor) backing.Place {
+// placeOf returns the place of a StorageConfig for package backing: its engine, or the function
+// that opens it.
+func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Place {
 	p := backing.Place{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
@@ -98,7 +98,8 @@ func (c *StorageConfig) compatible() (minor int, err error) {
 	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
 	minor, err = strconv.Atoi(number)
 	if !of1 || err != nil || minor < generic.OldestCompatible || minor > generic.NewestCompatible {
-		return 0, fmt.Errorf("--min-compatibility-version %q is not between 1.%d and 1.%d", c.MinCompatibility, generic.OldestCompatible, generic.NewestCompatible)
+		return 0, fmt.Errorf("--min-compatibility-version %q is not between 1.%d and 1.%d", c.MinCompatibility,
+			generic.OldestCompatible, generic.NewestCompatible)
 	}
 	return minor, nil
 }

@@ -136,7 +136,7 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	}
 	next := new(deciders)
 	for i := range c.Authorizers {
-		authorizer, err := a.place(next, &c.Authorizers[i])
+		authorizer, err := a.authorizerOf(next, &c.Authorizers[i])
 		if err != nil {
 			next.close()
 			return err
@@ -150,21 +150,22 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	return nil
 }
 
-// place returns the authorizer for one entry of a configuration. It makes a webhook anew, whose
-// client next owns and closes.
-func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration) (request.Authorizer, error) {
-	if place.Type == Webhook {
-		webhook, client, err := a.webhook(place)
+// authorizerOf returns the authorizer for one entry of a configuration. It makes a webhook anew,
+// whose client next owns and closes.
+func (a *Authorizers) authorizerOf(next *deciders,
+	configured *authz.AuthorizerConfiguration) (request.Authorizer, error) {
+	if configured.Type == Webhook {
+		webhook, client, err := a.webhook(configured)
 		if err != nil {
-			return nil, fmt.Errorf("authorizer %s: %w", place.Name, err)
+			return nil, fmt.Errorf("authorizer %s: %w", configured.Name, err)
 		}
 		next.webhooks = append(next.webhooks, client)
 		return webhook, nil
 	}
-	authorizer := a.lasting[place.Type]
+	authorizer := a.lasting[configured.Type]
 	if authorizer == nil {
 		return nil, fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup",
-			place.Type)
+			configured.Type)
 	}
 	return authorizer, nil
 }

@@ -124,11 +124,11 @@ func (c *Completed) asksWebhooks() bool { return c.file != nil || c.Has(Webhook)
 func (c *Config) ofModes() *authz.AuthorizationConfiguration {
 	out := new(authz.AuthorizationConfiguration)
 	for _, mode := range c.Modes {
-		place := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
+		configured := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
 		if mode == Webhook {
 			w := &c.Webhook
 			authorized, unauthorized := w.AuthorizedTTL > 0, w.UnauthorizedTTL > 0
-			place.Name, place.Webhook = "default", &authz.WebhookConfiguration{
+			configured.Name, configured.Webhook = "default", &authz.WebhookConfiguration{
 				AuthorizedTTL: meta.Duration{Duration: w.AuthorizedTTL}, CacheAuthorizedRequests: &authorized,
 				UnauthorizedTTL: meta.Duration{Duration: w.UnauthorizedTTL}, CacheUnauthorizedRequests: &unauthorized,
 				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version,
@@ -139,7 +139,7 @@ func (c *Config) ofModes() *authz.AuthorizationConfiguration {
 				},
 			}
 		}
-		out.Authorizers = append(out.Authorizers, place)
+		out.Authorizers = append(out.Authorizers, configured)
 	}
 	return out
 }

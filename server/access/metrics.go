@@ -67,8 +67,10 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 }
 
 // counted wraps a so that its decisions are counted. The result lists rules if a does.
-func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
-	decided := func(how string) prometheus.Counter { return m.decisions.WithLabelValues(place.Type, place.Name, how) }
+func (m *metrics) counted(configured *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
+	decided := func(how string) prometheus.Counter {
+		return m.decisions.WithLabelValues(configured.Type, configured.Name, how)
+	}
 	c := counted{a, decided("allowed"), decided("denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}

@@ -25,8 +25,8 @@ import (
 // Service that it was asked for, and reads only what has changed since the last question.
 type endpointResolver struct {
 	registry.Stores
-	mu    sync.Mutex
-	known map[callout.Service]*serviceEndpoints // by namespace and name, without a port
+	mu   sync.Mutex
+	kept map[callout.Service]*serviceEndpoints // by namespace and name, without a port
 }
 
 // maxEndpoints bounds the number of Services whose slices are kept. At the bound all are dropped.
@@ -64,7 +64,7 @@ func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (str
 	if err != nil {
 		return "", err
 	}
-	slices, err := r.of(svc).read(ctx, r.Store(endpointSlices))
+	slices, err := r.endpointsOf(svc).read(ctx, r.Store(endpointSlices))
 	if err != nil {
 		return "", err
 	}
@@ -85,17 +85,17 @@ func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (str
 	return first[rand.N(len(first))], nil
 }
 
-// of returns the kept endpoints of a Service, which are empty at first.
-func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
+// endpointsOf returns the kept endpoints of a Service, which are empty at first.
+func (r *endpointResolver) endpointsOf(svc *corev1.Service) *serviceEndpoints {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.known[callout.Service{Namespace: svc.Namespace, Name: svc.Name}]
+	e := r.kept[callout.Service{Namespace: svc.Namespace, Name: svc.Name}]
 	if e == nil {
-		if len(r.known) >= maxEndpoints {
-			clear(r.known)
+		if len(r.kept) >= maxEndpoints {
+			clear(r.kept)
 		}
 		e = &serviceEndpoints{namespace: strings.Clone(svc.Namespace), service: strings.Clone(svc.Name)}
-		r.known[callout.Service{Namespace: e.namespace, Name: e.service}] = e
+		r.kept[callout.Service{Namespace: e.namespace, Name: e.service}] = e
 	}
 	return e
 }

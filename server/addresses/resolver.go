@@ -20,7 +20,7 @@ import (
 // caches of the stores at each call, and may be called by many at once.
 func NewResolver(s registry.Stores, byEndpoints bool) callout.Resolver {
 	if byEndpoints {
-		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
+		return (&endpointResolver{Stores: s, kept: map[callout.Service]*serviceEndpoints{}}).resolve
 	}
 	return func(ctx context.Context, to callout.Service) (string, error) { return resolveService(ctx, s, to) }
 }

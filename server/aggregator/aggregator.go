@@ -86,7 +86,7 @@ type Aggregator struct {
 	reach *reach
 
 	seen         *generic.Progress
-	known        map[string]*remote                            // by name of the APIService; owned by the loop
+	remotes      map[string]*remote                            // by name of the APIService; owned by the loop
 	table        atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
 	docs         *neighbours
 	availability *availability
@@ -100,7 +100,7 @@ func New(n Needs) (*Aggregator, error) {
 	}
 	log := filters.LimitLog(n.Host.Log().Named("aggregator"))
 	a := &Aggregator{
-		host: n.Host, on: n.On, log: log, seen: generic.NewProgress(), known: map[string]*remote{},
+		host: n.Host, on: n.On, log: log, seen: generic.NewProgress(), remotes: map[string]*remote{},
 		reach: &reach{
 			Config: n.Config, resolve: n.Resolve, certificate: n.Certificate, gate: n.Gate, flawed: n.Flawed,
 			ends: n.Ends, log: log,

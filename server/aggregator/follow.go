@@ -58,7 +58,7 @@ func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 // run follows the APIServices until ctx ends.
 func (a *Aggregator) run(ctx context.Context) {
 	defer func() {
-		for _, r := range a.known {
+		for _, r := range a.remotes {
 			r.close()
 		}
 	}()
@@ -66,7 +66,7 @@ func (a *Aggregator) run(ctx context.Context) {
 	for b := range follow.Changes(ctx, source, follow.Options{Failed: a.failed, MaxPause: generic.Again}) {
 		changed := false
 		for i := range b.Changes {
-			changed = a.take(ctx, &b.Changes[i]) || changed
+			changed = a.apply(ctx, &b.Changes[i]) || changed
 		}
 		if changed {
 			a.publish(ctx)
@@ -84,9 +84,9 @@ func (a *Aggregator) failed(err error) {
 	}
 }
 
-// take applies one change of an APIService to known, and reports whether the table changes. If the
-// new state cannot be read the old state stays in force.
-func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
+// apply applies one change of an APIService to remotes, and reports whether the table changes. If
+// the new state cannot be read the old state stays in force.
+func (a *Aggregator) apply(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
 	name := ch.Name.Name
 	if ch.Gone {
 		a.availability.metrics.forget(name)
@@ -98,7 +98,8 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 		decoded, err = a.host.Store(apiServices).Decode(ctx, ch.New)
 	}
 	if err != nil {
-		a.log.Warn("an APIService cannot be read; its last state stays in force", zap.String("name", name), zap.Error(err))
+		a.log.Warn("an APIService cannot be read; its last state stays in force", zap.String("name", name),
+			zap.Error(err))
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)
@@ -106,39 +107,39 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 	if service.Spec.Service == nil {
 		return a.forget(name)
 	}
-	known := a.known[name]
-	next := a.reach.newRemote(service, known)
-	if known != nil && known.route != next.route {
-		known.close()
+	before := a.remotes[name]
+	next := a.reach.newRemote(service, before)
+	if before != nil && before.route != next.route {
+		before.close()
 	}
-	a.known[name] = next
+	a.remotes[name] = next
 	return true
 }
 
 // forget removes the remote of an APIService and closes its route. It reports whether there was
 // one.
 func (a *Aggregator) forget(name string) bool {
-	known := a.known[name]
-	if known == nil {
+	before := a.remotes[name]
+	if before == nil {
 		return false
 	}
-	delete(a.known, name)
-	known.close()
+	delete(a.remotes, name)
+	before.close()
 	return true
 }
 
 // publish puts a new table in force, and then updates availability and the neighbours. The
 // goroutines that these start end with ctx.
 func (a *Aggregator) publish(ctx context.Context) {
-	if len(a.known) == 0 {
+	if len(a.remotes) == 0 {
 		a.table.Store(nil)
 	} else {
-		table := make(map[meta.GroupVersion]*remote, len(a.known))
-		for r := range maps.Values(a.known) {
+		table := make(map[meta.GroupVersion]*remote, len(a.remotes))
+		for r := range maps.Values(a.remotes) {
 			table[r.version()] = r
 		}
 		a.table.Store(&table)
 	}
-	a.availability.need(len(a.known) > 0)
-	a.docs.set(ctx, a.known)
+	a.availability.need(len(a.remotes) > 0)
+	a.docs.set(ctx, a.remotes)
 }

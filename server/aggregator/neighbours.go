@@ -43,8 +43,8 @@ type neighbours struct {
 	// It returns equal handlers for equal versions.
 	handler func(meta.GroupVersion) http.Handler
 
-	mu       sync.Mutex // guards known and its neighbours
-	known    map[site]*neighbour
+	mu       sync.Mutex // guards servers and what they hold
+	servers  map[site]*neighbour
 	versions []*router.RemoteVersion // what discovery shows; replaced, never changed
 	changed  chan struct{}           // closed when versions is replaced
 }
@@ -84,14 +84,14 @@ func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for where, server := range n.known {
+	for where, server := range n.servers {
 		if at[where] == nil {
 			server.end()
-			delete(n.known, where)
+			delete(n.servers, where)
 		}
 	}
 	for where, remotes := range at {
-		server := n.known[where]
+		server := n.servers[where]
 		switch {
 		case server == nil:
 			n.add(ctx, where, remotes)
@@ -113,10 +113,10 @@ func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 		shown: map[string]*router.RemoteVersion{},
 	}
 	server.ctx, server.end = context.WithCancel(ctx)
-	if n.known == nil {
-		n.known = map[site]*neighbour{}
+	if n.servers == nil {
+		n.servers = map[site]*neighbour{}
 	}
-	n.known[where] = server
+	n.servers[where] = server
 	n.run(func(context.Context) { server.keepAsking() })
 }
 
@@ -124,7 +124,7 @@ func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 func (n *neighbours) wait(ctx context.Context) {
 	n.mu.Lock()
 	var asked []chan struct{}
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		asked = append(asked, server.asked)
 	}
 	n.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *neighbour) ask() error {
 // it anew.
 func (n *neighbours) show() {
 	var versions []*router.RemoteVersion
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		shown := make(map[string]*router.RemoteVersion, len(server.remotes))
 		for _, r := range server.remotes {
 			next := server.version(r)

@@ -49,7 +49,7 @@ func (a *Aggregator) AskV2(ctx context.Context, noV3 bool) { a.docs.askV2(ctx, n
 func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.mu.Lock()
 	var late []*neighbour
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		if (server.said.noV3 || !noV3) && server.refresh() {
 			late = append(late, server)
 		}

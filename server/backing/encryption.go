@@ -69,8 +69,9 @@ func (e *Encryption) open(data []byte) (*encryption.Set, error) {
 	return parsed.Open(e.options)
 }
 
-// of returns the choice of providers for a resource, which follows changes of the configuration.
-func (e *Encryption) of(gr meta.GroupResource) *encryption.Choice {
+// choiceOf returns the choice of providers for a resource, which follows changes of the
+// configuration.
+func (e *Encryption) choiceOf(gr meta.GroupResource) *encryption.Choice {
 	if e == nil {
 		return nil
 	}

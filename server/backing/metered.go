@@ -48,7 +48,7 @@ type series struct {
 	resource meta.GroupResource
 	made     atomic.Pointer[operations]
 	mu       sync.Mutex
-	gone     bool // forget was called: of makes nothing
+	gone     bool // forget was called: no metrics are made
 }
 
 // NewMetrics registers the metrics of stores in reg.
@@ -68,8 +68,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
 }
 
-// of returns the metrics of a resource, or nil after forget.
-func (m *Metrics) of(s *series) *operations {
+// operationsOf returns the metrics of a resource, or nil after forget.
+func (m *Metrics) operationsOf(s *series) *operations {
 	if ops := s.made.Load(); ops != nil {
 		return ops
 	}
@@ -118,7 +118,7 @@ func (s *metered) done(op int, key string, began time.Time, err error) {
 	if r == nil { // a key of no resource
 		return
 	}
-	ops := s.metrics.of(r.series)
+	ops := s.metrics.operationsOf(r.series)
 	if ops == nil {
 		return
 	}

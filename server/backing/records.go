@@ -30,7 +30,7 @@ func (b *Backend) NewRecord(name meta.GroupResource, prefix string) Record {
 		Name:    name,
 		Backend: b,
 		Prefix:  prefix,
-		choice:  b.cfg.Encryption.of(name),
+		choice:  b.cfg.Encryption.choiceOf(name),
 		series:  &series{resource: name},
 	}
 }

@@ -86,7 +86,7 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 		hooks = append(hooks, generic.Hook{Name: "apply-manifests", Run: b.manifests.hook})
 	}
 	for i := range allStanding {
-		if o := &allStanding[i]; b.serves(o.of...) {
+		if o := &allStanding[i]; b.serves(o.uses...) {
 			hooks = append(hooks, generic.Hook{Name: o.hook, Run: func(ctx context.Context) error {
 				b.make(ctx, o)
 				return nil
@@ -102,7 +102,7 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 // standing is one kind of standing objects, which one hook makes.
 type standing struct {
 	hook string
-	of   []meta.GroupResource // the resources that add uses; the first is that of the objects
+	uses []meta.GroupResource // the resources that add uses; the first is that of the objects
 	// add makes the objects that are missing. It may be called again.
 	add func(b *Bootstrap, ctx context.Context) error
 	// keep makes deleted objects again, from the success of add until ctx ends. nil: nobody can
@@ -143,7 +143,7 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 		if meta.IsNotFound(err) { // another hook is about to make its namespace
 			pause = 10 * time.Millisecond
 		} else {
-			b.log().Warn("cannot create standing objects yet; trying again", zap.String("resource", o.of[0].Resource),
+			b.log().Warn("cannot create standing objects yet; trying again", zap.String("resource", o.uses[0].Resource),
 				zap.Error(err))
 		}
 		select {

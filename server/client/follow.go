@@ -69,7 +69,7 @@ func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 	}
 	switch {
 	case u != nil:
-		s.tell(u, ev.Type == Deleted)
+		s.addUnread(u, ev.Type == Deleted)
 		return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: u.ResourceVersion}, nil
 	case ev.Type != Bookmark:
 		ch := follow.Change[T]{Name: nameOf(ev.Object), Gone: ev.Type == Deleted}
@@ -95,7 +95,7 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 		s.buf = append(s.buf, follow.Change[T]{Name: nameOf(obj), New: obj})
 	}
 	for i := range page.Unread {
-		s.tell(&page.Unread[i], false)
+		s.addUnread(&page.Unread[i], false)
 	}
 	s.page.Continue, s.listed = page.Continue, page.Continue == ""
 	if !s.listed {
@@ -105,8 +105,8 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: s.from}, nil
 }
 
-// tell adds the change of an object that cannot be read. gone: it has been deleted.
-func (s *stream[T]) tell(u *meta.Unread, gone bool) {
+// addUnread adds the change of an object that cannot be read. gone: it has been deleted.
+func (s *stream[T]) addUnread(u *meta.Unread, gone bool) {
 	ch := follow.Change[T]{
 		Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)},
 		Gone: gone,

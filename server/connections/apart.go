@@ -46,7 +46,7 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 		alone := context.AfterFunc(r.Context(), cancel)
 		go s.serve(h, r.WithContext(ctx))
 		for range s.asked {
-			err := s.take()
+			err := s.hijack()
 			if err != nil {
 				s.answer <- err
 				continue
@@ -145,9 +145,9 @@ func (s *stream) end(whole bool) {
 	_ = s.conn.Close()
 }
 
-// take sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
+// hijack sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
 // stack is large enough already.
-func (s *stream) take() error {
+func (s *stream) hijack() error {
 	rc := http.NewResponseController(s.ResponseWriter)
 	if err := rc.Flush(); err != nil {
 		return err

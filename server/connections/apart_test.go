@@ -61,7 +61,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
-	go srv.Serve(all.listen(p))
+	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()
 		_ = all.seeOut(t.Context()) // which has ended: what is left is cut

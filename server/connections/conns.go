@@ -42,13 +42,13 @@ type conns struct {
 	streams int // bound on the open HTTP/2 streams of each connection
 	log     *zap.Logger
 
-	mu      sync.Mutex
-	freed   sync.Cond // signals that a connection was closed or became idle, or a listener closed
-	open    int
-	warned  bool     // the log says that the bound is reached; reset when half is free
-	waiting [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
-	taken   queue    // hijacked connections, which net/http has forgotten
-	crowd   *Crowd
+	mu       sync.Mutex
+	freed    sync.Cond // signals that a connection was closed or became idle, or a listener closed
+	open     int
+	warned   bool     // the log says that the bound is reached; reset when half is free
+	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
+	hijacked queue    // hijacked connections, which net/http has forgotten
+	crowd    *Crowd
 
 	strangers budget // of the HTTP/2 streams of all strangers
 }
@@ -65,7 +65,7 @@ func newConns(bound, streams int, crowd *Crowd, log *zap.Logger) *conns {
 	for i := range cs.waiting {
 		cs.waiting[i].init()
 	}
-	cs.taken.init()
+	cs.hijacked.init()
 	return cs
 }
 
@@ -76,7 +76,7 @@ type bounded struct {
 	closed bool // guarded by all.mu
 }
 
-func (cs *conns) listen(l net.Listener) net.Listener { return &bounded{Listener: l, all: cs} }
+func (cs *conns) wrap(l net.Listener) net.Listener { return &bounded{Listener: l, all: cs} }
 
 // Accept implements net.Listener. It accepts a connection, and then waits until there is room for
 // it.
@@ -181,9 +181,9 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	case c.closed:
 		return
 	case state == http.StateHijacked:
-		cs.taken.push(c)
+		cs.hijacked.push(c)
 		return
-	case c.known.Load():
+	case c.authenticated.Load():
 		cs.waiting[1].push(c)
 	default:
 		cs.waiting[0].push(c)
@@ -203,7 +203,7 @@ func (cs *conns) seeOut(ctx context.Context) (err error) {
 	})()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for c := cs.taken.first(); c != nil; c = cs.taken.first() {
+	for c := cs.hijacked.first(); c != nil; c = cs.hijacked.first() {
 		if err = ctx.Err(); err == nil {
 			cs.freed.Wait()
 			continue
@@ -235,17 +235,18 @@ func connOf(nc net.Conn) *conn {
 
 // Acquaint wraps the authenticator a. When a finds a user that is not anonymous, the connection of
 // the request is marked, and is from then on no stranger's.
-func Acquaint(a request.Authenticator) request.Authenticator { return acquainted{a} }
+func Acquaint(a request.Authenticator) request.Authenticator { return marking{a} }
 
-// acquainted is the authenticator that Acquaint returns.
-type acquainted struct{ request.Authenticator }
+// marking is the authenticator that Acquaint returns.
+type marking struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.
-func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
+func (a marking) Authenticate(r *http.Request) (*request.User, error) {
 	user, err := a.Authenticator.Authenticate(r)
 	if err == nil && user != nil && user.Name != request.AnonymousUser {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.known.Load() { // in-process requests have no conn
-			c.known.Store(true)
+		// An in-process request has no conn.
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.authenticated.Load() {
+			c.authenticated.Store(true)
 		}
 	}
 	return user, err
@@ -254,12 +255,12 @@ func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
 // conn is one counted connection. It is what net/http and TLS read from and write to.
 type conn struct {
 	net.Conn
-	all     *conns
-	known   atomic.Bool // an authenticated request has come by it: no stranger's
-	streams budget
-	refused atomic.Int64 // Unix time in ns of the last refused watch by HTTP/1.1; 0: none
-	unheard atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
-	frames  bool         // speaks HTTP/2; set before net/http calls changed
+	all           *conns
+	authenticated atomic.Bool // an authenticated request has come by it: no stranger's
+	streams       budget
+	refused       atomic.Int64 // Unix time in ns of the last refused watch by HTTP/1.1; 0: none
+	unheard       atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
+	frames        bool         // speaks HTTP/2; set before net/http calls changed
 
 	closed bool // guarded by all.mu, as is the rest
 	used   bool // a request has come by it

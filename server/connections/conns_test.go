@@ -160,7 +160,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connectionstest.NewPipes()
 		cs := newConns(1, MaxStreams, &Crowd{}, zap.NewNop())
-		l := cs.listen(p)
+		l := cs.wrap(p)
 		ended := make(chan error)
 		go func() {
 			for {

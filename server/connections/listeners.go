@@ -117,10 +117,10 @@ func (l *Listeners) Take(secure, plain net.Listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if secure != nil {
-		l.secure = tls.NewListener(l.conns.listen(secure), l.cfg.TLS)
+		l.secure = tls.NewListener(l.conns.wrap(secure), l.cfg.TLS)
 	}
 	if plain != nil {
-		l.plain = l.conns.listen(plain)
+		l.plain = l.conns.wrap(plain)
 	}
 }
 

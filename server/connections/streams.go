@@ -114,33 +114,33 @@ func (f *framed) Read(p []byte) (int, error) {
 		f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
 		switch http2.FrameType(f.head[3]) {
 		case http2.FrameHeaders:
-			f.began(binary.BigEndian.Uint32(f.head[5:]))
+			f.countStream(binary.BigEndian.Uint32(f.head[5:]))
 		case http2.FrameRSTStream:
-			f.reset()
+			f.countReset()
 		}
 	}
 	return n, err
 }
 
-// began takes a stream from the budget, and waits. The HEADERS frame of a known stream holds
+// countStream takes a stream from the budget, and waits. The HEADERS frame of a known stream holds
 // trailers and is not counted.
-func (f *framed) began(stream uint32) {
+func (f *framed) countStream(stream uint32) {
 	if stream <= f.last {
 		return
 	}
 	first := f.last == 0
 	f.last = stream
-	if c := f.counted; c.known.Load() {
+	if c := f.counted; c.authenticated.Load() {
 		time.Sleep(c.streams.take())
 	} else if !first {
 		time.Sleep(c.all.strangers.take())
 	}
 }
 
-// reset takes one more from the strangers' budget: the stream may have ended just before, and then
-// paced has given it back. The next stream waits for that.
-func (f *framed) reset() {
-	if !f.counted.known.Load() {
+// countReset takes one more from the strangers' budget: the stream may have ended just before, and
+// then paced has given it back. The next stream waits for that.
+func (f *framed) countReset() {
+	if !f.counted.authenticated.Load() {
 		f.counted.all.strangers.take()
 	}
 }
@@ -160,7 +160,7 @@ func paced(h http.Handler) http.Handler {
 		if r.Context().Err() == nil {
 			h.ServeHTTP(w, r)
 		}
-		if c.known.Load() {
+		if c.authenticated.Load() {
 			c.streams.give()
 		} else if r.Context().Err() == nil {
 			c.all.strangers.give()

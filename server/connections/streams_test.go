@@ -212,7 +212,7 @@ func TestConfiguredStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := connectionstest.NewPipes()
-	port := l.conns.listen(p)
+	port := l.conns.wrap(p)
 	go func() { p.Dial("").Close() }()
 	c, err := port.Accept()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // The chain of authenticators of a server, in order, made of the Identity and the Config. Package
-// server calls Authenticators once, when the resources are known.
+// server calls Authenticators once, when the resources are declared.
 
 // Run starts work in a goroutine. Its context ends when the server stops.
 type Run func(work func(ctx context.Context))
@@ -37,7 +37,8 @@ type Surroundings struct {
 //  4. bearer tokens: the server's own, static ones, tokens of service accounts, bootstrap tokens,
 //     tokens of other issuers, tokens that the webhook knows
 //  5. what the configuration adds
-//  6. front proxies once more: who shows a certificate that is not one of theirs is refused
+//  6. front proxies once more: a client certificate that is neither a user's nor a front proxy's is
+//     refused
 //
 // A token that names no audiences is for the server. A request without credentials is anonymous, if
 // the configuration allows that. The headers of front proxies are removed from each request, so
@@ -70,45 +71,45 @@ func (id *Identity) Authenticators(c *Config,
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := openIssuers(c, around.Run, around.Metrics, meter, around.Log)
+	issuers, err := openIssuers(c, around.Run, around.Metrics, meter, around.Log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	tokens, err := id.newTokens(c, &around, known, meter)
+	tokens, err := id.newTokens(c, &around, issuers, meter)
 	if err != nil {
 		return nil, nil, err
 	}
 	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)),
 		c.Authenticators...)
-	who := authn.Union(append(all, last...)...)
-	if who, err = withAnonymous(who, c, known); err != nil {
+	chain := authn.Union(append(all, last...)...)
+	if chain, err = withAnonymous(chain, c, issuers); err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
+	return authn.StripHeaders(chain, c.FrontProxy.Headers), tokens, nil
 }
 
 // withAnonymous makes requests without credentials anonymous: at the paths that the
 // AuthenticationConfiguration allows, or at all paths unless --anonymous-auth forbids it. The file
 // and the flag exclude each other.
-func withAnonymous(who request.Authenticator, c *Config, known *issuers) (request.Authenticator, error) {
-	if known == nil || known.anonymous == nil {
+func withAnonymous(chain request.Authenticator, c *Config, from *issuers) (request.Authenticator, error) {
+	if from == nil || from.anonymous == nil {
 		if c.Anonymous != nil && !*c.Anonymous {
-			return who, nil
+			return chain, nil
 		}
-		return authn.Anonymous(who), nil
+		return authn.Anonymous(chain), nil
 	}
-	a := known.anonymous
+	a := from.anonymous
 	switch {
 	case c.Anonymous != nil:
 		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
 	case !a.Enabled:
-		return who, nil
+		return chain, nil
 	}
 	var paths []string
 	for _, condition := range a.Conditions {
 		paths = append(paths, condition.Path)
 	}
-	return authn.Anonymous(who, paths...), nil
+	return authn.Anonymous(chain, paths...), nil
 }
 
 // newTokens makes the chain of token authenticators. Those that answer from memory come first,
@@ -124,34 +125,34 @@ func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
 	// refused and not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.Loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
-	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
+	chain := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
 	if c.TokenAuthFile != "" {
 		static, err := authn.ReadTokenFile(c.TokenAuthFile)
 		if err != nil {
 			return nil, fmt.Errorf("server: %w", err)
 		}
-		known = append(known, authn.Fixed(static, c.Audiences))
+		chain = append(chain, authn.Fixed(static, c.Audiences))
 	}
 	if objects.stores.Store(serviceAccounts) != nil {
-		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
+		chain = append(chain, authn.NewServiceAccounts(authn.ServiceAccountConfig{
 			Issuers: c.ServiceAccounts.Issuers, Keys: id.Accounts.Keys, Audiences: c.Audiences,
 			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: used,
 		}))
 	}
 	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
-		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
+		chain = append(chain, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
 	}
 	if issuers != nil {
-		known = append(known, authn.Fixed(issuers, c.Audiences))
+		chain = append(chain, authn.Fixed(issuers, c.Audiences))
 	}
 	if c.Webhook.File != "" {
 		hook, err := newTokenWebhook(c, around, meter)
 		if err != nil {
 			return nil, fmt.Errorf("server: token webhook: %w", err)
 		}
-		known = append(known, hook)
+		chain = append(chain, hook)
 	}
-	return authn.TokenUnion(known...), nil
+	return authn.TokenUnion(chain...), nil
 }
 
 // hookTries is how often the webhook is asked about one token if it does not answer.

@@ -73,10 +73,10 @@ func (id *Identity) Trusted() (trusted []byte, err error) {
 	if id.own != nil {
 		trusted = slices.Clone(id.own.ca.CertPEM)
 	}
-	if id.given == "" {
+	if id.givenFile == "" {
 		return trusted, nil
 	}
-	given, err := configfile.Read(id.given)
+	given, err := configfile.Read(id.givenFile)
 	return append(trusted, given...), err
 }
 

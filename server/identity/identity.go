@@ -71,12 +71,12 @@ type Identity struct {
 	kubeconfig string     // path of the administrator's kubeconfig; "" if there is none
 	own        *authority //  nil if the server is no authority
 	admin      *pki.Pair  // nil without own
-	given      string     // file of the serving certificate; "" if own has signed it
+	givenFile  string     // file of the serving certificate; "" if own has signed it
 
-	// shown is the client certificate for servers behind this one, nil for none. proxyCA is the CA
-	// that signed it, if that CA is the server's own.
-	shown   *reload.Value[tls.Certificate]
-	proxyCA *x509.Certificate
+	// proxyPair is the client certificate for servers behind this one, nil for none. proxyCA is the
+	// CA that signed it, if that CA is the server's own.
+	proxyPair *reload.Value[tls.Certificate]
+	proxyCA   *x509.Certificate
 
 	serving *reload.Value[tls.Certificate]
 	byName  *reload.Value[namedCertificates] // nil if there are none
@@ -113,7 +113,7 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 			id.Accounts.Close()
 		}
 	}()
-	if err := id.openShown(&n); err != nil {
+	if err := id.openProxyPair(&n); err != nil {
 		return nil, fmt.Errorf("server: certificate for servers behind this one: %w", err)
 	}
 	if !n.Secure {
@@ -141,7 +141,7 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 // authority signs, else a self-signed one in TLS.CertDir.
 func (id *Identity) openServing(n *Needs) (err error) {
 	certFile, keyFile := n.TLS.CertFile, n.TLS.KeyFile
-	id.given = certFile
+	id.givenFile = certFile
 	switch {
 	case certFile != "":
 	case id.own != nil:
@@ -150,7 +150,7 @@ func (id *Identity) openServing(n *Needs) (err error) {
 		_, err = id.own.serving(names, ips)
 	default:
 		certFile, keyFile, err = openSelfSigned(n)
-		id.given = certFile
+		id.givenFile = certFile
 	}
 	if err != nil {
 		return err
@@ -172,12 +172,12 @@ func readPair(certFile, keyFile string) (*reload.Value[tls.Certificate], error) 
 	})
 }
 
-// openShown reads the client certificate for servers behind this one: the configured one, or one
-// that it makes. The CA of the latter signs nothing else, so that servers which trust this CA trust
-// only this server to speak for users; this server itself does not trust the CA. If the
-// configuration names a CA of front proxies, publishTrust announces that CA, so openShown makes no
-// certificate of another one.
-func (id *Identity) openShown(n *Needs) (err error) {
+// openProxyPair reads the client certificate for servers behind this one: the configured one, or
+// one that it makes. The CA of the latter signs nothing else, so that servers which trust this CA
+// trust only this server to speak for users; this server itself does not trust the CA. If the
+// configuration names a CA of front proxies, publishTrust announces that CA, so openProxyPair makes
+// no certificate of another one.
+func (id *Identity) openProxyPair(n *Needs) (err error) {
 	certFile, keyFile := n.ProxyCertFile, n.ProxyKeyFile
 	if certFile == "" {
 		if !n.authority() || id.proxyCAFile != "" {
@@ -192,17 +192,17 @@ func (id *Identity) openShown(n *Needs) (err error) {
 		}
 		id.proxyCA, certFile, keyFile = p.ca.Cert, n.path(frontProxyName+".crt"), n.path(frontProxyName+".key")
 	}
-	id.shown, err = readPair(certFile, keyFile)
+	id.proxyPair, err = readPair(certFile, keyFile)
 	return err
 }
 
 // Proxy returns the client certificate that this server shows to servers behind it, or nil if it
 // has none.
 func (id *Identity) Proxy() *tls.Certificate {
-	if id.shown == nil {
+	if id.proxyPair == nil {
 		return nil
 	}
-	return id.shown.Get()
+	return id.proxyPair.Get()
 }
 
 // readAuthorities reads the CAs of clients and of front proxies. names are the common names that
