@@ -224,7 +224,7 @@ func TestFrontProxyConfig(t *testing.T) {
 	}
 }
 
-// TestTokenWebhook asks a webhook over TLS whose tokens are which, and may learn that it is away.
+// TestTokenWebhook: a webhook over TLS authenticates tokens, and may be away.
 func TestTokenWebhook(t *testing.T) {
 	var asked atomic.Int64
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

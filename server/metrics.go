@@ -25,8 +25,7 @@ type metrics struct {
 }
 
 // forget deletes the series of a resource under one of its names. stored: no objects are stored
-// under that name any more. The series of operations on the store are deleted elsewhere
-// (backing.Record).
+// under that name. The series of operations on the store are deleted elsewhere (backing.Record).
 func (m *metrics) forget(o *generic.Offer, stored bool) {
 	if stored {
 		m.unreadable.Forget(o.Name)

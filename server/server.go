@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Server is an API server. New makes it, Run serves. When New has returned nobody assigns to its
-// fields any more; state that changes later is inside the parts.
+// Server is an API server. New makes it, Run serves. Nobody assigns to its fields after New has
+// returned; state that changes later is inside the parts.
 type Server struct {
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory

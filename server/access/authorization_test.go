@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// judge is a webhook that decides by what is asked, over TLS.
+// judge is an authorization webhook over TLS that decides by the attributes of a request.
 type judge struct {
 	*httptest.Server
 	kubeconfig string

@@ -177,7 +177,7 @@ func (s *neighbour) ask() error {
 	said, err := describe(s.ctx, remotes, &before)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil { // the server has no group version here any more
+	if s.ctx.Err() != nil { // no APIService names the server, so the answer is dropped
 		return s.ctx.Err()
 	}
 	s.said = said

@@ -123,7 +123,7 @@ func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))
 	}, func(data []byte, err error) {
 		e.metrics.Reloaded(data, err)
 		if err != nil {
-			e.log.Error("cannot use the new encryption configuration; the last one stays in force",
+			e.log.Error("cannot use the new encryption configuration: the configuration before stays in force",
 				zap.String("file", e.file.Path), zap.Error(err))
 			return
 		}

@@ -33,10 +33,10 @@ func TestNewRefuses(t *testing.T) {
 		cfg  client.Config
 		want string
 	}{
-		{client.Config{URL: "https://h"}, "Codecs are missing"},
-		{client.Config{Codecs: codecs(t)}, "none of a server"},
-		{client.Config{Codecs: codecs(t), URL: "h:443"}, "none of a server"},
-		{client.Config{Codecs: codecs(t), URL: "https://u:secret/x"}, "none of a server"},
+		{client.Config{URL: "https://h"}, "Config.Codecs is nil"},
+		{client.Config{Codecs: codecs(t)}, "not a URL with http or https"},
+		{client.Config{Codecs: codecs(t), URL: "h:443"}, "not a URL with http or https"},
+		{client.Config{Codecs: codecs(t), URL: "https://u:secret/x"}, "not a URL with http or https"},
 		{client.Config{Codecs: codecs(t), URL: "https://u:secret@h"}, "more than scheme, host and path"},
 		{client.Config{Codecs: codecs(t), URL: "https://h?secret"}, "more than scheme, host and path"},
 		{client.Config{Codecs: codecs(t), Transport: handler}, ""},

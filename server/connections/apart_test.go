@@ -113,7 +113,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestNoStream leaves to net/http what is no stream though it looks like one: the connection goes on.
+// TestNoStream: a request that looks like a watch and is none stays with net/http, and the
+// connection can be used again.
 func TestNoStream(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"refused":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
