@@ -123,8 +123,8 @@ func TestValidateOddArguments(t *testing.T) {
 	}
 }
 
-// TestValidateLongLists compares a long list with its old elements, which stand in another order, and finds mistakes in
-// every element of others.
+// TestValidateLongLists compares a long list with its old elements, which stand in another order,
+// and finds mistakes in every element of others.
 func TestValidateLongLists(t *testing.T) {
 	const many = 1000
 	now, old := &checked{Must: make([]checkedItem, many)}, &checked{Must: make([]checkedItem, many)}

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// encodedSame is Equal without descriptors: values are the same if Go says so, or their JSON is the same.
+// encodedSame is Equal without descriptors: values are the same if Go says so, or their JSON is the
+// same.
 func encodedSame(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -88,7 +89,8 @@ func checkEqual(t *testing.T, what string, a, b meta.Typed) {
 // equalObjects compares two objects of one type.
 func equalObjects(a, b meta.Typed) bool { return typeinfo.EqualJSON(any(a), any(b)) }
 
-// compareSamples compares random objects of all kinds, and such that differ in one place, with what encoding says.
+// compareSamples compares random objects of all kinds, and such that differ in one place, with what
+// encoding says.
 func compareSamples(t *testing.T, seed uint64, kinds []meta.Typed) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for _, kind := range kinds {
@@ -263,7 +265,8 @@ func TestEqualAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkEqual compares two pod specs that are equal, and two that differ in how they are made only.
+// BenchmarkEqual compares two pod specs that are equal, and two that differ in how they are made
+// only.
 func BenchmarkEqual(b *testing.B) {
 	x := &testPod(b).Spec
 	same, empty := typeinfo.Copy(x), typeinfo.Copy(x)
