@@ -74,7 +74,8 @@ func BenchmarkParse(b *testing.B) {
 	runtime.KeepAlive(kept)
 }
 
-// An object that is right costs little: the way to a value is kept in one slice, and spelled only for a mistake.
+// An object that is right costs little: the way to a value is kept in one slice, and spelled only
+// for a mistake.
 func TestAllocations(t *testing.T) {
 	s, tree := parseSchema(t, widget), parseTree(t, widgetObject)
 	for _, tt := range []struct {
