@@ -44,7 +44,8 @@ func BenchmarkStrategic(b *testing.B) {
 	}
 }
 
-// Looking for repeated keys where there are none allocates the path to where it stands and no more, if the objects are small.
+// Looking for repeated keys where there are none allocates the path to where it stands and no more,
+// if the objects are small.
 func TestCheckMergeAllocs(t *testing.T) {
 	for n := range inline + 1 {
 		p := []byte(`{` + items(n, func(i int) string { return fmt.Sprintf(`"k%d":{"v":%d}`, i, i) }) + `}`)

@@ -83,7 +83,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What is appended to a short list is found as well when that has become a long one, and what loses its key is not.
+// What is appended to a short list is found as well when that has become a long one, and what loses
+// its key is not.
 func TestKeyedGrows(t *testing.T) {
 	x := keyedBy(list{object{"name": "a"}, object{"name": "b"}, object{"name": "a"}}, "name", nil)
 	drop := func(i int, value any) {
@@ -130,7 +131,8 @@ func items(n int, f func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// dear are patches whose work once grew with the square of their lists, or that are as large as they may be.
+// dear are patches whose work once grew with the square of their lists, or that are as large as
+// they may be.
 func dear() map[string]func(m *meter.Meter) error {
 	const n = 8_000
 	service, pod := typeinfo.For[corev1.Service](), typeinfo.For[corev1.Pod]()
@@ -191,8 +193,8 @@ func TestDear(t *testing.T) {
 	}
 }
 
-// The least that is counted: of what is refused its length and that of the document it is for, of moves within a list what they
-// move aside.
+// The least that is counted: of what is refused its length and that of the document it is for, of
+// moves within a list what they move aside.
 func TestCounted(t *testing.T) {
 	const n, moves = 8_000, 1000
 	begun := `{"a":[` + items(n, func(int) string { return "0" })
@@ -216,7 +218,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A value that copies repeat and paths open, again and again, is within all sizes, and would take minutes.
+// A value that copies repeat and paths open, again and again, is within all sizes, and would take
+// minutes.
 func TestBudget(t *testing.T) {
 	const levels, times = 5000, 100
 	value := strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
