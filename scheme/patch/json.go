@@ -152,10 +152,10 @@ func (e *editor) open(v *any, depth int) bool {
 	return ok
 }
 
-// place is the target of an operation: a key in an object or a list. It also says where the object
+// target is the target of an operation: a key in an object or a list. It also says where the object
 // or list itself is held, because a list that grows or shrinks is a new slice, which must be stored
 // there.
-type place struct {
+type target struct {
 	in  any
 	key string
 	// in is the value of holder at holderKey; if holder is nil, in is the root.
@@ -164,7 +164,7 @@ type place struct {
 }
 
 // get returns the value at the target. It is nil for a missing key of an object.
-func (p *place) get() (any, error) {
+func (p *target) get() (any, error) {
 	if o, ok := p.in.(object); ok {
 		return o[p.key], nil
 	}
@@ -177,7 +177,7 @@ func (p *place) get() (any, error) {
 }
 
 // set stores a value at the target. It adds a missing key of an object.
-func (p *place) set(v any) error {
+func (p *target) set(v any) error {
 	if o, ok := p.in.(object); ok {
 		o[p.key] = v
 		return nil
@@ -192,7 +192,7 @@ func (p *place) set(v any) error {
 
 // add stores a value at the target; in a list it inserts the value before the element, or at the
 // end for the key "-".
-func (e *editor) add(p *place, v any) error {
+func (e *editor) add(p *target, v any) error {
 	l, ok := p.in.(list)
 	if !ok {
 		return p.set(v)
@@ -208,7 +208,7 @@ func (e *editor) add(p *place, v any) error {
 }
 
 // remove deletes the target, which must exist.
-func (e *editor) remove(p *place) error {
+func (e *editor) remove(p *target) error {
 	if o, ok := p.in.(object); ok {
 		if _, ok := o[p.key]; !ok {
 			return inapplicable("Unable to remove nonexistent key: " + p.key)
@@ -225,12 +225,12 @@ func (e *editor) remove(p *place) error {
 }
 
 // hold stores l, the changed list of a target, in the object or list that holds it.
-func (e *editor) hold(p *place, l list) error {
+func (e *editor) hold(p *target, l list) error {
 	if p.holder == nil {
 		e.root = l
 		return nil
 	}
-	return (&place{in: p.holder, key: p.holderKey}).set(l)
+	return (&target{in: p.holder, key: p.holderKey}).set(l)
 }
 
 // equal compares objects and lists by their elements, and scalars as text: 1 and 1.0 differ. It
@@ -276,7 +276,7 @@ var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
 // find returns the target that a JSON pointer names. what is the name of the operation, for
 // messages. Like kube-apiserver it ignores text before the first slash.
-func (e *editor) find(what, path string) (at place, err error) {
+func (e *editor) find(what, path string) (at target, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")
 	for ok {
@@ -298,7 +298,7 @@ func (e *editor) find(what, path string) (at place, err error) {
 		if err != nil || !e.open(&child, 0) || at.set(child) != nil {
 			break
 		}
-		at = place{in: child, holder: at.in, holderKey: at.key}
+		at = target{in: child, holder: at.in, holderKey: at.key}
 	}
 	return at, inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, path))
 }

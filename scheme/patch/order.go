@@ -181,7 +181,7 @@ func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 func partition(l, by list, key string, m *meter.Meter) (named, rest list, err error) {
 	named, rest = make(list, 0, len(l)), make(list, 0, len(l))
 	if key == "" {
-		x := placesIn(by, itself)
+		x := indexOf(by, itself)
 		for _, v := range l {
 			if x.of(v) >= 0 {
 				named = append(named, v)
@@ -227,7 +227,7 @@ func order(patched, others list, o *ordering) (list, error) {
 	if len(patched) == 0 || len(others) == 0 {
 		return append(patched, others...), nil
 	}
-	server := placesIn(o.server, o.value)
+	server := indexOf(o.server, o.value)
 	all := make(list, 0, len(patched)+len(others))
 	for len(patched) > 0 && len(others) > 0 {
 		other, own := server.of(o.value(others[0])), server.of(o.value(patched[0]))
@@ -264,7 +264,7 @@ func (o *ordering) sort(l, like list) (list, error) {
 		return nil, err
 	}
 	if len(l) > 1 {
-		x := placesIn(like, o.value)
+		x := indexOf(like, o.value)
 		rank(l, func(v any) int { return x.of(o.value(v)) })
 	}
 	return append(l, deletions...), nil

@@ -30,17 +30,17 @@ func scalar(v any) (key any, ok bool) {
 	return v, true
 }
 
-// places finds the first index of a value in a list.
-type places struct {
+// valueIndex finds the first index of a value in a list.
+type valueIndex struct {
 	l     list
 	value func(any) any // returns the part of an element that is compared
 	first map[any]int   // from scalar of the value to the index; nil if the list is short
 }
 
-// placesIn returns the places of a list whose elements are compared by the results of value. The
-// list must not change while they are in use.
-func placesIn(l list, value func(any) any) places {
-	x := places{l: l, value: value}
+// indexOf returns a valueIndex of a list whose elements are compared by the results of value. The
+// list must not change while the index is in use.
+func indexOf(l list, value func(any) any) valueIndex {
+	x := valueIndex{l: l, value: value}
 	if len(l) <= few {
 		return x
 	}
@@ -55,7 +55,7 @@ func placesIn(l list, value func(any) any) places {
 }
 
 // of returns the index of the first element with a value, or -1.
-func (x *places) of(v any) int {
+func (x *valueIndex) of(v any) int {
 	if x.first == nil {
 		return slices.IndexFunc(x.l, func(e any) bool { return same(x.value(e), v) })
 	}
@@ -240,7 +240,7 @@ func distinct(l list) list {
 // ranked is an element and its index in the list like which it is sorted, -1 if it is not in that.
 type ranked struct {
 	value any
-	place int
+	index int
 }
 
 // sortSteps estimates the work of rank for n elements, in steps: n log² n, as for any in-place
@@ -250,18 +250,18 @@ func sortSteps(n int) int {
 	return n * levels * levels / 4
 }
 
-// rank sorts a list in place by the results of place, the index of an element in another list. An
+// rank sorts a list in place by the results of index, the position of an element in another list. An
 // element without an index (-1) compares as less than every other, in both directions. That is no
 // proper order, so the result depends on the algorithm. Kubernetes uses sort.SliceStable, whose
 // algorithm slices.SortStableFunc shares.
-func rank(l list, place func(any) int) {
+func rank(l list, index func(any) int) {
 	var space [few]ranked
 	all := space[:0]
 	for _, v := range l {
-		all = append(all, ranked{v, place(v)})
+		all = append(all, ranked{v, index(v)})
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int {
-		if a.place < 0 || b.place < 0 || a.place < b.place {
+		if a.index < 0 || b.index < 0 || a.index < b.index {
 			return -1
 		}
 		return 1

@@ -61,13 +61,13 @@ func TestPlaces(t *testing.T) {
 				objects[i] = object{"at": i}
 			}
 		}
-		x, places := keyedBy(objects, "name", nil), placesIn(values, itself)
+		x, index := keyedBy(objects, "name", nil), indexOf(values, itself)
 		for _, v := range scalars {
 			if got, _ := x.find(v); got != plainFind(objects, "name", v) {
 				t.Fatalf("seed %d: find(%v) in %v: got %d, want %d", seed, v, objects, got, plainFind(objects, "name", v))
 			}
 			want := slices.IndexFunc(values, func(e any) bool { return same(e, v) })
-			if got := places.of(v); got != want {
+			if got := index.of(v); got != want {
 				t.Fatalf("seed %d: of(%v) in %v: got %d, want %d", seed, v, values, got, want)
 			}
 		}

@@ -192,7 +192,7 @@ func retain(into, patch object, s shape) error {
 	if err := s.m.Step(len(keys) + len(into) + len(patch)); err != nil {
 		return err
 	}
-	named := placesIn(keys, itself)
+	named := indexOf(keys, itself)
 	for k, v := range patch {
 		if v == nil || strings.HasPrefix(k, deleteFromList) || strings.HasPrefix(k, elementOrder) {
 			continue
@@ -303,7 +303,7 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	var merged list
 	switch {
 	case kind != objectShape && r.deleting:
-		kept, gone := make(list, 0, len(old)), placesIn(patch, itself)
+		kept, gone := make(list, 0, len(old)), indexOf(patch, itself)
 		for _, v := range old {
 			if gone.of(v) < 0 {
 				kept = append(kept, v)

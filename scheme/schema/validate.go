@@ -137,15 +137,15 @@ func (c *checker) value(s *Schema, v any, old before) {
 		return
 	}
 	errs := len(c.errs)
-	c.judge(s, v, old)
+	c.plainValue(s, v, old)
 	if len(c.errs) > errs && old.known && old.by.unchanged(v, old.value) {
 		c.errs = c.errs[:errs]
 	}
 }
 
-// judge checks a value against a schema without a Go type. The order of the checks is that of
+// plainValue checks a value against a schema without a Go type. The order of the checks is that of
 // kube-apiserver.
-func (c *checker) judge(s *Schema, v any, old before) {
+func (c *checker) plainValue(s *Schema, v any, old before) {
 	t := s.Target()
 	c.checkType(s, t, v)
 	if v == nil {
@@ -210,7 +210,7 @@ func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
 // embedded resources, or sets and lists of type map.
 type concern struct {
 	within func(s *Schema) bool                   // whether values of s may have such objects or lists
-	judge  func(c *checker, s *Schema, value any) // checks one value, but not the values in it
+	check  func(c *checker, s *Schema, value any) // checks one value, but not the values in it
 }
 
 // all applies a concern to all values in a tree, outer values first, and returns the errors.
@@ -228,7 +228,7 @@ func (c *checker) walk(o *concern, s *Schema, v any) {
 	if s == nil || !o.within(s) || c.done() || len(c.way) > jsontext.MaxDepth {
 		return
 	}
-	o.judge(c, s, v)
+	o.check(c, s, v)
 	switch v := v.(type) {
 	case map[string]any:
 		each(v, c.ordered, func(name string, held any) {

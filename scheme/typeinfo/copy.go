@@ -19,17 +19,18 @@ import (
 // Unexported fields are copied like others. Two pointers to one value become pointers to two
 // copies.
 
-// program turns a plain copy of a value of one Go type into a deep copy. places is filled at first
-// use and not when the program is made, because the program of a recursive type refers to itself.
+// program turns a plain copy of a value of one Go type into a deep copy. references is filled at
+// first use and not when the program is made, because the program of a recursive type refers to
+// itself.
 type program struct {
-	goType reflect.Type
-	fill   sync.Once
-	places []sharing
+	goType     reflect.Type
+	fill       sync.Once
+	references []reference
 }
 
-// sharing is one reference within a value. deepen replaces the reference at its argument by one to
-// a copy. It is not called for a reference whose first word is zero, which is nil.
-type sharing struct {
+// reference is one reference within a value. deepen replaces the reference at its argument by one
+// to a copy. It is not called for a reference whose first word is zero, which is nil.
+type reference struct {
 	offset uintptr
 	deepen func(Pointer)
 }
@@ -98,11 +99,11 @@ func (p *program) clone(from Pointer) Pointer {
 
 // run turns the plain copy at to into a deep copy.
 func (p *program) run(to Pointer) {
-	p.fill.Do(func() { p.places = places(nil, p.goType, 0) })
-	for i := range p.places {
-		place := to.Add(p.places[i].offset)
-		if !place.Slot().IsNil() {
-			p.places[i].deepen(place)
+	p.fill.Do(func() { p.references = references(nil, p.goType, 0) })
+	for i := range p.references {
+		at := to.Add(p.references[i].offset)
+		if !at.Slot().IsNil() {
+			p.references[i].deepen(at)
 		}
 	}
 }
@@ -127,9 +128,9 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// places appends the references within a value of type t that begins at offset. A time.Time has
+// references appends the references within a value of type t that begins at offset. A time.Time has
 // none: its only pointer, to a time zone, is shared.
-func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
+func references(list []reference, t reflect.Type, offset uintptr) []reference {
 	switch t.Kind() {
 	case reflect.Struct:
 		if t == timeType {
@@ -137,20 +138,20 @@ func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
 		}
 		for i := range t.NumField() {
 			f := t.Field(i)
-			list = places(list, f.Type, offset+f.Offset)
+			list = references(list, f.Type, offset+f.Offset)
 		}
 	case reflect.Array:
 		for i := range t.Len() {
-			list = places(list, t.Elem(), offset+uintptr(i)*t.Elem().Size())
+			list = references(list, t.Elem(), offset+uintptr(i)*t.Elem().Size())
 		}
 	case reflect.Pointer:
-		list = append(list, sharing{offset, pointerCopier(t)})
+		list = append(list, reference{offset, pointerCopier(t)})
 	case reflect.Slice:
-		list = append(list, sharing{offset, sliceCopier(t)})
+		list = append(list, reference{offset, sliceCopier(t)})
 	case reflect.Map:
-		list = append(list, sharing{offset, mapCopier(t)})
+		list = append(list, reference{offset, mapCopier(t)})
 	case reflect.Interface:
-		list = append(list, sharing{offset, interfaceCopier(t)})
+		list = append(list, reference{offset, interfaceCopier(t)})
 	}
 	return list
 }

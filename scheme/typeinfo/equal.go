@@ -89,7 +89,7 @@ func EqualAny(a, b any) bool {
 // at any of the paths. A path is made of JSON names, such as "spec" or "spec.replicas"; all but its
 // last field must be structs, not pointers to structs. The error names a path that does not exist.
 func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
-	places := make([]member, len(paths))
+	members := make([]member, len(paths))
 	for i, path := range paths {
 		names := strings.Split(path, ".")
 		if _, _, err := locate(t, names); err != nil {
@@ -102,10 +102,10 @@ func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
 			goType = at.Go.FieldByIndex(f.Index).Type
 			offset, at = offset+f.Offset, f.Type
 		}
-		places[i] = member{offset, equalityOf(goType)}
+		members[i] = member{offset, equalityOf(goType)}
 	}
 	return func(a, b any) bool {
-		return !equalMembers(places, PointerIn(reflect.ValueOf(a)), PointerIn(reflect.ValueOf(b)))
+		return !equalMembers(members, PointerIn(reflect.ValueOf(a)), PointerIn(reflect.ValueOf(b)))
 	}, nil
 }
 

@@ -14,22 +14,22 @@ import (
 // A path is made of JSON names, such as "spec.finalizers"; all but its last field must be structs,
 // not pointers to structs. The error names a path that does not exist.
 func Keeper(t *Type, paths []string) (func(to, from any), error) {
-	type place struct {
+	type keptField struct {
 		offset uintptr
 		keep   func(to, from Pointer)
 	}
-	places := make([]place, len(paths))
+	kept := make([]keptField, len(paths))
 	for i, path := range paths {
 		offset, f, err := locate(t, strings.Split(path, "."))
 		if err != nil {
 			return nil, err
 		}
-		places[i] = place{offset, copyField(f)}
+		kept[i] = keptField{offset, copyField(f)}
 	}
 	return func(to, from any) {
 		p, q := PointerIn(reflect.ValueOf(to)), PointerIn(reflect.ValueOf(from))
-		for i := range places {
-			at := &places[i]
+		for i := range kept {
+			at := &kept[i]
 			at.keep(p.Add(at.offset), q.Add(at.offset))
 		}
 	}, nil

@@ -151,15 +151,15 @@ func pattern(s string) error {
 	return err
 }
 
-func knownFormat(s string) error {
+func formatName(s string) error {
 	if formats[s] == nil {
 		return fmt.Errorf("unknown format")
 	}
 	return nil
 }
 
-// knownChecks are the names that a check tag may use.
-var knownChecks = map[string]argument{
+// checkArguments are the names that a check tag may use.
+var checkArguments = map[string]argument{
 	"required":  {noArgument, nil},
 	"optional":  {noArgument, nil},
 	"listed":    {noArgument, nil},
@@ -171,7 +171,7 @@ var knownChecks = map[string]argument{
 	"maxLength": {length, []Kind{String, Bytes}},
 	"minItems":  {length, []Kind{List, Map}},
 	"maxItems":  {length, []Kind{List, Map}},
-	"format":    {knownFormat, []Kind{String}},
+	"format":    {formatName, []Kind{String}},
 	"pattern":   {pattern, []Kind{String}},
 }
 
@@ -188,16 +188,16 @@ func (c *compiler) readChecks(f *Field, tag, at string) {
 			part, rest, _ = strings.Cut(rest, ",")
 		}
 		name, arg, _ := strings.Cut(part, "=")
-		known, ok := knownChecks[name]
+		argument, ok := checkArguments[name]
 		if !ok {
 			c.fail(at, "check %q is unknown", name)
 			continue
 		}
-		if err := known.parse(arg); err != nil {
+		if err := argument.parse(arg); err != nil {
 			c.fail(at, "check %q: %v", part, err)
 			continue
 		}
-		if known.kinds != nil && !slices.Contains(known.kinds, f.Type.Kind) {
+		if argument.kinds != nil && !slices.Contains(argument.kinds, f.Type.Kind) {
 			c.fail(at, "check %q on a %s", part, f.Type.Kind)
 			continue
 		}
