@@ -88,7 +88,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeGoesRound: of a band without an end nearly, and of one that is full but for its first address.
+// TestFreeGoesRound: of a band without an end nearly, and of one that is full but for its first
+// address.
 func TestFreeGoesRound(t *testing.T) {
 	big := rangeOf("fd00::/64").Bands()[0]
 	for range 100 {
