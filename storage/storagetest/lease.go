@@ -7,7 +7,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// lease grants a lease that must not be refused.
+// The laws of leases: keys end with their lease, not before, and can leave it. Run (suite.go) calls
+// each as a subtest.
+
+// lease grants a lease, which the store must not refuse.
 func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 	b.Helper()
 	id, err := b.Lease(b.ctx, ttl)

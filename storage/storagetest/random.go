@@ -15,14 +15,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Random operations, on a store and on a plain map. Run calls testRandom as the law "Random"; a
-// failure prints its seed and the last steps.
+// The law "Random": the same random operations on a store and on a plain map give the same answers.
+// Few keys and small revisions make collisions of preconditions likely. A failure prints its seed
+// and the last ten steps.
 
-// model is the plain map with which a store is compared, and its copy at each revision.
+// model is the plain map with which a store is compared, and a copy of it at each revision.
 type model struct {
 	now    map[string]storage.Entry                      // the present entries by key
 	states map[storage.Revision]map[string]storage.Entry // the entries at each revision from floor on
-	floor  storage.Revision                              // that at which the test began
+	floor  storage.Revision                              // the revision at which the test began
 }
 
 // commit keeps a copy of the present entries as the state at rev.
@@ -82,10 +83,12 @@ func sorted(m map[string]storage.Entry) []storage.Entry {
 	return out
 }
 
+// showMap returns a state as text, to be compared and printed.
 func showMap(m map[string]storage.Entry) string { return showAll(sorted(m)) }
 
-// randomStep does one operation on the store and the model and compares the answers. It returns a
-// description for the log.
+// randomStep does one operation on the store and the model and compares the answers. i is the
+// number of the step and becomes the value of a put; last is the current revision. It returns a
+// description for the log, and an error if the answers differ.
 func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int) (string, error) {
 	key := fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5))
 	cur, exists := m.now[key]

@@ -8,8 +8,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// testRestart checks that keys, values and revisions survive a restart, that revisions go on
-// growing, and that a watch from before the restart is complete or Compacted.
+// testRestart checks that keys, values and revisions survive a restart, that the first write after
+// it has a higher revision than all before it, and that a watch from a revision before the restart
+// is complete or ends with Compacted. It restarts three times, because a restart may itself write.
 func testRestart(t *testing.T, e Engine) {
 	if e.Reopen == nil {
 		t.Log("nothing survives this engine")
