@@ -121,7 +121,7 @@ func (f *Faulty) Put(
 	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
 ) (e storage.Entry, err error) {
 	err = f.do("put", key, true, func() error { e, err = f.Store.Put(ctx, key, value, pre, lease); return err })
-	if err != nil {
+	if err != nil { // after Pretend, e is the stored entry, which the caller must not get
 		return storage.Entry{}, err
 	}
 	return e, nil
@@ -130,13 +130,14 @@ func (f *Faulty) Put(
 // Delete implements storage.Store.
 func (f *Faulty) Delete(ctx context.Context, key string, pre storage.Pre) (rev storage.Revision, err error) {
 	err = f.do("delete", key, true, func() error { rev, err = f.Store.Delete(ctx, key, pre); return err })
-	if err != nil {
+	if err != nil { // after Pretend, rev is the revision of the deletion
 		return 0, err
 	}
 	return rev, nil
 }
 
-// Watch implements storage.Store.
+// Watch implements storage.Store. With any fault, no cursor is opened: a cursor that the caller
+// never gets would leak.
 func (f *Faulty) Watch(ctx context.Context, req storage.WatchRequest) (c storage.Cursor, err error) {
 	switch f.next("watch") {
 	case None:

@@ -61,9 +61,10 @@ func testShown(t *testing.T, e Engine) {
 	}
 }
 
-// shown reads the key of an event in one of several ways, depending on n. For a tenth of the events
-// it writes to the key instead. It does so rarely, because a write takes so long that the next
-// events are old by then.
+// shown reads the key of an event in one of three ways, depending on n: by Get, by a Range of a few
+// keys, or by a Range at the revision of the event. For a tenth of the events it writes to the key
+// instead, with the revision of the event as the precondition. It does so rarely, because a write
+// takes so long that the next events are old by then.
 func (b *bench) shown(ev storage.Event, n int) {
 	b.Helper()
 	switch n % 20 {

@@ -6,7 +6,8 @@
 //
 // Laws of the suite itself:
 //   - A law uses the methods of storage.Store only, so it holds for every engine and wrapper.
-//   - A law waits for facts (a revision, an event) and not for time, except for the end of a lease.
+//   - Only the laws of leases depend on time. Where others sleep, that makes a failure likelier to
+//     show, and a correct store passes at any speed.
 //   - Each law gets an empty store of its own, so laws do not depend on their order.
 //
 // The test of an engine calls Run with functions that open its store. Faulty may be used by any
@@ -95,7 +96,7 @@ type bench struct {
 	ctx context.Context // ends with the test, or after three minutes, so that no law hangs
 }
 
-// open opens an empty store and closes it at the end of the test.
+// open opens an empty store and closes it at the end of the test. It is the first line of each law.
 func open(t *testing.T, e Engine) *bench {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -108,7 +109,8 @@ func open(t *testing.T, e Engine) *bench {
 // value returns a small JSON value that contains n.
 func value(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
 
-// put puts value(n) at key and returns its revision.
+// put puts value(n) at key without a lease and returns its revision. It checks that the entry that
+// the store returns is the one that was put.
 func (b *bench) put(key string, n int, pre storage.Pre) storage.Revision {
 	b.Helper()
 	e, err := b.Put(b.ctx, key, value(n), pre, 0)
@@ -162,7 +164,8 @@ func (b *bench) watch(req storage.WatchRequest) *watcher {
 	return &watcher{b: b, Cursor: c, last: req.After}
 }
 
-// watcher is a cursor whose batches are checked for order and completeness.
+// watcher is a cursor whose batches are checked for order by until and check. Laws compare the
+// events themselves with the writes, for completeness.
 type watcher struct {
 	b *bench
 	storage.Cursor

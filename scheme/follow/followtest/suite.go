@@ -100,7 +100,8 @@ func (b *bench[V]) clear() {
 	}
 }
 
-// reader is a loop over the changes of a Source in a goroutine of its own.
+// reader is a loop over the changes of a Source in a goroutine of its own. All methods belong to
+// the goroutine of the law; the channel batches is the only thing that the two share.
 type reader[V any] struct {
 	b       *bench[V]
 	breaker *breaker[V]
@@ -215,7 +216,8 @@ func (r *reader[V]) next() batch {
 	}
 }
 
-// inStep reads until a batch is in step, and returns all changes up to it.
+// inStep reads until a batch is in step, and returns all changes up to the end of that batch. After
+// it the reader has seen every object that exists, so a law may begin to write.
 func (r *reader[V]) inStep() (changes []string) {
 	r.b.Helper()
 	for {

@@ -123,6 +123,7 @@ func testOld[V any](t *testing.T, b *bench[V]) {
 	b.put("c", 1)
 	b.rig.Forget(b)
 	release()
+	// The Source has lost the changes themselves. The old states come from what was told before.
 	told := r.inStep()
 	slices.Sort(told)
 	b.equal("after all was told again", told, "a=3>4", "b=1!", "c>1")
