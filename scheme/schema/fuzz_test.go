@@ -132,9 +132,10 @@ var goTypes = kinds{
 	reflect.TypeFor[corev1.Event](), reflect.TypeFor[corev1.Secret](), reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[coordinationv1.Lease](),
 }
 
-// FuzzGoTypes holds what is done to trees against what is done to Go values: an object is made at
-// random, its JSON is changed at random, and what decodes must have the same unknown fields, get
-// the same defaults and fail the same checks either way. Only what tags say is compared.
+// FuzzGoTypes compares the walks over trees with the walks over Go values. It makes a random object
+// and changes its JSON at random. If the result decodes, both forms must have the same unknown
+// fields, get the same defaults and fail the same checks. Only checks that tags declare are
+// compared.
 func FuzzGoTypes(f *testing.F) {
 	for kind := range goTypes {
 		f.Add(uint8(kind), uint64(kind), []byte{}, []byte{})
@@ -293,7 +294,7 @@ func edit(tree map[string]any, script []byte) {
 	}
 }
 
-// other returns a value to stand for another, mostly one of the same type.
+// other returns a value to replace another with, mostly of the same type.
 func other(v any, choice byte) any {
 	if choice < 48 {
 		return []any{nil, "", int64(0), false, []any{}, map[string]any{}, 0.5, "25%"}[choice%8]

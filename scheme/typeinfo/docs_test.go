@@ -110,8 +110,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsAreThoseOfAParser: for every type of every group, Doc and FieldDoc find what Go's
-// parser does.
+// TestDocsAreThoseOfAParser checks that for every type of every group, Doc and FieldDoc return the
+// comments that go/parser finds.
 func TestDocsAreThoseOfAParser(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)
