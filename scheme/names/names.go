@@ -65,7 +65,8 @@ var (
 		" with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 	labelValueMessage = PatternError(
 		"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "+
-			"and must start and end with an alphanumeric character", "("+qnamePattern+")?", "MyValue", "my_value", "12345")
+			"and must start and end with an alphanumeric character",
+		"("+qnamePattern+")?", "MyValue", "my_value", "12345")
 )
 
 // PatternError returns the message for a value that does not match a pattern: the rule in words,

@@ -250,9 +250,9 @@ func sortSteps(n int) int {
 	return n * levels * levels / 4
 }
 
-// rank sorts a list in place by the results of index, the position of an element in another list. An
-// element without an index (-1) compares as less than every other, in both directions. That is no
-// proper order, so the result depends on the algorithm. Kubernetes uses sort.SliceStable, whose
+// rank sorts a list in place by the results of index, the position of an element in another list.
+// An element without an index (-1) compares as less than every other, in both directions. That is
+// no proper order, so the result depends on the algorithm. Kubernetes uses sort.SliceStable, whose
 // algorithm slices.SortStableFunc shares.
 func rank(l list, index func(any) int) {
 	var space [few]ranked
