@@ -7,12 +7,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Changes are the fields in which one tree differs from another: Added are only in the second tree,
-// Removed only in the first, Modified have different values in the two.
 // This file finds what differs between two trees, as structured-merge-diff's Compare does.
 // Door.Update and Door.Apply learn from it which fields a write changes, and so who gains and who
 // loses them.
 
+// Changes are the fields in which one tree differs from another: Added are only in the second tree,
+// Removed only in the first, Modified have different values in the two.
 type Changes struct{ Added, Modified, Removed *Set }
 
 // Compare returns the changes that lead from one tree to the other. Values that are the same text

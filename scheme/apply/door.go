@@ -12,13 +12,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Versions gives a Door the schemas of a kind's versions and the conversions between them. A
-// Versions value never changes: when a kind's schema changes, doors with another Versions value are
-// made.
 // This file is what the registry calls: Door.Update for every write that is not an application,
 // Door.Apply for applications. Both return the managedFields that the object has after the write.
 // The steps that depend on versions are in write.go.
 
+// Versions gives a Door the schemas of a kind's versions and the conversions between them. A
+// Versions value never changes: when a kind's schema changes, doors with another Versions value are
+// made.
 type Versions interface {
 	// Schema returns the schema of objects in an apiVersion such as "apps/v1"; nil if the kind has
 	// no such version.

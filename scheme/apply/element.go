@@ -11,11 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// sort is what an Element identifies. The order of the constants is the order in FieldsV1.
 // This file has the steps of which paths are made, their order, and their form in messages. The
 // order decides how FieldsV1 is written, so it has to be that of kube-apiserver, including the
 // order of values of different types.
 
+// sort is what an Element identifies. The order of the constants is the order in FieldsV1.
 type sort uint8
 
 const (

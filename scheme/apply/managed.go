@@ -15,11 +15,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// manager is what tells the entries of managedFields apart: no two entries have the same manager.
 // This file turns metadata.managedFields into owners and back, and keeps the number of entries
 // within its limit. Door.Update, Door.Apply and Scale decode the entries before a write and encode
 // them after it.
 
+// manager is what tells the entries of managedFields apart: no two entries have the same manager.
 type manager struct {
 	name        string
 	operation   meta.ManagedFieldsOperationType

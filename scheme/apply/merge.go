@@ -5,13 +5,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Merge returns the tree that results when config, which lists the fields an applier wants, is put
-// into live. Values that only one of the two has, or that both have as the same text, are not
-// looked into. The error is that of m, or lists what does not fit the schema.
 // This file merges an applied configuration into the live object, as structured-merge-diff's Merge
 // does. Only Door.Apply calls it. It makes new objects and lists only along changed paths: wherever
 // the result equals one side, the result is that side, lazy or not.
 
+// Merge returns the tree that results when config, which lists the fields an applier wants, is put
+// into live. Values that only one of the two has, or that both have as the same text, are not
+// looked into. The error is that of m, or lists what does not fit the schema.
 func Merge(m *meter.Meter, live, config any, s *schema.Schema) (any, error) {
 	g := merger{walker: newWalker(m)}
 	defer g.done()

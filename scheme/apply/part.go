@@ -9,12 +9,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// part is a value of a tree, in lazy or decoded form. The zero part stands for a missing value,
-// which is not the same as null.
 // This file reads trees whose values may be lazy, that is jsontext.Raw text. A part is a value in
 // either form; a reader lists the entries of objects and the elements of lists on stacks of its
 // own, so that a walk allocates little. walker embeds the reader.
 
+// part is a value of a tree, in lazy or decoded form. The zero part stands for a missing value,
+// which is not the same as null.
 type part struct {
 	raw   jsontext.Raw // the text of the value; "" if the value is decoded
 	tree  any          // the value as the tree holds it; nil if raw was cut from a larger text

@@ -8,12 +8,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Set is a set of fields. A field's membership says nothing about fields below it. A nil Set is
-// empty. A finished Set is immutable, and may share parts with other sets.
 // This file has Set and its algebra. Everything else in the package makes sets or computes with
 // them. Sets are trees of sorted nodes, so each operation is one merge of two sorted lists per
 // level.
 
+// Set is a set of fields. A field's membership says nothing about fields below it. A nil Set is
+// empty. A finished Set is immutable, and may share parts with other sets.
 type Set struct {
 	nodes []node // sorted by element
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// This file translates a schema.Schema into what ownership needs to know of a value: which types it
+// may have, and whether its parts are owned one by one. It follows structured-merge-diff's schemas,
+// as kube-openapi makes them. The walkers ask it at each value they visit.
+
 // shape is what a schema means for the ownership of one value. It is computed at each visit,
 // without an allocation.
 //
 // A shape may allow a scalar, a list, an object, or several of these. The zero shape allows none:
 // it is the shape of a field that the schema does not declare.
-// This file translates a schema.Schema into what ownership needs to know of a value: which types it
-// may have, and whether its parts are owned one by one. It follows structured-merge-diff's schemas,
-// as kube-openapi makes them. The walkers ask it at each value they visit.
-
 type shape struct {
 	scalar scalar
 	list   relation
@@ -92,7 +92,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	sh := shape{of: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
-		typ = "" // the model of IntOrString has no type in kube-apiserver either
+		typ = "" // in OpenAPI v3, from which kube-apiserver makes its schemas, it has a oneOf and no type
 	}
 	switch typ {
 	case schema.Object:

@@ -9,11 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// write is one write to an object through a Door. It belongs to one goroutine.
 // This file has the state of one write through a Door. Owners record their fields in the version in
 // which they wrote, so a write is compared in each of these versions; each version's conversion and
 // comparison is done once. door.go, prune.go, conflict.go and lastapplied.go use it.
 
+// write is one write to an object through a Door. It belongs to one goroutine.
 type write struct {
 	*Door
 	ctx    context.Context

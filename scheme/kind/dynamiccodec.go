@@ -11,11 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errNotObject is the error for a body that is JSON but not an object.
 // This file decodes and encodes the objects of dynamic kinds, for Kind.Decode and Kind.Append. The
 // order of its steps is the order in which kube-apiserver finds errors, so that clients see the
 // same error first.
 
+// errNotObject is the error for a body that is JSON but not an object.
 var errNotObject = errors.New("the value is not an object")
 
 func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Types is a Finder of the kinds whose Go types are registered in a Scheme.
 // This file implements Kind for Go types. The server makes one Types for its Scheme; the registry
 // asks it for the kind of each built-in resource.
 
+// Types is a Finder of the kinds whose Go types are registered in a Scheme.
 type Types struct {
 	scheme *scheme.Scheme
 	codecs *codec.Factory
