@@ -19,7 +19,7 @@ import (
 //	decode     the client's object, or the patched current object, in the client's version (make)
 //	default    set the fields that the object leaves out
 //	convert    convert the object to the hub
-//	own        record which manager owns which fields; an apply takes this step first: it merges
+//	own        record which manager owns which fields; an apply comes first: it merges
 //	           the configuration into the object and records its owners (own.go)
 //	identify   compare the UID and namespace of the object with those of the request
 //	mutate     admission changes the object; an object from a webhook gets defaults again; repeated
