@@ -22,7 +22,7 @@ import (
 //	own        record which manager owns which fields; an apply comes first: it merges
 //	           the configuration into the object and records its owners (own.go)
 //	identify   compare the UID and namespace of the object with those of the request
-//	mutate     admission changes the object; an object from a webhook gets defaults again; repeated
+//	mutate     admission changes the object; a webhook's object gets defaults; repeated
 //	           owner references are dropped, unreadable managedFields are restored
 //	compare    the client's resourceVersion is the current one (upToDate)
 //	guard      the declaration may refuse this user this object
