@@ -170,8 +170,8 @@ func hashOf(name string) uint64 {
 	return hash
 }
 
-// impersonationCheck is one decision: it asks for everything that a user has to be allowed, in one
-// mode after the other.
+// impersonationCheck is one decision about one request. In one mode after the other it asks the
+// authorizer for every right that the sender needs.
 type impersonationCheck struct {
 	*impersonator
 	ctx        context.Context
@@ -386,16 +386,16 @@ func isServiceAccount(u *request.User) bool {
 	return ok
 }
 
-// isOwnNode reports whether by is a service account whose token is bound to a pod on the node
-// wanted.
+// isOwnNode reports whether wanted is a node, and by a service account whose token is bound to a
+// pod on that node.
 func isOwnNode(wanted, by *request.User) bool {
 	node, ok := request.NodeOf(wanted.Name)
 	on := by.Extra[request.ExtraNodeName]
 	return ok && onlyNamed(wanted) && isServiceAccount(by) && len(on) == 1 && on[0] == node
 }
 
-// withoutNode returns u without the values of extra, which differ from node to node; only the keys
-// are kept. So one rule can be about the service account on all nodes.
+// withoutNode returns u with the keys of extra alone, because the values differ from node to node.
+// So one rule can allow the service account on all nodes.
 func withoutNode(u *request.User) *request.User {
 	keys := slices.Sorted(maps.Keys(u.Extra))
 	return &request.User{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{extraNodeKeys: keys}}
