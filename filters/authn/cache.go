@@ -7,11 +7,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Cached wraps tokens and remembers its answers, for each token and audiences: a user for the time
-// good, and that there is none for the time bad; a time of 0 remembers nothing. Errors are not
-// remembered. It is for authenticators that ask other servers, whose answers may be that old. If
-// several requests ask about the same token at once, one of them asks tokens. A remembered answer
-// costs no allocation. meter may be nil.
+// Cached wraps tokens and remembers its answers by token and audiences: a user for the time good,
+// and the answer that there is no user for the time bad. A time of 0 remembers nothing, and errors
+// are never remembered. Cached is for authenticators that ask other servers: a change there takes
+// effect here after good or bad at the latest. If several requests ask about the same token at
+// once, one of them asks tokens. A remembered answer costs no allocation. meter may be nil.
 func Cached(tokens request.TokenAuthenticator, good, bad time.Duration, meter CacheMeter) request.TokenAuthenticator {
 	if meter == nil {
 		meter = unmetered{}

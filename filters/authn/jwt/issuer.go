@@ -218,10 +218,10 @@ func (i *issuer) discover(life context.Context) error {
 	return nil
 }
 
-// user returns the user of a token of this issuer.
+// user returns the user of a token of this issuer, in three steps:
 //
-//   - verify the signature, the expiration and the audience,
-//   - fetch a distributed groups claim, if the token refers to one,
+//   - verify the signature, the expiration and the audience;
+//   - fetch a distributed groups claim, if the token refers to one;
 //   - map the claims to a user.
 func (i *issuer) user(ctx context.Context, token string) (*request.User, error) {
 	verifier := i.verifier.Load()
