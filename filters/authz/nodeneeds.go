@@ -56,7 +56,7 @@ func (l *needs) add(s objectSort, name string) {
 	}
 }
 
-// addRef adds a secret.
+// addRef adds the secret that ref names; ref may be nil.
 func (l *needs) addRef(ref *corev1.LocalObjectReference) {
 	if ref != nil {
 		l.add(secretSort, ref.Name)
