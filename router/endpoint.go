@@ -88,8 +88,9 @@ func (e *endpoint) missingPart(info *request.Info) func() error {
 	return nil
 }
 
-// item returns the handler of a verb on one object. A path with a gap is refused with the error of
-// the gap if the verb is served, and as an unknown verb otherwise.
+// item returns the handler of a verb on one object. gap returns the error for the part that the
+// path leaves empty; a nil gap means a complete path (see missingPart). A path with a gap is
+// refused with the error of gap if the verb is served, and as an unknown verb otherwise.
 func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	if gap != nil {
 		verb = ofItem(verb)

@@ -115,8 +115,8 @@ func (r Retired) Watched() bool {
 	})
 }
 
-// EndWatches ends all watches on the resources, and those that are about to begin. Events that they
-// have not sent are lost.
+// EndWatches ends all watches on the resources, and every watch on them that begins later. Events
+// that these watches have not sent are lost.
 func (r Retired) EndWatches() {
 	for _, u := range r {
 		u.watches.Lock()
@@ -132,7 +132,7 @@ func (r Retired) EndWatches() {
 type counted struct {
 	uses *uses
 	next http.Handler
-	late http.Handler // serves a request that found the resource retired; nothing of the request has been read
+	late http.Handler // serves a request that found the resource retired; nothing of the request's body has been read
 }
 
 // ServeHTTP implements http.Handler. Cost: two atomic adds.
