@@ -12,11 +12,11 @@ const CompactKey = "compact_rev_key"
 
 // Compactor compacts old history at intervals.
 //
-// Of several servers over one store, one compacts per interval: before it compacts, a server writes
-// CompactKey, with the revision that it last saw there as the precondition. A server that finds the
-// key changed does nothing in this interval. Only history older than a whole interval is compacted,
-// so clients can resume for at least that long, unless more than Revisions writes come in less
-// time.
+// If several servers share a store, one of them compacts in each interval: before it compacts, a
+// server writes CompactKey, with the revision at which it last saw this key as the precondition. A
+// server that finds the key changed does nothing in this interval. Only history older than a whole
+// interval is compacted, so clients can resume watches for at least that long, unless more than
+// Revisions writes come in less time.
 type Compactor struct {
 	Store Store
 	// Interval is the time between compactions, default 5 min.
