@@ -158,9 +158,9 @@ type flight struct {
 	err  error // set before done is closed
 }
 
-// share runs fn in a goroutine and waits for it. If a run is under way in slot, share waits for
-// that run instead. The end of ctx ends the wait and not the run, because others may wait for it.
-// c.mu guards slot.
+// share runs fn in a goroutine and waits for it. If slot holds a run that has not ended, share
+// waits for that run instead. The end of ctx ends the wait and not the run, because others may wait
+// for it. c.mu guards slot.
 func (c *Cache) share(ctx context.Context, slot **flight, fn func(context.Context) error) error {
 	c.mu.Lock()
 	if c.mu.closed {
@@ -247,8 +247,8 @@ func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Curso
 }
 
 // run applies the watch until the cache is closed. If the watch fails, run opens another one after
-// the last revision that was applied. It is the only caller of Resource.ingest, Tap.offer and
-// clock.advance while the watch is open.
+// the last revision that was applied. While the watch is open, nothing else calls Resource.ingest,
+// Tap.offer and clock.advance.
 func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
 	var wait time.Duration // before the next try to open a watch
 	for {

@@ -192,8 +192,8 @@ func (o *Object) parts() (before, after []byte) {
 	return o.data[:o.splice], o.data[o.splice+uint32(o.inserted):]
 }
 
-// At returns the same state with another revision, and resourceVersion, than o's. With 0 there is
-// no resourceVersion. It returns o itself if o has that revision or is broken.
+// At returns an object with the state of o and with rev as its revision and resourceVersion. With 0
+// there is no resourceVersion. It returns o itself if o has that revision or is broken.
 func (o *Object) At(rev storage.Revision) *Object {
 	if rev == o.Rev || o.broken {
 		return o

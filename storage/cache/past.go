@@ -63,7 +63,7 @@ func (src *source) next(ctx context.Context) (storage.Batch, error) {
 	if len(src.rest.Events) > 0 {
 		return src.rest, nil
 	}
-	src.cursor.Progress() // there may be no change from here to the window; progress then brings the revision
+	src.cursor.Progress() // if there is no change from here to the window, only a progress report brings the revision
 	return src.cursor.Next(ctx)
 }
 
