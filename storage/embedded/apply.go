@@ -45,7 +45,7 @@ func (m *member) applyEntries(index, term uint64, apply func()) {
 	m.applied.Store(index)
 }
 
-// takeIndex stores the index of the entry being applied. The backend calls it when a transaction
+// storeIndex stores the index of the entry being applied. The backend calls it when a transaction
 // begins in which an entry is applied.
 func (m *member) takeIndex() {
 	if index, term := m.index.ConsistentApplyingIndex(); index > m.index.UnsafeConsistentIndex() {

@@ -25,8 +25,9 @@ func lockDir(ctx context.Context, dir string) (*fileutil.LockedFile, error) {
 	})
 }
 
-// unlocked opens a file, and tries again while it is locked. A child process that was forked while
-// the file was open has its locks until it runs its own program.
+// openUnlocked calls open, and again while the file is locked, for up to lockPatience. A lock may
+// last a little longer than its owner: a child process that was forked while the file was open
+// holds the lock until it runs its own program.
 func unlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errLocked)
 	defer cancel()

@@ -20,15 +20,16 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// The path of a change. The only member of a cluster decides alone, so every entry in its log is
-// decided. A change is written to the log together with all others that wait at that moment, the
-// log is synced, and the changes are applied to the store. Readers see a change only after that.
+// The path of a change. The only member of a cluster needs no votes, so every entry in its log is
+// committed (in the sense of raft). A change is written to the log together with all others that
+// wait at that moment, the log is synced, and the changes are applied to the store. Readers see a
+// change only after that.
 //
-// No goroutine does that. A writer puts its request into the queue and becomes leader if there is
-// none. The leader takes a batch from the queue, writes it to the log, applies it, and wakes the
-// other writers of the batch. Then the first writer in the queue becomes leader. So a writer works
-// for others for one batch at most, and a writer alone waits for none. write.go and lease.go call
-// do.
+// There is no goroutine for this work. A writer puts its request into the queue and becomes leader
+// if there is none. The leader takes a batch from the queue, writes it to the log, applies it, and
+// wakes the other writers of the batch. Then the first writer in the queue becomes leader. So a
+// writer works for others for one batch at most, and a writer that is alone waits for nobody.
+// write.go and lease.go call do.
 
 // maxBatch bounds the bytes of a batch. A first request that is larger is a batch of its own.
 const maxBatch = 2 << 20
@@ -178,7 +179,7 @@ func (m *member) take() []*request {
 	return batch
 }
 
-// leave names the next leader and wakes the writers of the batch. After a failure it refuses all
+// handOver names the next leader and wakes the writers of the batch. After a failure it refuses all
 // requests in the queue.
 func (m *member) leave(batch []*request, own *request) {
 	m.mu.Lock()

@@ -35,7 +35,8 @@ var (
 		"it applies its log")
 )
 
-// own returns an error if the database is not that of a member without peers, users and alarms.
+// checkAlone returns an error if the database is not that of a member without peers, users and
+// alarms.
 func (m *member) own() error {
 	for _, other := range m.cluster.Members() {
 		if uint64(other.ID) != m.id || other.IsLearner {
@@ -105,7 +106,7 @@ func (m *member) read(e *raftpb.Entry) (*replayed, error) {
 	return r, nil
 }
 
-// applicable returns an error for a request that applyRequest cannot apply.
+// checkApplicable returns an error for a request that applyRequest cannot apply.
 func (m *member) applicable(r *pb.InternalRaftRequest) error {
 	switch {
 	case r.Alarm != nil && r.Alarm.Action == pb.AlarmRequest_ACTIVATE:
@@ -125,8 +126,8 @@ func (m *member) applicable(r *pb.InternalRaftRequest) error {
 	return nil
 }
 
-// applyAgain applies an entry. An error changes nothing: the entry failed with it the first time,
-// too.
+// applyAgain applies an entry at a start. If applying the entry fails, nothing is changed: the
+// entry failed in the same way when it was applied first.
 func (m *member) applyAgain(r *replayed) {
 	switch {
 	case r.change != nil:

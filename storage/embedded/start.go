@@ -28,10 +28,10 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// The start of a member. It reads its log behind the last snapshot. All entries are decided,
-// because there are no peers. The member writes an entry with the next term, as the winner of an
-// election does, and syncs the log. Then it applies the entries that the database lacks, which
-// therefore cannot be lost after readers have seen them. Open calls start.
+// The start of a member. It reads its log behind the last snapshot. All entries are committed (in
+// the sense of raft), because there are no peers. The member writes an entry with the next term, as
+// the winner of an election does, and syncs the log. Only then it applies the entries that the
+// database lacks, so no entry that readers have seen can be lost. Open calls start.
 
 // setSegmentSize sets the size of log segments for the whole process, because etcd's log reads this
 // variable whenever it begins or allocates a segment.

@@ -20,7 +20,7 @@ const trimThreshold = 16 << 20
 // no memory, because they stay in the page cache, as they would for reads without a mapping. It
 // makes the process look as small as it is, and costs a minor fault at the next use.
 //
-// To release a range that has been unmapped and reused would destroy memory. The database is mapped
+// Releasing a range that has been unmapped and reused would destroy memory. The database is mapped
 // anew only when a copy replaces it, during which nothing is trimmed (without), or when it outgrows
 // its mapping, which is larger than the quota. Close unmaps it, after the goroutines that trim have
 // ended. As a further safeguard a file of more than half its mapping is not trimmed. A file that

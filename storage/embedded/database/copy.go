@@ -200,9 +200,9 @@ func (c *Copy) deleteBucket() {
 	}
 }
 
-// Step copies some of the rest, and reports whether it is time to Switch. With alone, writers wait
-// until the step has been written, and the step is smaller: so a copy catches up with writers that
-// are faster than it.
+// Step copies some of the rest, and reports whether it is time to Switch. If alone is set, writers
+// wait until the step has been written, and the step is smaller. So a copy catches up even with
+// writers that change more than a step copies.
 func (c *Copy) Step(alone bool) (ready bool, err error) {
 	var all []entry
 	if alone {
@@ -234,7 +234,7 @@ func sizeOf(entries []entry) (size int) {
 }
 
 // Chases reports whether the copy has grown to a quarter more than the database was at the
-// beginning. Then it may never catch up with the writers without steps alone.
+// beginning. Then it may never catch up with the writers unless Step is called with alone.
 func (c *Copy) Chases() bool { return c.to.SizeInUse() > c.used+c.used/4 }
 
 // warm reads the keys that take will probably read, so that take does not wait for the disk while
