@@ -137,8 +137,8 @@ func (l *link) connect(ctx context.Context) bool {
 	return true
 }
 
-// until waits until there is a connection (up) or there is none (!up). It returns false if ctx ends
-// first.
+// waitFor waits until there is a connection (up) or there is none (!up). It returns false if ctx
+// ends first.
 func (l *link) until(ctx context.Context, up bool) bool {
 	for {
 		s := l.grpc.GetState()
@@ -196,9 +196,9 @@ func (l *link) closeSilent(ctx context.Context) {
 	}
 }
 
-// count adds a beat of silence to each connection on which nothing has arrived since the last beat,
-// and closes those that have been silent for silentAfter beats. It returns the longest silence of
-// the others, in beats.
+// countSilence adds a beat of silence to each connection on which nothing has arrived since the
+// last beat, and closes those that have been silent for silentAfter beats. It returns the longest
+// silence of the others, in beats.
 func (l *link) count() (longest int) {
 	var silent []*watchedConn
 	l.mu.Lock()
