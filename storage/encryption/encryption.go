@@ -27,8 +27,8 @@
 //   - A value that cannot be decrypted is never passed on. Get fails with storage.Corrupt. Range
 //     and Watch return its key with the error instead of a value, because one damaged secret must
 //     not hide all others.
-//   - While a plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried
-//     again.
+//   - While a plugin does not answer, Get and Range of values whose seed is not cached fail with
+//     storage.Unavailable, and can be tried again. Watch returns such an event with that error.
 //
 // A Config is what a file says. Open makes a Set of it. Current holds the Set in force, which
 // another Set may replace at any time. All methods may be called at once. A Set owns a goroutine

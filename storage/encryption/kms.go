@@ -155,7 +155,7 @@ func (e passingError) Unwrap() error { return e.error }
 // passing reports whether another try may succeed after err.
 func passing(err error) bool { return errors.As(err, new(passingError)) }
 
-// called returns the error of a call to the plugin, as a passingError if its code says that the
+// callError returns the error of a call to the plugin, as a passingError if its code says that the
 // plugin could not answer.
 func called(err error) error {
 	switch status.Code(err) {
@@ -326,8 +326,8 @@ func (p *plugin) look(ctx context.Context) error {
 	return nil
 }
 
-// follow makes sure that the seed that writes is encrypted with the key keyID, and extends its
-// time. If it fails, the earlier seed writes until its time is up.
+// writeWith makes sure that the seed that writes is encrypted with the key keyID, and extends the
+// seed's time. If it fails, the earlier seed writes until its time is up.
 func (p *plugin) follow(ctx context.Context, keyID string) error {
 	until := time.Now().Add(writeTime)
 	if now := p.writing.Load(); now != nil && now.KeyID == keyID {
