@@ -151,7 +151,8 @@ func (e *emitter) items(indent int) {
 	e.pos++
 }
 
-// among fails unless the next byte is one of next. Only a blank is another.
+// expect fails unless the next byte is one of next. In valid JSON, only a blank can stand there
+// instead.
 func (e *emitter) among(next string) {
 	if !e.failed && strings.IndexByte(next, e.in[e.pos]) < 0 {
 		e.failed = true

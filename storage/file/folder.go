@@ -95,8 +95,8 @@ func (s *Store) stat(name string) (fs.FileInfo, error) {
 	return lstat(dir, filepath.Base(name))
 }
 
-// noneBelow returns fs.ErrNotExist for errNoFolder: where a file stands in the place of a folder,
-// there is nothing below.
+// noneBelow returns fs.ErrNotExist if err is errNoFolder, because nothing can lie below a file;
+// otherwise it returns err.
 func noneBelow(err error) error {
 	if errors.Is(err, errNoFolder) {
 		return fs.ErrNotExist
