@@ -96,7 +96,7 @@ func New(store storage.Store, cfg Config) *Cache {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.mu.routes = map[string][]*Resource{}
 	c.mu.resources = map[*Resource]struct{}{}
-	c.seen.late = func() {
+	c.seen.askProgress = func() {
 		c.mu.Lock()
 		cursor := c.mu.cursor
 		c.mu.Unlock()

@@ -81,14 +81,14 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 		case r.c.ctx.Err() != nil:
 			return nil, 0, closed("read", r.cfg.Prefix)
 		default:
-			return nil, 0, r.late(ctx, want, rev)
+			return nil, 0, r.lateError(ctx, want, rev)
 		}
 	}
 }
 
-// late returns the error of a read whose revision the cache has not seen in time: Future if the
+// lateError returns the error of a read whose revision the cache has not seen in time: Future if the
 // store has not reached it either, else errBehind.
-func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) error {
+func (r *Resource) lateError(ctx context.Context, want Want, rev storage.Revision) error {
 	if want.Match == Consistent || want.Match == Own {
 		return errBehind
 	}

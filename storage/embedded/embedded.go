@@ -119,7 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg.Quota = 8 << 30
 	}
 	closing := new(atomic.Bool)
-	born, err := birth(dir, !cfg.NoSync)
+	born, err := prepareFirst(dir, !cfg.NoSync)
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
@@ -153,7 +153,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // the directory from before the first start until Open has succeeded once. As long as the file is
 // there, no write has been acknowledged, and the member's data can be deleted. born, which the
 // caller calls after the start, removes the file.
-func birth(dir string, sync bool) (born func() error, err error) {
+func prepareFirst(dir string, sync bool) (born func() error, err error) {
 	mark, member := filepath.Join(dir, "unborn"), filepath.Join(dir, "member")
 	if _, err := os.Stat(mark); err == nil {
 		if err := os.RemoveAll(member); err != nil {

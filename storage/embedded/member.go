@@ -153,7 +153,7 @@ func (m *member) lead(own *request) {
 			m.fail(errPanic)
 			refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: errPanic})
 		}
-		m.leave(batch, own)
+		m.handOver(batch, own)
 	}()
 	if err := m.append(batch); err == nil {
 		m.applyBatch(batch)
@@ -181,7 +181,7 @@ func (m *member) take() []*request {
 
 // handOver names the next leader and wakes the writers of the batch. After a failure it refuses all
 // requests in the queue.
-func (m *member) leave(batch []*request, own *request) {
+func (m *member) handOver(batch []*request, own *request) {
 	m.mu.Lock()
 	if m.mu.broken {
 		refuse(m.mu.queue, errBroken)

@@ -37,7 +37,7 @@ var (
 
 // checkAlone returns an error if the database is not that of a member without peers, users and
 // alarms.
-func (m *member) own() error {
+func (m *member) checkAlone() error {
 	for _, other := range m.cluster.Members() {
 		if uint64(other.ID) != m.id || other.IsLearner {
 			return errOthers
@@ -101,13 +101,13 @@ func (m *member) read(e *raftpb.Entry) (*replayed, error) {
 		if err := proto.Unmarshal(e.Data, r.request); err != nil {
 			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
-		return r, m.applicable(r.request)
+		return r, m.checkApplicable(r.request)
 	}
 	return r, nil
 }
 
 // checkApplicable returns an error for a request that applyRequest cannot apply.
-func (m *member) applicable(r *pb.InternalRaftRequest) error {
+func (m *member) checkApplicable(r *pb.InternalRaftRequest) error {
 	switch {
 	case r.Alarm != nil && r.Alarm.Action == pb.AlarmRequest_ACTIVATE:
 		return fmt.Errorf("raises an alarm: %w", errUnknown)

@@ -93,7 +93,7 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 		past.snapshot = snapshots[len(snapshots)-1]
 	}
 	for repaired := false; ; {
-		w, err := unlocked(ctx, func() (*wal.WAL, error) {
+		w, err := openUnlocked(ctx, func() (*wal.WAL, error) {
 			return wal.Open(log, walDir(dir), &walpb.Snapshot{Index: past.snapshot.Index, Term: past.snapshot.Term})
 		})
 		if err != nil {
@@ -144,7 +144,7 @@ func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) er
 	m.cluster.SetID(past.id, past.cluster)
 	m.cluster.SetBackend(schema.NewMembershipBackend(m.log, m.be))
 	m.cluster.UnsafeLoad()
-	if err := m.own(); err != nil {
+	if err := m.checkAlone(); err != nil {
 		return err
 	}
 	m.lessor = lease.NewLessor(m.log, m.be, m.cluster, lease.LessorConfig{})
@@ -179,7 +179,7 @@ func (m *member) replay(past *history) error {
 	if err != nil {
 		return err
 	}
-	m.be.SetTxPostLockInsideApplyHook(m.takeIndex)
+	m.be.SetTxPostLockInsideApplyHook(m.storeIndex)
 	for _, r := range rest {
 		m.applyEntries(r.index, r.term, func() { m.applyAgain(r) })
 	}

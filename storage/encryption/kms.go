@@ -157,7 +157,7 @@ func passing(err error) bool { return errors.As(err, new(passingError)) }
 
 // callError returns the error of a call to the plugin, as a passingError if its code says that the
 // plugin could not answer.
-func called(err error) error {
+func callError(err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted, codes.Aborted:
 		return passingError{err}
@@ -252,7 +252,7 @@ func (p *plugin) ask(ctx context.Context, sealed *wrapped) (opener, error) {
 	defer cancel()
 	secret, err := p.service.Decrypt(ctx, uuid.NewString(), sealed.KMSCipher)
 	if err != nil {
-		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", called(err))
+		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", callError(err))
 	}
 	return newOpener(sealed.kind, secret)
 }
@@ -318,7 +318,7 @@ func (p *plugin) look(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("got invalid KMSv2 KeyID hash %q: %w", hashOf(state.KeyID), err))
 	} else {
 		p.hooks.KeyNamed(p.name, state.KeyID, "")
-		errs = append(errs, p.follow(ctx, state.KeyID))
+		errs = append(errs, p.writeWith(ctx, state.KeyID))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("kmsv2 Provider %s is not healthy, error: %w", p.name, err)
@@ -328,7 +328,7 @@ func (p *plugin) look(ctx context.Context) error {
 
 // writeWith makes sure that the seed that writes is encrypted with the key keyID, and extends the
 // seed's time. If it fails, the earlier seed writes until its time is up.
-func (p *plugin) follow(ctx context.Context, keyID string) error {
+func (p *plugin) writeWith(ctx context.Context, keyID string) error {
 	until := time.Now().Add(writeTime)
 	if now := p.writing.Load(); now != nil && now.KeyID == keyID {
 		next := *now

@@ -106,7 +106,7 @@ func (a *Authorizer) catchUp(ctx context.Context) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x = x.with(&u)
+	x = x.afterUpdate(&u)
 	a.now.Store(x)
 	return x, nil
 }
