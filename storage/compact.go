@@ -76,8 +76,8 @@ func (c *Compactor) report(ctx context.Context, err error) {
 	}
 }
 
-// compactAtInterval compacts to the revision that the store had an interval ago, unless another server has
-// compacted since.
+// compactAtInterval compacts to the revision that the store had an interval ago, unless another
+// server has compacted since.
 func (c *Compactor) compactAtInterval(ctx context.Context) error {
 	now, err := c.Store.Revision(ctx)
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *Compactor) readKey(ctx context.Context) (same bool, err error) {
 	return same, nil
 }
 
-// compactTo compacts to rev unless another server has written CompactKey. It returns the revision of its
-// own write of CompactKey, 0 if there was none.
+// compactTo compacts to rev unless another server has written CompactKey. It returns the revision
+// of its own write of CompactKey, 0 if there was none.
 func (c *Compactor) compactTo(ctx context.Context, rev Revision) (Revision, error) {
 	e, err := c.Store.Put(ctx, CompactKey, strconv.AppendUint(nil, uint64(rev), 10),
 		Pre{Rev: c.seen, Absent: c.seen == 0}, 0)

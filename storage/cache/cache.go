@@ -18,10 +18,12 @@
 // pages and writes; everything else waits for the load.
 //
 // Words: a state is all objects of a resource at one moment. The window is the recent changes of a
-// state. An epoch is the time from a load until the resource misses changes or is closed. A cell is
-// one wait that a group of watchers shares. A stretch is a part of the store's history from before
-// the window. A snapshot is a past state kept for the next pages of a list. A form is an object in
-// another version or encoding. The shelf counts the forms. A Tap shows all keys of the prefix.
+// state. An epoch is the time from a load until the resource misses changes or is closed. A group
+// is the watchers that the same changes concern, and a cell is one wait that the group shares. A
+// stretch is a part of the store's history from before the window. A snapshot is a past state kept
+// for the next pages of a list. A form is an object in another version or encoding. The shelf
+// counts the forms. A Place is a position of a reader that derives something from all objects. A
+// Tap shows all keys of the prefix.
 //
 // Laws, tests in laws_test.go:
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store
@@ -41,7 +43,8 @@
 // Goroutines: one reads the watch, one trims idle windows, one or two run for each load under way,
 // one runs for each resource whose history is being read, and one asks for revisions while readers
 // wait for one. Close waits for all. Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then
-// one of shelf.mu, history.mu and Tap.mu. None is held across I/O, decoding or a callback.
+// one of shelf.mu, history.mu and Tap.mu. No other lock is taken under writes.mu, question.mu and
+// clock.mu. None is held across I/O, decoding or a callback.
 //
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,

@@ -196,8 +196,8 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	return c.now() >= rev, err
 }
 
-// alarmLocked arranges for askProgress to be called after progressAfter, and again as long as a waiter
-// waits.
+// alarmLocked arranges for askProgress to be called after progressAfter, and again as long as a
+// waiter waits.
 func (c *clock) alarmLocked() {
 	if c.mu.timer != nil || c.askProgress == nil {
 		return

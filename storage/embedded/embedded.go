@@ -5,7 +5,8 @@
 // segments. The database is etcd's bbolt file, and the backend writes it. A commit brings the
 // backend's changes to the database. A snapshot says up to which log entry the database is
 // complete. A request is one change on its way; the leader is the goroutine that writes a batch of
-// requests. The room is the free space of quota and disk.
+// requests. The room is the free space of quota and disk. The feed shows applied changes to the
+// cursors. The trimmer keeps the mapped database out of the resident memory of the process.
 //
 // There are no peers with which to agree, so there is no raft, no clock and no goroutine for
 // writes. A writer that becomes leader appends the requests of all writers that wait at that moment

@@ -3,7 +3,8 @@
 //
 // Words: a Provider is one key of one method. A Chain is the providers of a resource: the first
 // writes, and all read. A seed is the secret from which KMS v2 derives a key for each value. A Set
-// is a Config at work, with its plugins. A value is Stale if Encrypt would write it otherwise.
+// is a Config at work, with its plugins. Current is the Set in force, and a Choice is the chain of
+// one resource in it. A value is stale if Encrypt would use another provider or key for it.
 //
 // Stored bytes are those of Kubernetes, so that each server can read the other's data with the same
 // configuration file: a prefix that names method, version and key, as in "k8s:enc:aesgcm:v1:key1:",
