@@ -37,10 +37,10 @@ const maxBatch = 2 << 20
 var (
 	// errBroken refuses changes after a write to the log has failed. It is unknown how much of that
 	// write is on the disk, so nothing may be written behind it. Reads go on.
-	errBroken = errors.New("the log could not be written: nothing is accepted until the process is restarted")
+	errBroken = errors.New("the log could not be written: writes are refused until the process is restarted")
 	// errPanic refuses changes after a leader has panicked, because the store may lack a change
 	// that the log has.
-	errPanic = errors.New("a change was not applied to its end")
+	errPanic = errors.New("a change was not applied completely")
 )
 
 // member is an etcd member without peers, over etcd's own storage.

@@ -29,8 +29,8 @@ const (
 var (
 	// These are reasons to refuse a name.
 	errLink     = errors.New("a symbolic link, which is not followed")
-	errNoFile   = errors.New("no regular file")
-	errNoFolder = errors.New("a file in the place of a folder")
+	errNoFile   = errors.New("not a regular file")
+	errNoFolder = errors.New("a file stands in the place of a folder")
 )
 
 // enter opens a folder step by step, so that no step follows a link. With missing it makes the

@@ -143,7 +143,7 @@ func Loopback(host string) bool {
 }
 
 // errOther says that the process that answers is not the stand-in that was found.
-var errOther = errors.New("what stands in for etcd has been replaced")
+var errOther = errors.New("another process answers at the address of the stand-in for etcd")
 
 // Answers returns nil if the stand-in at url answers and still stands for p.
 func (p *Place) Answers(ctx context.Context, url string) error {
