@@ -123,8 +123,7 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 
 const shuttingDown = "The apiserver is shutting down, please try again later."
 
-// isObservation reports whether path is one by which operators observe the server: health checks
-// and metrics.
+// isObservation reports whether operators observe the server by path: health checks and metrics.
 func isObservation(path string) bool {
 	for _, prefix := range []string{"/readyz", "/livez", "/healthz", "/metrics"} {
 		if strings.HasPrefix(path, prefix) {

@@ -46,8 +46,8 @@ type impersonator struct {
 // 8, because the last 3 bits of a hash are not kept.
 const lastModes = 512
 
-// manyToAsk is the number of groups or extra values from which on a constrained mode first asks
-// whether all of them ("*") are allowed, instead of asking for each.
+// If a request names at least manyToAsk groups or extra values, a constrained mode first asks
+// whether all of them ("*") are allowed, and asks for each only if they are not.
 const manyToAsk = 4
 
 // groupAuthentication is the API group of everything that is impersonated, except users and groups
@@ -368,7 +368,8 @@ func (c *impersonationCheck) ask(a *request.Attributes) error {
 	return request.Forbidden(a, reason)
 }
 
-// errClientTold stands for an error that the client is not told.
+// errClientTold takes the place of a refusal whose text nobody needs, because the client is told
+// the first refusal only.
 var errClientTold = errors.New("another mode has been refused before")
 
 // onlyNamed reports whether a user consists of nothing but a name.

@@ -40,8 +40,7 @@ func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEndpoint makes the endpoint of a resource. The verbs are those whose interface in res is not
-// nil.
+// newEndpoint makes the endpoint of a resource. It has the verbs whose interface in res is not nil.
 func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{

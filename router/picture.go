@@ -36,7 +36,7 @@ type picture struct {
 // group is an API group with at least one version.
 type group struct {
 	name     string
-	priority int        // the highest that one of its versions states
+	priority int        // the highest group priority of its versions
 	versions []*version // preferred one first
 
 	doc    *document                                 // at /apis/{group}
@@ -47,7 +47,7 @@ type group struct {
 // version is a version of a group. It may have no resources.
 type version struct {
 	meta.GroupVersion
-	groupPriority, priority int               // the highest that one of its resources came with
+	groupPriority, priority int               // the highest of its resources
 	resources               []resourceAndSubs // sorted by plural
 	// remote is set if an aggregated server serves the version; it lists the resources.
 	remote *RemoteVersion

@@ -109,7 +109,7 @@ type schemaDoc struct {
 	plain  atomic.Pointer[weak.Pointer[[]byte]]
 }
 
-// zipFrom is the size in bytes from which on documents are kept compressed.
+// zipFrom is the size in bytes of the smallest document that is kept compressed.
 const zipFrom = 16 << 10
 
 var zippers = sync.Pool{New: func() any {

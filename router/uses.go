@@ -39,8 +39,8 @@ type watchList struct {
 // retired is added to the count of a retired resource. It is far above any number of requests.
 const retired = 1 << 62
 
-// newUses returns the count of a new resource. before is that of the resource which it replaces, or
-// nil.
+// newUses returns the count of a new resource. before is the count of the resource that the new one
+// replaces, or nil.
 func newUses(before *uses) *uses {
 	u := &uses{drained: make(chan struct{})}
 	if before != nil {

@@ -35,8 +35,8 @@ type CacheMeter interface {
 	// and took how long the question took.
 	Asked(remembered bool, took time.Duration)
 	// Waiting is called with 1 when a question begins to wait for an answer that is not in the
-	// cache, and with -1 when it ends. Fetching is called likewise for each question that asks the
-	// wrapped authenticator.
+	// cache, and with -1 when it ends. Fetching is called in the same way for each question for
+	// which the wrapped authenticator is asked.
 	Waiting(more int)
 	Fetching(more int)
 	// Fetched is called when the wrapped authenticator has answered. ok is false if it returned an

@@ -56,8 +56,8 @@ type Decoded struct {
 	Head int
 	// Labels and Fields are sorted by key. Their strings may alias Data.
 	Labels, Fields Pairs
-	// Stale says that a write would store the object in another form, because it is stored in an
-	// older version, say. Then an update that changes nothing is written nevertheless.
+	// Stale says that a write would store the object in another form, for example because it is
+	// stored in an older version. Then even an update that changes nothing is written.
 	Stale bool
 
 	shelf *shelf // of the resource
@@ -146,7 +146,7 @@ func (o *Object) Err() error {
 	return o.corrupt("decode")
 }
 
-// corrupt returns the error of a broken object. op says for what it was read. If the store could
+// corrupt returns the error of a broken object. op is the operation that fails. If the store could
 // not decrypt it, the op "decode" becomes "read", because nobody tried to decode it.
 func (o *Object) corrupt(op string) *storage.Error {
 	if o.sealed && op == "decode" {

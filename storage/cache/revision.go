@@ -118,8 +118,8 @@ type clock struct {
 	}
 }
 
-// waiter waits for one revision. Whoever else than the waiting goroutine itself removes it from the
-// heap sends to woken.
+// waiter waits for one revision. If another goroutine than the waiting one removes the waiter from
+// the heap, it sends to woken.
 type waiter struct {
 	rev   storage.Revision
 	woken chan struct{} // capacity 1

@@ -38,8 +38,8 @@ type KMS interface {
 // is well, and the name of the key with which it encrypts.
 type KMSStatus struct{ Version, Healthz, KeyID string }
 
-// KMSCipher is the result of KMS.Encrypt, which KMS.Decrypt needs in whole: the ciphertext, the
-// name of the key, and annotations that only the plugin understands.
+// KMSCipher is the result of KMS.Encrypt. KMS.Decrypt needs all of it: the ciphertext, the name of
+// the key, and annotations that only the plugin understands.
 type KMSCipher struct {
 	Data        []byte
 	KeyID       string
@@ -134,7 +134,8 @@ type writer struct {
 	tail  []byte    // the stored fields behind the data, the same for each value
 }
 
-// miss is a seed that the plugin could not decrypt, and until when it is not asked again.
+// miss is the error for a seed that the plugin could not decrypt, and the time until which the
+// plugin is not asked again.
 type miss struct {
 	err   error
 	until time.Time

@@ -28,7 +28,7 @@ var Algorithms = []string{
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
 }
 
-// Options are the parameters of New beside the Config.
+// Options are the parameters of New besides the Config.
 type Options struct {
 	// Algorithms are the signature algorithms that are accepted; nil: all of the variable
 	// Algorithms.

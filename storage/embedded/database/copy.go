@@ -25,8 +25,8 @@ const (
 	takeTime  = 5 * time.Millisecond
 	stepBytes = 2 << 20
 
-	// It is time to switch when a step reaches the end and copied no more than this. Writers then
-	// wait for about as much, and for its commit.
+	// It is time to switch when a step reaches the end and has copied at most this much. During the
+	// switch, writers wait until about as much has been copied and committed.
 	fewKeys  = 200
 	fewBytes = 128 << 10
 )
@@ -144,7 +144,7 @@ func (d *Database) buckets() ([]backend.Bucket, error) {
 	return append(slices.DeleteFunc(buckets, isKey), schema.Key), err
 }
 
-// isKey reports whether a bucket is that of the revisions.
+// isKey reports whether b is the bucket of the revisions, which etcd calls key.
 func isKey(b backend.Bucket) bool { return b.ID() == schema.Key.ID() }
 
 // other is a bucket that this version of etcd does not have.
