@@ -53,7 +53,7 @@ const (
 	maxIdle     = 16               // idle connections that are kept
 	idleTime    = 90 * time.Second // after which an idle connection is closed
 	connectTime = 10 * time.Second // for connecting, and again for the TLS handshake
-	pingAfter   = 30 * time.Second // without a byte on an HTTP/2 connection, after which a ping asks whether the other end is alive
+	pingAfter   = 30 * time.Second // without a byte on an HTTP/2 connection, before it is pinged
 	maxHeader   = 64 << 10         // bytes of a response's header
 	maxDrain    = 64 << 10         // bytes of an unwanted body that are read so that the connection can be used again
 )

@@ -120,8 +120,8 @@ type queuedForm struct {
 }
 
 const (
-	// formOverhead is the memory of a form besides its data, in bytes: the form, its queue entry and
-	// its share of the weak pointer.
+	// formOverhead is the memory of a form besides its data, in bytes: the form, its queue entry
+	// and its share of the weak pointer.
 	formOverhead = 96
 	// maxSweep bounds how many queue entries one sweep looks at, so that the lock is held for
 	// microseconds.

@@ -86,8 +86,8 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 	}
 }
 
-// lateError returns the error of a read whose revision the cache has not seen in time: Future if the
-// store has not reached it either, else errBehind.
+// lateError returns the error of a read whose revision the cache has not seen in time: Future if
+// the store has not reached it either, else errBehind.
 func (r *Resource) lateError(ctx context.Context, want Want, rev storage.Revision) error {
 	if want.Match == Consistent || want.Match == Own {
 		return errBehind

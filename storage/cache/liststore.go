@@ -106,8 +106,8 @@ func (r *Resource) listOne(
 	return list.readable(&opts)
 }
 
-// showEntries returns the objects of entries as a list shows them. An object that the list leaves out is
-// nil in the result.
+// showEntries returns the objects of entries as a list shows them. An object that the list leaves
+// out is nil in the result.
 func (r *Resource) showEntries(ctx context.Context, entries []storage.Entry, opts *ListOptions) ([]*Object, error) {
 	objects := make([]*Object, len(entries))
 	for i := range entries {
