@@ -152,8 +152,8 @@ func (b *body) leave(w *response, panicked bool) {
 	}
 }
 
-// settle reads the rest of the body before the response begins. If the rest is too long or too
-// slow, the deadline stays set, and net/http closes the connection after the response.
+// settle reads the rest of the body before the response begins. If the rest is too long or arrives
+// too slowly, the deadline stays set, and net/http closes the connection after the response.
 func (b *body) settle() {
 	if b.conn == nil || !b.http1 {
 		return

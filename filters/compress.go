@@ -13,8 +13,8 @@ import (
 // This file compresses large responses. Compress is a step of the chain; compressor is the
 // ResponseWriter that it puts in front of the handler.
 
-// compressFrom is the size in bytes from which on compressing a response is worth its time. It is
-// kube-apiserver's.
+// compressFrom is the size in bytes of the smallest response that is compressed, as in
+// kube-apiserver. Compressing smaller responses is not worth the time.
 const compressFrom = 128 << 10
 
 // Compress sends large responses to get and list as gzip if the client accepts it. A response is

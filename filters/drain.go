@@ -23,7 +23,8 @@ type Drain struct {
 
 	all, long atomic.Int64 // requests being served; all includes long
 	state     atomic.Int32 // letting, refusing or draining
-	// left gets a token when a request ends while draining. wait then counts again.
+	// left gets a token when a request ends during a shutdown (refusing or draining); wait then
+	// counts again.
 	left chan struct{}
 	// open is the context that Close cancels by shut, and with it every long-running request.
 	open context.Context
@@ -94,8 +95,8 @@ func (d *Drain) leave() {
 
 // Filter counts requests in and out. While d refuses, a new request gets 429 with Retry-After: 5,
 // in kube-apiserver's words; after Close it gets 503 with Retry-After: 1 (seconds). Both close the
-// connection, so that the client finds another server. Only Long knows which requests are
-// long-running.
+// connection, so that the client finds another server. Filter counts all requests alike; Long
+// counts the long-running ones among them.
 // Order: before any work. Cost: two atomic adds.
 func (d *Drain) Filter(fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -122,8 +123,7 @@ func (d *Drain) Filter(fail ErrorWriter) Filter {
 
 const shuttingDown = "The apiserver is shutting down, please try again later."
 
-// isObservation reports whether path is one by which operators observe the server: health checks
-// and metrics.
+// isObservation reports whether operators observe the server by path: health checks and metrics.
 func isObservation(path string) bool {
 	for _, prefix := range []string{"/readyz", "/livez", "/healthz", "/metrics"} {
 		if strings.HasPrefix(path, prefix) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Gate decides which requests may run. It is safe for concurrent use. InFlight is the only
-// implementation; a filter never knows which Gate it has.
+// implementation; the filters use only this interface.
 type Gate interface {
 	// Seat returns a seat for the request of info in a phase. It may wait for the seat until ctx,
 	// the request's context, ends. A request that needs no seat gets nil. The error is the answer
@@ -31,7 +31,6 @@ type Phase uint8
 const (
 	// Short is the whole life of a request that is not long-running.
 	Short Phase = iota
-	// Beginning is a long-running request from its authentication until its answer begins.
 	// Beginning is the time of a long-running request from its authentication until its response
 	// begins.
 	Beginning
@@ -63,10 +62,10 @@ func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter
 	}
 }
 
-// Apart returns the Filter around a handler that waits for one other server. A request exchanges
-// its seats for one of gate.Apart, so that requests to a slow server do not keep others from
-// running here.
-// Order: behind all others.
+// Apart returns the Filter around a handler that waits for one other server. A request takes a seat
+// of gate.Apart() and then gives back the seats that it holds of gate, so that requests to a slow
+// server do not keep others from running here.
+// Order: behind the whole chain, around the handler.
 func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
 	gate, fail = gate.Apart(), new(refusals).bound(fail)
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -108,8 +107,8 @@ func (p *seatPair) Leave() {
 	}
 }
 
-// holdLasting adds the seat that a long-running request holds until it ends to the one that it
-// holds until its response begins.
+// holdLasting adds seat, which a long-running request holds until it ends, to the seat for
+// Beginning, which it holds until its response begins.
 func (x *exchange) holdLasting(seat Seat) {
 	if x.seat != nil {
 		seat = &seatPair{x.seat, seat}

@@ -46,8 +46,8 @@ type impersonator struct {
 // 8, because the last 3 bits of a hash are not kept.
 const lastModes = 512
 
-// manyToAsk is the number of groups or extra values from which on a constrained mode first asks
-// whether all of them ("*") are allowed, instead of asking for each.
+// If a request names at least manyToAsk groups or extra values, a constrained mode first asks
+// whether all of them ("*") are allowed, and asks for each only if they are not.
 const manyToAsk = 4
 
 // groupAuthentication is the API group of everything that is impersonated, except users and groups
@@ -170,8 +170,8 @@ func hashOf(name string) uint64 {
 	return hash
 }
 
-// impersonationCheck is one decision: it asks for everything that a user has to be allowed, in one
-// mode after the other.
+// impersonationCheck is one decision about one request. In one mode after the other it asks the
+// authorizer for every right that the sender needs.
 type impersonationCheck struct {
 	*impersonator
 	ctx        context.Context
@@ -368,7 +368,8 @@ func (c *impersonationCheck) ask(a *request.Attributes) error {
 	return request.Forbidden(a, reason)
 }
 
-// errClientTold stands for an error that the client is not told.
+// errClientTold takes the place of a refusal whose text nobody needs, because the client is told
+// the first refusal only.
 var errClientTold = errors.New("another mode has been refused before")
 
 // onlyNamed reports whether a user consists of nothing but a name.
@@ -386,16 +387,16 @@ func isServiceAccount(u *request.User) bool {
 	return ok
 }
 
-// isOwnNode reports whether by is a service account whose token is bound to a pod on the node
-// wanted.
+// isOwnNode reports whether wanted is a node, and by a service account whose token is bound to a
+// pod on that node.
 func isOwnNode(wanted, by *request.User) bool {
 	node, ok := request.NodeOf(wanted.Name)
 	on := by.Extra[request.ExtraNodeName]
 	return ok && onlyNamed(wanted) && isServiceAccount(by) && len(on) == 1 && on[0] == node
 }
 
-// withoutNode returns u without the values of extra, which differ from node to node; only the keys
-// are kept. So one rule can be about the service account on all nodes.
+// withoutNode returns u with the keys of extra alone, because the values differ from node to node.
+// So one rule can allow the service account on all nodes.
 func withoutNode(u *request.User) *request.User {
 	keys := slices.Sorted(maps.Keys(u.Extra))
 	return &request.User{Name: u.Name, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{extraNodeKeys: keys}}

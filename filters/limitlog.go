@@ -32,13 +32,13 @@ const (
 	maxStack = 16 << 10
 )
 
-// LimitLog returns log for lines that anybody can cause: by sending requests, by connecting, or by
-// writing objects that make a controller log. Neither many lines nor long ones can fill the disk.
-// Values are cut, and of the lines with the same cause only the first ten in ten seconds are
-// written; the next written one tells in the field "suppressed" how many were left out. The cause
-// of a line is the beginning of its message together with the fields status, verb, resource, check,
-// error and panic. Different causes do not hide each other, up to logCauses causes in ten seconds;
-// all further ones count as one cause for each level.
+// LimitLog returns a logger over log for lines that anybody can cause: by sending requests, by
+// connecting, or by writing objects that make a controller log. It cuts values, and of the lines
+// with the same cause it writes only the first ten in ten seconds, so neither many lines nor long
+// ones can fill the disk. The field "suppressed" of the next line that is written tells how many
+// were left out. The cause of a line is the beginning of its message together with the fields
+// status, verb, resource, check, error and panic. Each cause is counted separately, up to logCauses
+// causes in ten seconds; the lines of all further causes count as one cause for each level.
 func LimitLog(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return &limitedCore{Core: core, causes: &causes{seed: maphash.MakeSeed(), counts: map[uint64]*lineCount{}}}

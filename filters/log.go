@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// slowLatency is the latency from which on a request is logged at level info.
+// slowLatency is the latency above which a request is logged at level info.
 const slowLatency = time.Second
 
 // Log writes a line for each request: at level warn if the status is 500 or more, unless the client

@@ -30,8 +30,8 @@ func Terminated(r *http.Request) { exchangeOf(r).response.terminated = byAggrega
 // newTerminations returns the counter of requests that were answered instead of served.
 func newTerminations() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
-		Help: "Requests that the server has answered in place of what they were for: " +
-			"there was no room, no time, or nobody to hand them on to.",
+		Help: "Requests that the server refused to protect itself, gave up for lack of time, " +
+			"or could not hand on to another server.",
 	}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component", "code"})
 }
 

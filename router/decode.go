@@ -117,7 +117,7 @@ func (e *endpoint) reportStrict(info *request.Info, strict []string, validation 
 	return nil
 }
 
-// checkName requires an object to have a name, and that of its path.
+// checkName returns an error unless the object has the name in the path.
 func checkName(m *meta.ObjectMeta, info *request.Info) error {
 	switch {
 	case m.Name == "":

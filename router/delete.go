@@ -70,9 +70,9 @@ func (e *endpoint) deletionOf(r *http.Request, info *request.Info, opts *meta.De
 }
 
 // deleteOptions reads the options from the query and from the body. An option in both places has
-// the value of the body. kube-apiserver ignores the query if there is a body, so there a dryRun in
-// the query of a request with a body deletes for real. Preconditions are read from the query only
-// if there is no body: for deletecollection, resourceVersion in the query is an option of the list.
+// the value of the body. kube-apiserver ignores the query if there is a body: with dryRun in the
+// query and a body, it deletes for real. Preconditions are read from the query only if there is no
+// body: for deletecollection, resourceVersion in the query is an option of the list.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
 	in, err := e.receive(r, info)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file serves the plain discovery documents: /apis, /apis/{group}, and the resource lists at
-// /apis/{group}/{version} and /api/{version}. Discovery.Match returns the handlers.
+// This file serves the plain discovery documents: /api, /apis, /apis/{group}, and the resource
+// lists at /apis/{group}/{version} and /api/{version}. Discovery.Match returns the handlers.
 
 // document is one discovery object, answered in the media type that the client accepts. It is
 // encoded for the first request in each media type and the bytes are kept. Concurrent first

@@ -86,7 +86,7 @@ func (e *endpoint) formOf(media codec.Media) uint32 {
 	return e.res.Encoder.FormOf(e.gv.Version, media)
 }
 
-// stepsPerObject is what finding the form of an object costs in the meter's steps, beside making
+// stepsPerObject is what finding the form of an object costs in the meter's steps, besides making
 // it.
 const stepsPerObject = 256
 

@@ -40,8 +40,7 @@ func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEndpoint makes the endpoint of a resource. The verbs are those whose interface in res is not
-// nil.
+// newEndpoint makes the endpoint of a resource. It has the verbs whose interface in res is not nil.
 func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{
@@ -88,8 +87,9 @@ func (e *endpoint) missingPart(info *request.Info) func() error {
 	return nil
 }
 
-// item returns the handler of a verb on one object. A path with a gap is refused with the error of
-// the gap if the verb is served, and as an unknown verb otherwise.
+// item returns the handler of a verb on one object. gap returns the error for the part that the
+// path leaves empty; a nil gap means a complete path (see missingPart). A path with a gap is
+// refused with the error of gap if the verb is served, and as an unknown verb otherwise.
 func (e *endpoint) item(verb string, gap func() error) http.Handler {
 	if gap != nil {
 		verb = ofItem(verb)

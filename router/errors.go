@@ -39,7 +39,7 @@ var statusFactory = codec.NewFactory(nil)
 // answered in plain text.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { answerTo(w, r).fail(r, err) }
 
-// fail is WriteError on the way out of a request.
+// fail answers r with the Status of err, as WriteError says.
 func (a answer) fail(r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		a.timeout()

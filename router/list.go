@@ -169,8 +169,8 @@ func asItem(as string) string {
 	return as
 }
 
-// appendListHead appends the list's JSON up to the opening bracket of its items. custom: the
-// continue token is shown even if it is empty.
+// appendListHead appends the list's JSON up to the opening bracket of its items. If custom is set,
+// the continue token is shown even if it is empty.
 func appendListHead(b []byte, kind meta.GroupVersionKind, lm meta.ListMeta, custom bool) []byte {
 	b = append(b, `{"kind":"`...)
 	b = append(b, kind.Kind...)
@@ -237,7 +237,9 @@ func (e *endpoint) writeYAMLList(
 }
 
 // writeProtoList writes a protobuf list. In protobuf the size of a message precedes it, so all
-// items are encoded before the first byte is written.
+// items are encoded before the first byte is written. No object is stored in a form of a response,
+// because protobuf is stored without resourceVersion, so encodeList makes or finds a message for
+// each item.
 func (e *endpoint) writeProtoList(
 	out answer, r *http.Request, list *request.List, lm meta.ListMeta, media codec.Media,
 ) error {

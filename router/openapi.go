@@ -37,9 +37,9 @@ type OpenAPI struct {
 	// Made, if set, is called when a document has been made, which few requests cause. It is set
 	// before the first request.
 	Made func()
-	// AskRemote, if set, asks aggregated servers for their OpenAPI v2, and may hold up the request:
-	// those servers without version 3 if noV3 is set, otherwise all. It is called only while
-	// Discovery has such versions, and is set before the first request.
+	// AskRemote, if set, asks aggregated servers for their OpenAPI v2, and may hold up the request.
+	// If noV3 is set, it asks only the servers that have no version 3, otherwise all. It is called
+	// only while Discovery has such versions, and is set before the first request.
 	AskRemote func(ctx context.Context, noV3 bool)
 
 	// fixed are the documents that never change; there are few.
@@ -124,8 +124,8 @@ func (o *OpenAPI) described(p *picture, path string) described {
 	return nil
 }
 
-// allDescribed returns all that has a document here, and the remote versions for which counts is
-// true.
+// allDescribed returns everything whose document is made here: fixed documents, groups, versions
+// that are served here, and the remote versions for which counts is true.
 func (o *OpenAPI) allDescribed(p *picture, counts func(*RemoteVersion) bool) (all []described) {
 	for _, f := range o.fixed {
 		if f.exists(p) {

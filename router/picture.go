@@ -12,14 +12,16 @@ import (
 )
 
 // This file holds the state of Discovery and how a change makes the next state. Discovery.Change
-// and SetRemote call change and with.
+// calls change and withRemote, Discovery.SetRemote calls withRemote.
 
 // picture is what is served at one moment: the groups, their versions and the resources in them. It
-// is immutable, and so is everything in it except the documents, which are made on first demand.
+// is immutable, and so is everything in it except the documents, which the first request for them
+// makes.
 //
 // A change makes a new picture that shares with the old one all groups and versions that stay the
-// same, and their finished documents. So a change costs a copy of the list of groups, and later the
-// documents that it concerns: that of the version, that of its group, and those of everything.
+// same, and their finished documents. So a change costs a copy of the list of groups. Later, when
+// requests ask for them, it costs the documents that contain the change: that of the version, that
+// of its group, and those of all groups.
 type picture struct {
 	codecs *codec.Factory
 	groups map[string]*group // all groups by name; "" is the legacy group
@@ -34,7 +36,7 @@ type picture struct {
 // group is an API group with at least one version.
 type group struct {
 	name     string
-	priority int        // the highest that one of its versions states
+	priority int        // the highest group priority of its versions
 	versions []*version // preferred one first
 
 	doc    *document                                 // at /apis/{group}
@@ -45,7 +47,7 @@ type group struct {
 // version is a version of a group. It may have no resources.
 type version struct {
 	meta.GroupVersion
-	groupPriority, priority int               // the highest that one of its resources came with
+	groupPriority, priority int               // the highest of its resources
 	resources               []resourceAndSubs // sorted by plural
 	// remote is set if an aggregated server serves the version; it lists the resources.
 	remote *RemoteVersion

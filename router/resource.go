@@ -16,8 +16,8 @@ import (
 // are not nil.
 type Resource struct {
 	meta.Description
-	// Type is the kind of the resource. For a Connecter, whose Kind is that of its options, Type is
-	// still the kind of the resource. Also lists further versions of Kind that bodies may have.
+	// Type is the kind of the resource, also for a Connecter, whose Kind is the kind of its
+	// options. Also lists further versions of Kind that bodies may have.
 	Type kind.Kind
 	Also []string
 	// StorageVersion is the version in which objects are stored. It is zero for subresources and

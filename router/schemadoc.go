@@ -67,8 +67,8 @@ func (s *schemaSlot) get(
 	return doc, true
 }
 
-// hash returns the hash of the document. If the hash is not known, the JSON is made in room, only
-// to be hashed. used is room, perhaps grown, for the next call.
+// hash returns the hash of the document. If the hash is not known, hash makes the JSON in the
+// buffer room, hashes it and does not keep it. used is room, perhaps grown, for the next call.
 func (s *schemaSlot) hash(room []byte, write func(dst []byte) []byte) (hash string, used []byte) {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -109,7 +109,7 @@ type schemaDoc struct {
 	plain  atomic.Pointer[weak.Pointer[[]byte]]
 }
 
-// zipFrom is the size in bytes from which on documents are kept compressed.
+// zipFrom is the size in bytes of the smallest document that is kept compressed.
 const zipFrom = 16 << 10
 
 var zippers = sync.Pool{New: func() any {
@@ -168,7 +168,7 @@ func (d *schemaDoc) keepBody(body []byte) {
 	d.plain.Store(&p)
 }
 
-// keptBody returns the document of the last keep, or nil if it has been freed.
+// keptBody returns the document that keepBody remembered last, or nil if it has been freed.
 func (d *schemaDoc) keptBody() []byte {
 	if p := d.plain.Load(); p != nil {
 		if body := p.Value(); body != nil {

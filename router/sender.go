@@ -14,10 +14,10 @@ const (
 	endGrace    = 5 * time.Second
 )
 
-// sender writes and flushes the events of a watch. It cuts off a client that does not read, which
-// would otherwise keep its watch, and a server that stops, for ever. A write deadline is set only
-// when the time is already up, because HTTP/2 ends a stream at its deadline even if nothing is
-// being written.
+// sender writes and flushes the events of a watch. It cuts off a client that does not read: such a
+// client would otherwise keep its watch for ever, and would keep the server from stopping. A write
+// deadline is set only when the time is already up, because HTTP/2 ends a stream at its deadline
+// even if nothing is being written.
 type sender struct {
 	out  answer
 	rc   *http.ResponseController
@@ -38,7 +38,8 @@ func Lift(w http.ResponseWriter) {
 }
 
 // Stream returns a writer for a response of another package that lasts as long as ctx. It cuts off
-// a client that does not read, like a watch. The caller must call end when the response has ended.
+// a client that does not read for sendTimeout, as a watch does. The caller must call end when the
+// response has ended.
 func Stream(ctx context.Context, w http.ResponseWriter) (stream http.ResponseWriter, end func()) {
 	s := newSender(ctx, answer{w: w})
 	return &streamed{w, s}, s.close

@@ -63,8 +63,8 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 	return e.writeEncoded(out, r, code, enc, media)
 }
 
-// checkNamespace gives an object without a namespace that of its path, and refuses an object with
-// another one. An object of a cluster-scoped kind has no namespace, whatever it says.
+// checkNamespace gives an object without a namespace the namespace of the path, and refuses an
+// object with another namespace. It removes the namespace from an object of a cluster-scoped kind.
 func (e *endpoint) checkNamespace(m *meta.ObjectMeta, info *request.Info) error {
 	if !e.res.Namespaced {
 		m.Namespace = ""

@@ -39,8 +39,8 @@ type watchList struct {
 // retired is added to the count of a retired resource. It is far above any number of requests.
 const retired = 1 << 62
 
-// newUses returns the count of a new resource. before is that of the resource which it replaces, or
-// nil.
+// newUses returns the count of a new resource. before is the count of the resource that the new one
+// replaces, or nil.
 func newUses(before *uses) *uses {
 	u := &uses{drained: make(chan struct{})}
 	if before != nil {
@@ -115,8 +115,8 @@ func (r Retired) Watched() bool {
 	})
 }
 
-// EndWatches ends all watches on the resources, and those that are about to begin. Events that they
-// have not sent are lost.
+// EndWatches ends all watches on the resources, and every watch on them that begins later. Events
+// that these watches have not sent are lost.
 func (r Retired) EndWatches() {
 	for _, u := range r {
 		u.watches.Lock()
@@ -132,7 +132,7 @@ func (r Retired) EndWatches() {
 type counted struct {
 	uses *uses
 	next http.Handler
-	late http.Handler // serves a request that found the resource retired; nothing of the request has been read
+	late http.Handler // serves a request that found the resource retired; nothing of the request's body has been read
 }
 
 // ServeHTTP implements http.Handler. Cost: two atomic adds.

@@ -50,8 +50,8 @@ type Wrapper interface {
 // As returns the first store that is a T: s, or a store behind s. T is an ability or an engine. A
 // nil s is no T.
 //
-// The store that As finds has the entries as it knows them itself: behind encryption they are
-// encrypted.
+// The caller sees the entries as that store has them: a store behind the encryption wrapper has
+// encrypted values.
 func As[T any](s Store) (found T, ok bool) {
 	for s != nil {
 		if found, ok = s.(T); ok {

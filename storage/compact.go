@@ -12,11 +12,11 @@ const CompactKey = "compact_rev_key"
 
 // Compactor compacts old history at intervals.
 //
-// Of several servers over one store, one compacts per interval: before it compacts, a server writes
-// CompactKey, with the revision that it last saw there as the precondition. A server that finds the
-// key changed does nothing in this interval. Only history older than a whole interval is compacted,
-// so clients can resume for at least that long, unless more than Revisions writes come in less
-// time.
+// If several servers share a store, one of them compacts in each interval: before it compacts, a
+// server writes CompactKey, with the revision at which it last saw this key as the precondition. A
+// server that finds the key changed does nothing in this interval. Only history older than a whole
+// interval is compacted, so clients can resume watches for at least that long, unless more than
+// Revisions writes come in less time.
 type Compactor struct {
 	Store Store
 	// Interval is the time between compactions, default 5 min.
@@ -48,7 +48,7 @@ func (c *Compactor) Run(ctx context.Context) {
 	if c.Poll <= 0 {
 		c.Poll = 5 * time.Second
 	}
-	c.report(ctx, c.interval(ctx))
+	c.report(ctx, c.compactAtInterval(ctx))
 	interval := time.NewTicker(c.Interval)
 	defer interval.Stop()
 	var poll <-chan time.Time
@@ -62,9 +62,9 @@ func (c *Compactor) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-interval.C:
-			c.report(ctx, c.interval(ctx))
+			c.report(ctx, c.compactAtInterval(ctx))
 		case <-poll:
-			c.report(ctx, c.length(ctx))
+			c.report(ctx, c.compactIfLong(ctx))
 		}
 	}
 }
@@ -76,14 +76,14 @@ func (c *Compactor) report(ctx context.Context, err error) {
 	}
 }
 
-// interval compacts to the revision that the store had an interval ago, unless another server has
-// compacted since.
-func (c *Compactor) interval(ctx context.Context) error {
+// compactAtInterval compacts to the revision that the store had an interval ago, unless another
+// server has compacted since.
+func (c *Compactor) compactAtInterval(ctx context.Context) error {
 	now, err := c.Store.Revision(ctx)
 	if err != nil {
 		return err
 	}
-	mine, err := c.look(ctx)
+	mine, err := c.readKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *Compactor) interval(ctx context.Context) error {
 		c.previous = now
 		return nil
 	}
-	wrote, err := c.to(ctx, target)
+	wrote, err := c.compactTo(ctx, target)
 	if wrote == now+1 {
 		now = wrote
 	}
@@ -103,26 +103,26 @@ func (c *Compactor) interval(ctx context.Context) error {
 	return err
 }
 
-// length compacts if the history has grown longer than Revisions.
-func (c *Compactor) length(ctx context.Context) error {
+// compactIfLong compacts if the history has grown longer than Revisions.
+func (c *Compactor) compactIfLong(ctx context.Context) error {
 	now, err := c.Store.Revision(ctx)
 	if err != nil || int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
 		return err
 	}
-	if _, err := c.look(ctx); err != nil { // another server may have compacted already
+	if _, err := c.readKey(ctx); err != nil { // another server may have compacted already
 		return err
 	}
 	if int64(now)-int64(max(c.oldest, 1)) <= c.Revisions {
 		return nil
 	}
 	target := now - Revision(c.Revisions/2)
-	_, err = c.to(ctx, target)
+	_, err = c.compactTo(ctx, target)
 	c.previous = max(c.previous, target)
 	return err
 }
 
-// look reads CompactKey and reports whether no server has changed it since the last look.
-func (c *Compactor) look(ctx context.Context) (same bool, err error) {
+// readKey reads CompactKey and reports whether no server has changed it since the last readKey.
+func (c *Compactor) readKey(ctx context.Context) (same bool, err error) {
 	e, err := c.Store.Get(ctx, CompactKey)
 	if err != nil && KindOf(err) != NotFound {
 		return false, err
@@ -135,9 +135,9 @@ func (c *Compactor) look(ctx context.Context) (same bool, err error) {
 	return same, nil
 }
 
-// to compacts to rev unless another server has written CompactKey. It returns the revision of its
-// own write of CompactKey, 0 if there was none.
-func (c *Compactor) to(ctx context.Context, rev Revision) (Revision, error) {
+// compactTo compacts to rev unless another server has written CompactKey. It returns the revision
+// of its own write of CompactKey, 0 if there was none.
+func (c *Compactor) compactTo(ctx context.Context, rev Revision) (Revision, error) {
 	e, err := c.Store.Put(ctx, CompactKey, strconv.AppendUint(nil, uint64(rev), 10),
 		Pre{Rev: c.seen, Absent: c.seen == 0}, 0)
 	switch KindOf(err) {

@@ -14,10 +14,10 @@ const (
 	maxLeasesKept = 16   // leases that may get more keys
 )
 
-// Leases gives keys a time to live. Keys that end at about the same time share a lease, because a
-// lease for each of thousands of Events slows etcd down. Therefore a key may live longer than
-// asked, by a twentieth of its time, at least 1 s and at most 60 s. It never lives shorter. All
-// methods may be called at once.
+// Leases gives keys a time to live. Keys whose times end at about the same moment share a lease,
+// because thousands of leases, such as one for each Event, slow etcd down. Therefore a key may live
+// longer than its ttl, by up to a twentieth of it, but by no less than 1 s and no more than 60 s. A
+// key never lives shorter than its ttl. All methods may be called at once.
 type Leases struct {
 	store Store
 	now   func() time.Time

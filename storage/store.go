@@ -23,8 +23,8 @@
 //
 // Not here: JSON, defaulting, validation (registry); who may write (filters). Written once for all
 // engines: Leases (a time to live for keys), Compactor (periodic compaction), encryption/ (values
-// encrypted at rest), cache/ (retrying updates, and the outcome of writes in doubt). Abilities of
-// only some engines are in ability.go; As finds them behind wrappers.
+// encrypted at rest), cache/ (updates that are retried, and finding out whether a write in doubt
+// was applied). Abilities of only some engines are in ability.go; As finds them behind wrappers.
 //
 // Read: store.go, errors.go, ability.go, memory/, then cache/.
 package storage
@@ -67,7 +67,7 @@ type RangeRequest struct {
 	Limit  int      // at most so many entries; 0 means all
 	// CountOnly leaves Entries empty and fills Count.
 	CountOnly bool
-	// NoCount says that the caller does not use Count. With a Limit, to count costs engines a walk
+	// NoCount says that the caller does not use Count. With a Limit, counting costs engines a walk
 	// over all entries.
 	NoCount bool
 }
@@ -89,8 +89,8 @@ type Event struct {
 	Deleted bool
 	// Created is true if the key did not exist before.
 	Created bool
-	// Prev is the value before the change and PrevRev its revision; filled only if the watch asked
-	// for it and the event is not Created.
+	// Prev is the value before the change and PrevRev its revision; both are set only if
+	// WatchRequest.Prev was set and the event is not Created.
 	Prev    []byte
 	PrevRev Revision
 	Stale   bool  // of Value, as in Entry

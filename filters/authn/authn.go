@@ -2,9 +2,10 @@
 // credentials.
 //
 // Words: an Authenticator looks at a request, a TokenAuthenticator at a bearer token; Bearer and
-// Socket take the token from the request. A Union asks several and takes the first user found. A
-// legacy token is a service account token that is stored in a secret; a bound token is one that
-// TokenRequest has issued for an object. To remember is to cache an answer by a token's hash.
+// Socket take the token from the request. A Union asks several authenticators and returns the first
+// user found. A legacy token is a service account token that is stored in a secret; a bound token
+// is one that TokenRequest has issued for an object. To remember is to cache an answer by a token's
+// hash.
 //
 // Laws: users are shared between requests and are never changed. Everything here is safe for
 // concurrent use. A token is never logged, stored or put into an error: errors say what is wrong,

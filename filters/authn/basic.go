@@ -31,7 +31,8 @@ type password struct {
 
 var errBadPassword = errors.New("invalid username/password combination")
 
-// ReadPasswordFile reads users from a file; see ReadPasswords.
+// ReadPasswordFile reads users and their passwords from the file at path, whose lines are password,
+// user name, uid and, optionally, groups (see ReadPasswords).
 func ReadPasswordFile(path string) (*Passwords, error) {
 	data, err := configfile.Read(path)
 	if err != nil {

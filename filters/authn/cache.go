@@ -7,11 +7,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Cached wraps tokens and remembers its answers, for each token and audiences: a user for the time
-// good, and that there is none for the time bad; a time of 0 remembers nothing. Errors are not
-// remembered. It is for authenticators that ask other servers, whose answers may be that old. If
-// several requests ask about the same token at once, one of them asks tokens. A remembered answer
-// costs no allocation. meter may be nil.
+// Cached wraps tokens and remembers its answers by token and audiences: a user for the time good,
+// and the answer that there is no user for the time bad. A time of 0 remembers nothing, and errors
+// are never remembered. Cached is for authenticators that ask other servers: a change there takes
+// effect here after good or bad at the latest. If several requests ask about the same token at
+// once, one of them asks tokens. A remembered answer costs no allocation. meter may be nil.
 func Cached(tokens request.TokenAuthenticator, good, bad time.Duration, meter CacheMeter) request.TokenAuthenticator {
 	if meter == nil {
 		meter = unmetered{}
@@ -35,8 +35,8 @@ type CacheMeter interface {
 	// and took how long the question took.
 	Asked(remembered bool, took time.Duration)
 	// Waiting is called with 1 when a question begins to wait for an answer that is not in the
-	// cache, and with -1 when it ends. Fetching is called likewise for each question that asks the
-	// wrapped authenticator.
+	// cache, and with -1 when it ends. Fetching is called in the same way for each question for
+	// which the wrapped authenticator is asked.
 	Waiting(more int)
 	Fetching(more int)
 	// Fetched is called when the wrapped authenticator has answered. ok is false if it returned an

@@ -18,9 +18,9 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// This file is the client of an external signer: keys and signatures come from a plugin over gRPC,
-// of which only the messages needed are read and written here (router/callout has the transport).
-// server opens the signer and runs Run.
+// This file is the client of an external signer, a plugin that keeps the keys, makes the signatures
+// and is called over gRPC. The few messages of its interface are encoded and decoded here;
+// router/callout has the transport. Package server opens the signer and calls Run.
 
 // ExternalSigner is a plugin behind a Unix socket that signs service account tokens with keys that
 // the server does not have: version 1 of ExternalJWTSigner (KEP-740). It is the KeySource for the
@@ -49,7 +49,7 @@ type SignerHooks struct {
 type externalKeys struct {
 	keys    *TokenKeys
 	hidden  map[string]bool // ids of keys that verify tokens, are not published (OIDC), and must not sign
-	written time.Time       // by the plugin's word
+	written time.Time       // as the plugin says
 	until   time.Time       // when to fetch again
 }
 

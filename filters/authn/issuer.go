@@ -36,7 +36,8 @@ func CheckIssuer(issuer string) error {
 	return nil
 }
 
-// Discovery returns the document at DiscoveryPath.
+// Discovery returns the OpenID Connect discovery document, which is served at DiscoveryPath. It
+// names issuer, the algorithms of the published keys, and keysURL, where KeySet is served.
 func (k *TokenKeys) Discovery(issuer, keysURL string) ([]byte, error) {
 	var algorithms []string
 	for _, key := range k.published() {

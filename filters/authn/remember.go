@@ -79,7 +79,7 @@ type asking[V any] struct {
 	answer[V]
 }
 
-// overhead is the estimated memory of an entry beside its answer, in bytes.
+// overhead is the estimated memory of an entry besides its answer, in bytes.
 const overhead = 256
 
 // find returns the remembered answer for a digest, if there is one that is still valid.

@@ -110,8 +110,9 @@ func hasPrefixFold(s, prefix string) bool {
 
 // NewFrontProxy returns an authenticator for requests of a front proxy. The proxy must show a
 // client certificate that one of roots() signed, with a common name in names; if names is empty,
-// any common name will do. The headers of a client without such a certificate are ignored. See
-// NewX509 about roots.
+// any common name will do. The headers of a client without such a certificate are ignored. roots is
+// called for each request; it returns a new pool when the trusted authorities have changed, and nil
+// if none is trusted.
 func NewFrontProxy(roots func() *x509.CertPool, names []string, headers Headers) *FrontProxy {
 	proxy := new(request.User)
 	return &FrontProxy{headers, newVerifier(roots, func(c *x509.Certificate) (*request.User, error) {

@@ -268,9 +268,10 @@ type claims struct {
 	legacyClaims
 }
 
-// isForeign reports that a token cannot be of a known issuer, because the name of none occurs in
-// its payload. This costs less than parsing the token, and unauthenticated clients can send any
-// number of tokens. A payload with escapes may hide a name, so it is left to verify.
+// isForeign reports whether a token is certainly not of a known issuer, because no known issuer's
+// name occurs in its payload. The check costs less than parsing the token, and unauthenticated
+// clients can send any number of tokens. A payload with escapes may hide a name, so isForeign
+// returns false for it and verify decides.
 func (s *ServiceAccounts) isForeign(token string) bool {
 	_, rest, _ := strings.Cut(token, ".")
 	text, _, _ := strings.Cut(rest, ".")
@@ -283,8 +284,9 @@ func (s *ServiceAccounts) isForeign(token string) bool {
 }
 
 // verify returns what is to be remembered of a token if its signature is valid, and nil if its
-// issuer is unknown. The claims are parsed before the signature is verified, because that takes
-// longer, but nothing in them counts before it is.
+// issuer is unknown. It parses the claims first, because verifying a signature takes longer than
+// parsing, but before the signature is verified it uses only the issuer and the key id, to find the
+// keys.
 func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountToken, error) {
 	if strings.ContainsAny(token, " \t\r\n") { // such as the line break at the end of a file
 		token = strings.Join(strings.Fields(token), "")

@@ -21,7 +21,8 @@ type Tokens struct {
 	longest int // length of the longest token, in bytes
 }
 
-// ReadTokenFile reads tokens from a file; see ReadTokens.
+// ReadTokenFile reads tokens from the file at path, whose lines are token, user name, uid and,
+// optionally, groups (see ReadTokens).
 func ReadTokenFile(path string) (*Tokens, error) {
 	data, err := configfile.Read(path)
 	if err != nil {

@@ -47,7 +47,7 @@ func NewTokenSigner(key crypto.Signer, issuer string) (*TokenSigner, error) {
 	}}, nil
 }
 
-// Signer returns a TokenSigner that lets s sign.
+// Signer returns a TokenSigner for tokens of issuer, whose signatures the plugin of s makes.
 func (s *ExternalSigner) Signer(issuer string) *TokenSigner { return &TokenSigner{issuer, s.sign} }
 
 // payloadCapture is a jose.Signer that signs nothing and keeps the payload. So jwt's builder makes

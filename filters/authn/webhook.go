@@ -17,8 +17,8 @@ const (
 	ReviewV1beta1 = "v1beta1"
 )
 
-// Caller posts in as JSON to a webhook and decodes the response into out. Its errors must not
-// contain any of the two bodies, because they have tokens. callout.Client implements it.
+// Caller posts in as JSON to a webhook and decodes the response into out. Its errors must contain
+// neither body, because both may contain tokens. callout.Client implements it.
 type Caller interface {
 	Call(ctx context.Context, in, out any) error
 }

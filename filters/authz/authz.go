@@ -7,7 +7,7 @@
 //
 // Laws: in a Union the first authorizer with an opinion decides, and without any opinion the
 // request is refused. Everything here is safe for concurrent use. Authorizers do not change once
-// made, except for caches (Webhook) and what they are told of the cluster (NodeGraph, rbac).
+// made, except for their caches (Webhook) and their knowledge of the cluster (NodeGraph, rbac).
 //
 // Package server makes the authorizers from flags or an AuthorizationConfiguration;
 // filters.Authorize, impersonation and access reviews ask the result. Not here: who the user is

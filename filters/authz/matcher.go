@@ -39,8 +39,8 @@ func newMatcher(conditions []string) (*matcher, error) {
 	return m, errs.ToAggregate()
 }
 
-// compileConditions compiles conditions and returns what is wrong with them. path is that of the
-// webhook's configuration.
+// compileConditions compiles conditions and returns what is wrong with them. path is the path of
+// the webhook's configuration in errors.
 func compileConditions(path *field.Path, texts []string) (*matcher, field.ErrorList) {
 	at := path.Child("matchConditions")
 	if len(texts) > maxConditions {

@@ -198,9 +198,10 @@ func (g *NodeGraph) setVolume(self vertex, v *volume) {
 	}
 }
 
-// reaches reports whether a node may read an object, which it does if one of its owners uses the
-// object, or uses the claim of a volume that needs it. It costs a few lookups, except for a secret
-// that no pod names: then it looks at the volumes of all claims that the node uses.
+// reaches reports whether a node may read an object. It may if an owner on the node uses the
+// object, or if an owner uses the claim of a persistent volume and the object is that volume or a
+// secret that the volume needs. It costs a few lookups, except for a secret that no pod names: then
+// it looks at the volumes of all claims that the node uses.
 func (g *NodeGraph) reaches(nodeName string, s objectSort, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -56,7 +56,7 @@ func (l *needs) add(s objectSort, name string) {
 	}
 }
 
-// addRef adds a secret.
+// addRef adds the secret that ref names; ref may be nil.
 func (l *needs) addRef(ref *corev1.LocalObjectReference) {
 	if ref != nil {
 		l.add(secretSort, ref.Name)
@@ -139,12 +139,12 @@ func volumeNeeds(pv *corev1.PersistentVolume) []vertex {
 	}
 	own := pv.Spec.ClaimRef.Namespace
 	// The secrets of some volume types default to the namespace of the claim.
-	lent := func(ref *corev1.SecretReference) {
+	addDefaulted := func(ref *corev1.SecretReference) {
 		if ref != nil {
 			add(cmp.Or(ref.Namespace, own), ref.Name)
 		}
 	}
-	named := func(ref *corev1.SecretReference) {
+	addNamed := func(ref *corev1.SecretReference) {
 		if ref != nil {
 			add(ref.Namespace, ref.Name)
 		}
@@ -153,25 +153,25 @@ func volumeNeeds(pv *corev1.PersistentVolume) []vertex {
 	case s.AzureFile != nil:
 		add(cmp.Or(scheme.OrZero(s.AzureFile.SecretNamespace), own), s.AzureFile.SecretName)
 	case s.CephFS != nil:
-		lent(s.CephFS.SecretRef)
+		addDefaulted(s.CephFS.SecretRef)
 	case s.Cinder != nil:
-		named(s.Cinder.SecretRef)
+		addNamed(s.Cinder.SecretRef)
 	case s.FlexVolume != nil:
-		lent(s.FlexVolume.SecretRef)
+		addDefaulted(s.FlexVolume.SecretRef)
 	case s.RBD != nil:
-		lent(s.RBD.SecretRef)
+		addDefaulted(s.RBD.SecretRef)
 	case s.ScaleIO != nil:
-		lent(s.ScaleIO.SecretRef)
+		addDefaulted(s.ScaleIO.SecretRef)
 	case s.ISCSI != nil:
-		lent(s.ISCSI.SecretRef)
+		addDefaulted(s.ISCSI.SecretRef)
 	case s.StorageOS != nil:
 		if ref := s.StorageOS.SecretRef; ref != nil {
 			add(ref.Namespace, ref.Name)
 		}
 	case s.CSI != nil:
-		named(s.CSI.NodePublishSecretRef)
-		named(s.CSI.NodeStageSecretRef)
-		named(s.CSI.NodeExpandSecretRef)
+		addNamed(s.CSI.NodePublishSecretRef)
+		addNamed(s.CSI.NodeStageSecretRef)
+		addNamed(s.CSI.NodeExpandSecretRef)
 	}
 	return list
 }

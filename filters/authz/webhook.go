@@ -12,6 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
+// This file is the authorizer that asks a webhook. review.go has the messages, matcher.go the
+// conditions under which the webhook is asked, answers.go the cache of its answers.
+
 // Caller posts in as JSON to a webhook and decodes the response into out. callout.Client implements
 // it.
 type Caller interface {

@@ -21,7 +21,6 @@ import (
 
 // Config is the configuration of a Client.
 type Config struct {
-	// Name stands in errors and metrics. It is required.
 	// Name identifies the Client in errors and metrics. It is required.
 	Name string
 	// Target is where to call. It is required.
@@ -33,7 +32,8 @@ type Config struct {
 	// MaxAnswer is the largest response body in bytes; default 3 MiB, which is also the largest
 	// request body that the server accepts.
 	MaxAnswer int64
-	// TellTimeout adds the query parameter timeout with Timeout, as Kubernetes does for webhooks.
+	// TellTimeout adds Timeout to each call as the query parameter timeout, as Kubernetes does for
+	// webhooks.
 	TellTimeout bool
 	// Retry says when a failed call is tried again; by default never.
 	Retry Retry
@@ -53,7 +53,7 @@ const (
 	maxIdle     = 16               // idle connections that are kept
 	idleTime    = 90 * time.Second // after which an idle connection is closed
 	connectTime = 10 * time.Second // for connecting, and again for the TLS handshake
-	pingAfter   = 30 * time.Second // of silence on an HTTP/2 connection, to find out whether the other end is alive
+	pingAfter   = 30 * time.Second // without a byte on an HTTP/2 connection, before it is pinged
 	maxHeader   = 64 << 10         // bytes of a response's header
 	maxDrain    = 64 << 10         // bytes of an unwanted body that are read so that the connection can be used again
 )

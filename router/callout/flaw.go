@@ -21,8 +21,8 @@ const (
 	SHA1                // it, or an intermediate certificate, is signed with SHA-1
 )
 
-// reportFlaws calls tell with the flaws that a response shows, or that are the reason for having
-// none.
+// reportFlaws calls tell with each flaw in the certificates of a response, or with the flaw because
+// of which there is no response.
 func reportFlaws(resp *http.Response, err error, tell func(Flaw)) {
 	switch {
 	case tell == nil:

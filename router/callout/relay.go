@@ -33,7 +33,7 @@ type Relay struct {
 	// Rewrite makes the request that To sends, as in httputil.ReverseProxy.
 	Rewrite func(*httputil.ProxyRequest)
 	// Answered may change the header of a response before the client gets it. It is not called for
-	// a response that switches protocols. Its error goes to Failed.
+	// a response that switches protocols. If it returns an error, Failed is called with that error.
 	Answered func(*http.Response) error
 	// Failed answers the client if there is no response, or if it cannot be passed on; see
 	// HeadError.
@@ -94,8 +94,8 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	proxy.ServeHTTP(w, out)
 }
 
-// outlasting returns a context that ends with ctx until r.outlast is called, and also with r.Ends
-// and with cancel.
+// outlasting returns a context that ends with r.Ends or with cancel, and also with ctx as long as
+// r.outlast has not been called.
 func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	longer, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-// Retry says how often and when a call is tried again that got no response in time, or a response
-// with status 429 or 5xx. The zero Retry never tries again.
+// Retry says how often and when a call is tried again. A call is tried again if the connection
+// failed, if it got no response in time, or if the response has status 429 or 5xx. The zero Retry
+// never tries again.
 type Retry struct {
 	// Tries is the number of tries in all; 0 and 1 mean one.
 	Tries int
 	// Pause is the time before the second try, default 500 ms. Each further pause is half as long
 	// again, and each is lengthened by up to a fifth at random, so that many callers do not come
-	// back together. If a response asks for a longer pause (Retry-After), that is taken.
+	// back together. If a response asks for a longer pause (Retry-After), the pause is as long as
+	// the response asks.
 	Pause time.Duration
 }
 
@@ -64,8 +66,8 @@ func (r Retry) repeat(ctx context.Context, try func() *Error) error {
 	}
 }
 
-// waitOrEnd waits and returns true. It returns false if ctx ends before d has passed; if ctx's
-// deadline shows that, at once.
+// waitOrEnd waits for d and returns true. If ctx ends first, it returns false; if ctx's deadline is
+// not later than d from now, it returns false without waiting.
 func waitOrEnd(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= d {
 		return false

@@ -13,9 +13,9 @@ import (
 // bodies, and connections that have switched protocols. Either end may end before the other.
 
 // lentBody is the body of a client's request, lent to the transport that sends it on. With HTTP/1,
-// if the response begins before the other server has read the whole body, this server has to read
-// the rest itself. The transport's Read then blocks until the response has ended, because an error
-// would abort the response.
+// if the response begins before the other server has read the whole body, net/http reads the rest
+// in this server. From then on Read blocks the transport until the response has ended, because an
+// error of Read would abort the response.
 type lentBody struct {
 	io.ReadCloser
 	conn   *http.ResponseController

@@ -84,7 +84,7 @@ func (t *Target) address() (*url.URL, error) {
 // address returns the URL of the service, with its DNS name as host.
 func (s *Service) address() (*url.URL, error) {
 	if len(names.IsDNS1123Label(s.Namespace)) > 0 || len(names.IsDNS1123Label(s.Name)) > 0 {
-		return nil, fmt.Errorf("service %q in namespace %q is no valid name", s.Name, s.Namespace)
+		return nil, fmt.Errorf("service %q in namespace %q has no valid name", s.Name, s.Namespace)
 	}
 	if s.Port < 0 || s.Port > 65535 {
 		return nil, fmt.Errorf("service port %d is out of range", s.Port)

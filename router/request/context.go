@@ -19,11 +19,12 @@ type Context struct {
 	deadline time.Time // zero for none
 
 	mu sync.Mutex
-	// timed and cancel are made by the first call of Done. From then on timed answers Done and Err.
+	// waiting and cancel are made by the first call of Done. From then on waiting answers Done and
+	// Err.
 	waiting context.Context
 	cancel  context.CancelFunc
 	ended   bool
-	err     error // the result of Err since Err first returned one; it never changes again but by SetDeadline
+	err     error // the first error that Err returned, which it returns from then on; only SetDeadline resets it
 }
 
 // Start makes c a context with parent's values and cancellation that carries info.

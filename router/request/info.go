@@ -43,13 +43,13 @@ type Info struct {
 	// The fields below are filled by filters.
 
 	AuditID  string
-	Received time.Time
+	Received time.Time // when the filters got the request, before its body was read
 	// Impersonator is the user who sent the request if it is served as another one, User; otherwise
 	// nil. Constraint is the verb impersonate:MODE that allowed a constrained impersonation
 	// (KEP-5284), and "" if the plain verb impersonate did.
 	Impersonator *User
 	Constraint   string
-	Rights       Rights // asks about further verbs of the same request; nil until authorized
+	Rights       Rights // answers about further verbs of the same request; nil until authorized
 	// Decision and Reason are the authorizer's answer about the request as it was sent. They are
 	// valid once Decided is true. Reason may name roles and bindings and is only for the audit
 	// record; see Authorization.

@@ -122,7 +122,8 @@ func (i *Info) setParts(parts []string) {
 	if len(parts) > 1 {
 		i.Name = parts[1]
 	}
-	// Behind the name in a /proxy/ path stands the path at the proxied server, not a subresource.
+	// In a /proxy/ path, what follows the name is the path at the proxied server, not a
+	// subresource.
 	if len(parts) > 2 && i.Verb != "proxy" {
 		i.Subresource = parts[2]
 	}

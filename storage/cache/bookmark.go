@@ -22,8 +22,8 @@ func (b *bookmarks) begin(cfg *Config) {
 	b.last = b.begun
 }
 
-// deadline plans the last bookmark: two seconds before t, or half way to t if that is later than
-// now but nearer.
+// deadline plans the last bookmark before t, the end of the request: two seconds before t, or in
+// the middle of the watch if the watch lasts less than four seconds.
 func (b *bookmarks) deadline(t time.Time) {
 	if lasts := t.Sub(b.begun); lasts > 0 {
 		b.before = t.Add(-min(2*time.Second, lasts/2))

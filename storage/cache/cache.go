@@ -18,10 +18,12 @@
 // pages and writes; everything else waits for the load.
 //
 // Words: a state is all objects of a resource at one moment. The window is the recent changes of a
-// state. An epoch is the time from a load until the resource misses changes or is closed. A cell is
-// one wait that a group of watchers shares. A stretch is a part of the store's history from before
-// the window. A snapshot is a past state kept for the next pages of a list. A form is an object in
-// another version or encoding. The shelf counts the forms. A Tap shows all keys of the prefix.
+// state. An epoch is the time from a load until the resource misses changes or is closed. A group
+// is the watchers that the same changes concern, and a cell is one wait that the group shares. A
+// stretch is a part of the store's history from before the window. A snapshot is a past state kept
+// for the next pages of a list. A form is an object in another version or encoding. The shelf
+// counts the forms. A Place is a position of a reader that derives something from all objects. A
+// Tap shows all keys of the prefix.
 //
 // Laws, tests in laws_test.go:
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store
@@ -41,7 +43,8 @@
 // Goroutines: one reads the watch, one trims idle windows, one or two run for each load under way,
 // one runs for each resource whose history is being read, and one asks for revisions while readers
 // wait for one. Close waits for all. Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then
-// one of shelf.mu, history.mu and Tap.mu. None is held across I/O, decoding or a callback.
+// one of shelf.mu, history.mu and Tap.mu. No other lock is taken under writes.mu, question.mu and
+// clock.mu. None is held across I/O, decoding or a callback.
 //
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,
@@ -96,7 +99,7 @@ func New(store storage.Store, cfg Config) *Cache {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.mu.routes = map[string][]*Resource{}
 	c.mu.resources = map[*Resource]struct{}{}
-	c.seen.late = func() {
+	c.seen.askProgress = func() {
 		c.mu.Lock()
 		cursor := c.mu.cursor
 		c.mu.Unlock()
@@ -158,9 +161,9 @@ type flight struct {
 	err  error // set before done is closed
 }
 
-// share runs fn in a goroutine and waits for it. If a run is under way in slot, share waits for
-// that run instead. The end of ctx ends the wait and not the run, because others may wait for it.
-// c.mu guards slot.
+// share runs fn in a goroutine and waits for it. If slot holds a run that has not ended, share
+// waits for that run instead. The end of ctx ends the wait and not the run, because others may wait
+// for it. c.mu guards slot.
 func (c *Cache) share(ctx context.Context, slot **flight, fn func(context.Context) error) error {
 	c.mu.Lock()
 	if c.mu.closed {
@@ -247,8 +250,8 @@ func (c *Cache) open(ctx context.Context, after storage.Revision) (storage.Curso
 }
 
 // run applies the watch until the cache is closed. If the watch fails, run opens another one after
-// the last revision that was applied. It is the only caller of Resource.ingest, Tap.offer and
-// clock.advance while the watch is open.
+// the last revision that was applied. While the watch is open, nothing else calls Resource.ingest,
+// Tap.offer and clock.advance.
 func (c *Cache) run(cursor storage.Cursor, rev storage.Revision) {
 	var wait time.Duration // before the next try to open a watch
 	for {

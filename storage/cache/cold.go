@@ -6,13 +6,14 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// While a resource is being loaded, reads of single objects and of pages are answered by the store:
-// they need little of it, and after a start there are many of them. All else waits for the load.
+// While a resource is being loaded, the store answers reads of single objects and of pages: such a
+// read takes few entries, and after a start there are many of them. All other reads wait for the
+// load.
 
 // cold reports whether the store has to answer a read because the objects are not loaded. If so, it
 // starts the load in the background. It reports false for a revision that the store has not
-// reached: that read waits for the revision as on a loaded resource. The error is the store's, or
-// Closed.
+// reached: such a read waits for its revision as it would on a loaded resource. The error is the
+// store's, or Closed.
 //
 // It is small so that it can be inlined: reads of a loaded resource pay for one atomic load.
 func (r *Resource) cold(ctx context.Context, want Want) (bool, error) {

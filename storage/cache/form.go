@@ -25,7 +25,7 @@ type form struct {
 // Form returns the bytes of the object in the form id. The first caller makes them with build; they
 // are kept beside the object while there is room (Config.FormBytes), and forms that have not been
 // used for long are dropped first. Concurrent first callers may each call build. id is a small
-// number that the caller assigns to a form. To find a form takes no lock and allocates nothing. The
+// number that the caller assigns to a form. Finding a form takes no lock and allocates nothing. The
 // bytes are shared: read only.
 func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	if f := o.useForm(id); f != nil {
@@ -48,8 +48,8 @@ func (o *Object) In(id uint32) *Object {
 }
 
 // Keep returns an object that shows d, which is o in the form d.Form, at the key and the revision
-// of o and with the labels and fields of d, as if d had been stored. It is kept beside o like the
-// result of Form, which finds it, too.
+// of o and with the labels and fields of d, as if d had been stored. The object is kept beside o
+// like the bytes of other forms, and Form finds its bytes, too.
 func (o *Object) Keep(d Decoded) *Object {
 	d.shelf = o.shelf
 	made := newObject(o.Key, o.Rev, &d)
@@ -120,8 +120,8 @@ type queuedForm struct {
 }
 
 const (
-	// formOverhead is the memory of a form beside its data, in bytes: the form, its queue entry and
-	// its share of the weak pointer.
+	// formOverhead is the memory of a form besides its data, in bytes: the form, its queue entry
+	// and its share of the weak pointer.
 	formOverhead = 96
 	// maxSweep bounds how many queue entries one sweep looks at, so that the lock is held for
 	// microseconds.

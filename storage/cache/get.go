@@ -81,14 +81,14 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 		case r.c.ctx.Err() != nil:
 			return nil, 0, closed("read", r.cfg.Prefix)
 		default:
-			return nil, 0, r.late(ctx, want, rev)
+			return nil, 0, r.lateError(ctx, want, rev)
 		}
 	}
 }
 
-// late returns the error of a read whose revision the cache has not seen in time: Future if the
-// store has not reached it either, else errBehind.
-func (r *Resource) late(ctx context.Context, want Want, rev storage.Revision) error {
+// lateError returns the error of a read whose revision the cache has not seen in time: Future if
+// the store has not reached it either, else errBehind.
+func (r *Resource) lateError(ctx context.Context, want Want, rev storage.Revision) error {
 	if want.Match == Consistent || want.Match == Own {
 		return errBehind
 	}
@@ -136,8 +136,8 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	return o, nil
 }
 
-// getStore is Get, answered by the store. A read that names a revision uses a range, because only
-// the answer to a range says of which revision it is.
+// getStore is Get, answered by the store. A read that names a least revision uses a range, because
+// only a range returns the revision that was read.
 func (r *Resource) getStore(ctx context.Context, key string, want Want) (*Object, error) {
 	if want.least() == 0 {
 		return r.fetch(ctx, key)
@@ -220,11 +220,11 @@ func (r *Resource) fetch(ctx context.Context, key string) (*Object, error) {
 	return o, nil
 }
 
-// read returns the entry of key from the store. It does not return an answer that is older than
-// what this cache has shown, because the caller would take an object that a watcher has just
-// reported for deleted. It reads again instead, at a revision that includes everything shown. A
-// store that keeps the laws of storage never causes that; a store that breaks them costs time and
-// no correctness.
+// read returns the entry of key from the store. If the answer is older than what this cache has
+// shown, read reads again at a revision that includes everything shown, because the caller could
+// otherwise take an object that a watcher has just reported for deleted. A store that keeps the
+// laws of package storage never answers so; if a store breaks them, reads cost more time but stay
+// correct.
 func (r *Resource) read(ctx context.Context, key string) (storage.Entry, error) {
 	known, least := r.c.newestShown(), r.least(key)
 	entry, err := r.c.store.Get(ctx, key)

@@ -69,7 +69,7 @@ const (
 	maxKept = 64
 	// historyAge is how long stretches and an open cursor are kept after their last use.
 	historyAge = 30 * time.Second
-	// patience is how long other wishes may be served before a wish.
+	// patience is how long a wish may wait while wishes with lower revisions are served.
 	patience = time.Second
 )
 
@@ -233,8 +233,8 @@ func (h *history) dropLocked(k *kept) {
 }
 
 // failLocked fails the wishes that cannot be fulfilled because reading from a revision failed.
-// Compacted fails that wish and those before it; any other error would meet all wishes, and fails
-// them all.
+// Compacted fails the wishes for that revision and for earlier ones. Any other error would come
+// again for every wish, so it fails them all.
 func (h *history) failLocked(from storage.Revision, err error) {
 	for rev, w := range h.mu.wishes {
 		if rev <= from || storage.KindOf(err) != storage.Compacted {
@@ -253,8 +253,8 @@ func (h *history) endError() error {
 	return closed("watch", h.r.cfg.Prefix)
 }
 
-// trim drops stretches that have not been used for historyAge, and closes the cursor if nothing was
-// asked for as long. The janitor calls it.
+// trim drops stretches that have not been used for historyAge, and closes the cursor if no stretch
+// has been asked for or read for that time. The janitor calls it.
 func (h *history) trim(now time.Time) {
 	h.mu.Lock()
 	for _, k := range slices.Clone(h.mu.kept) {

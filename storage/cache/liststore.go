@@ -44,11 +44,11 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 		if looked == 0 {
 			count = res.Count
 		}
-		seen, err := r.seen(ctx, res.Entries, &opts)
+		shown, err := r.showEntries(ctx, res.Entries, &opts)
 		if err != nil {
 			return List{}, err
 		}
-		for i, o := range seen {
+		for i, o := range shown {
 			looked++
 			if o == nil {
 				hidden = true
@@ -95,20 +95,20 @@ func (r *Resource) listOne(
 		return list, nil
 	}
 	if opts.After < opts.Only {
-		seen, err := r.seen(ctx, res.Entries[:1], &opts)
+		shown, err := r.showEntries(ctx, res.Entries[:1], &opts)
 		if err != nil {
 			return List{}, err
 		}
-		if seen[0] != nil {
-			list.Objects = seen
+		if shown[0] != nil {
+			list.Objects = shown
 		}
 	}
 	return list.readable(&opts)
 }
 
-// seen returns the objects of entries as a list shows them. An object that the list leaves out is
-// nil in the result.
-func (r *Resource) seen(ctx context.Context, entries []storage.Entry, opts *ListOptions) ([]*Object, error) {
+// showEntries returns the objects of entries as a list shows them. An object that the list leaves
+// out is nil in the result.
+func (r *Resource) showEntries(ctx context.Context, entries []storage.Entry, opts *ListOptions) ([]*Object, error) {
 	objects := make([]*Object, len(entries))
 	for i := range entries {
 		if o := r.stored(&entries[i]); opts.Match == nil || o.broken || opts.Match(o) {

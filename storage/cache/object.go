@@ -56,8 +56,8 @@ type Decoded struct {
 	Head int
 	// Labels and Fields are sorted by key. Their strings may alias Data.
 	Labels, Fields Pairs
-	// Stale says that a write would store the object in another form, because it is stored in an
-	// older version, say. Then an update that changes nothing is written nevertheless.
+	// Stale says that a write would store the object in another form, for example because it is
+	// stored in an older version. Then even an update that changes nothing is written.
 	Stale bool
 
 	shelf *shelf // of the resource
@@ -146,7 +146,7 @@ func (o *Object) Err() error {
 	return o.corrupt("decode")
 }
 
-// corrupt returns the error of a broken object. op says for what it was read. If the store could
+// corrupt returns the error of a broken object. op is the operation that fails. If the store could
 // not decrypt it, the op "decode" becomes "read", because nobody tried to decode it.
 func (o *Object) corrupt(op string) *storage.Error {
 	if o.sealed && op == "decode" {
@@ -192,8 +192,8 @@ func (o *Object) parts() (before, after []byte) {
 	return o.data[:o.splice], o.data[o.splice+uint32(o.inserted):]
 }
 
-// At returns the same state with another revision, and resourceVersion, than o's. With 0 there is
-// no resourceVersion. It returns o itself if o has that revision or is broken.
+// At returns an object with the state of o and with rev as its revision and resourceVersion. With 0
+// there is no resourceVersion. It returns o itself if o has that revision or is broken.
 func (o *Object) At(rev storage.Revision) *Object {
 	if rev == o.Rev || o.broken {
 		return o

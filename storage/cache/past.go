@@ -63,7 +63,7 @@ func (src *source) next(ctx context.Context) (storage.Batch, error) {
 	if len(src.rest.Events) > 0 {
 		return src.rest, nil
 	}
-	src.cursor.Progress() // there may be no change from here to the window; progress then brings the revision
+	src.cursor.Progress() // if there is no change from here to the window, only a progress report brings the revision
 	return src.cursor.Next(ctx)
 }
 
@@ -78,7 +78,7 @@ func (src *source) read(ctx context.Context, e *epoch, from, until storage.Revis
 	for st.bytes < limit { // which is at least 1
 		maker.state = e.state.Load()
 		if st.upto >= maker.state.floor || until != 0 && st.upto >= until {
-			src.close() // a watcher that has come this far needs the store no more
+			src.close() // from here on, watchers read the window or a kept stretch
 			break
 		}
 		batch, err := src.next(ctx)

@@ -44,8 +44,8 @@ func (r *Resource) Reloads(p Place) bool {
 }
 
 // Since returns the changes after p, in order, and the Place behind them. If whole is true, p is
-// too far back, and the result is all objects instead. Objects that cannot be read are included;
-// see Object.Err.
+// before the window, or of an earlier load, and the result is all objects instead. Objects that
+// cannot be read are included; see Object.Err.
 //
 // It waits until this server has seen revision least and every write that it has answered.
 func (r *Resource) Since(

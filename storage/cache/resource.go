@@ -166,8 +166,8 @@ func (r *Resource) Name() string { return r.cfg.Name }
 // Prefix returns the prefix of all keys of the resource, which ends in "/".
 func (r *Resource) Prefix() string { return r.cfg.Prefix }
 
-// Close ends the watchers and forgets the objects. Later calls fail with Closed, and so does the
-// part of a running write that has not been handed to the store. Close a resource that stops being
+// Close ends the watchers and forgets the objects. Later calls fail with Closed, and so does a
+// running write, unless it has already been handed to the store. Close a resource that stops being
 // served, like a deleted custom resource; Cache.Close closes all others.
 func (r *Resource) Close() {
 	r.closed.Store(true)

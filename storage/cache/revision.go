@@ -103,9 +103,9 @@ const progressAfter = 5 * time.Millisecond
 
 // clock is a revision that only grows, and the waiters for it.
 type clock struct {
-	rev     atomic.Uint64
-	waiting atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
-	late    func()       // asks the store for progress; called every progressAfter while a waiter waits
+	rev         atomic.Uint64
+	waiting     atomic.Int32 // len(mu.heap), so that advance needs no lock if nobody waits
+	askProgress func()       // asks the store to report its revision; called every progressAfter while a waiter waits
 	// pool holds *waiter. It is one per clock, because timers and channels belong to the synctest
 	// bubble of a test.
 	pool sync.Pool
@@ -113,13 +113,13 @@ type clock struct {
 	mu struct {
 		sync.Mutex
 		heap   waitHeap    // lowest revision first
-		timer  *time.Timer // calls late; nil if not running
+		timer  *time.Timer // calls askProgress; nil if not running
 		closed bool
 	}
 }
 
-// waiter waits for one revision. The goroutine that removes it from the heap, other than its owner,
-// sends to woken.
+// waiter waits for one revision. If another goroutine than the waiting one removes the waiter from
+// the heap, it sends to woken.
 type waiter struct {
 	rev   storage.Revision
 	woken chan struct{} // capacity 1
@@ -196,10 +196,10 @@ func (c *clock) wait(ctx context.Context, rev storage.Revision, limit time.Durat
 	return c.now() >= rev, err
 }
 
-// alarmLocked arranges for late to be called after progressAfter, and again as long as a waiter
-// waits.
+// alarmLocked arranges for askProgress to be called after progressAfter, and again as long as a
+// waiter waits.
 func (c *clock) alarmLocked() {
-	if c.mu.timer != nil || c.late == nil {
+	if c.mu.timer != nil || c.askProgress == nil {
 		return
 	}
 	c.mu.timer = time.AfterFunc(progressAfter, func() {
@@ -211,7 +211,7 @@ func (c *clock) alarmLocked() {
 		}
 		c.mu.Unlock()
 		if more {
-			c.late()
+			c.askProgress()
 		}
 	})
 }

@@ -7,13 +7,13 @@ import (
 
 // Show returns how a list or watch shows objects, one result for each, in their order. The result
 // is nil for an object that is not shown, and for a nil object. It returns objects that cannot be
-// read unchanged. It gets many objects at once, because a call may take long, and always returns
-// the same for the same object. The slice that it gets is shared; Show must not change it, but may
-// return it.
+// read unchanged. It gets many objects in one call, because a call may take long. For the same
+// object it must always return the same result. The slice that it gets is shared; Show must not
+// change it, but may return it.
 type Show func(ctx context.Context, objects []*Object) ([]*Object, error)
 
-// maxShown is the number of objects per call of Show if it is not known how many of them will be
-// shown.
+// maxShown is the number of objects in one call of Show, once Show has left out an object and so
+// nobody knows how many objects a page needs.
 const maxShown = 512
 
 // listShown selects objects from a snapshot and shows them. Once Show has left an object out, it

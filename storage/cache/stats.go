@@ -44,7 +44,7 @@ type WatcherStats struct {
 	Prefix string // of the watched keys; or the one key
 	Field  string // "field=value" by which it is grouped; "" if only Prefix groups it
 	Lag    int    // changes of the resource since the first that it has not sent
-	Past   bool   // it is still sending the initial state
+	Past   bool   // it has not sent the whole initial state yet
 }
 
 // lag returns how many changes lie between the first that the watcher may have to look at and the

@@ -14,8 +14,7 @@ import (
 // The continue tokens of paged lists. They have the format of Kubernetes, so that a client may take
 // a token from one server to the other.
 
-// continueVersion is the format of continue tokens. It is Kubernetes' format, because clients may
-// hold tokens from a Kubernetes server.
+// continueVersion is the version in continue tokens, as Kubernetes writes it.
 const continueVersion = "meta.k8s.io/v1"
 
 // maxToken is the most bytes of a continue token that are decoded.

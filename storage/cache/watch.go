@@ -110,8 +110,8 @@ type initial struct {
 }
 
 // Watch returns a position in the history of the resource. Errors: Compacted (After is before
-// ResourceConfig.Since or before the store's history), Future (Want), Unavailable (the cache is
-// behind the store), Corrupt. Close the watcher.
+// ResourceConfig.Since or before the store's history), Future (the revision in Want has not been
+// reached), Unavailable (the cache is behind the store), Corrupt. Close the watcher.
 func (r *Resource) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
 	if since := r.cfg.Since; !opts.Initial && opts.After != 0 && opts.After+1 < since {
 		return nil, &storage.Error{Op: "watch", Key: r.cfg.Prefix, Kind: storage.Compacted, Rev: since}
@@ -188,9 +188,9 @@ func (w *Watcher) Close() {
 }
 
 // SetDeadline plans a last bookmark before t, the end of the request, so that the client can resume
-// from there: two seconds before t, as in Kubernetes, or half way to t if that is nearer. Anything
-// that is sent after that moment replaces the bookmark. SetDeadline has no effect on watchers
-// without bookmarks. Call it before the first Next.
+// from there: two seconds before t, as in Kubernetes, or in the middle of the watch if the watch
+// lasts less than four seconds. Anything that is sent after that moment replaces the bookmark.
+// SetDeadline has no effect on watchers without bookmarks. Call it before the first Next.
 func (w *Watcher) SetDeadline(t time.Time) { w.marks.deadline(t) }
 
 // Next returns the events that have come so far, and waits for one if there are none. The slice is

@@ -39,7 +39,7 @@ type DeleteOptions struct {
 	Rev storage.Revision
 }
 
-// maxDoubt is how many times a write is tried whose outcome stays unknown.
+// maxDoubt is how many times a write is tried if its outcome is unknown each time.
 const maxDoubt = 3
 
 // Create stores a new object. Errors: Exists, TooLarge, InDoubt (the write may have been applied,
@@ -63,10 +63,11 @@ func (r *Resource) CreateAs(
 }
 
 // Update replaces the object at key by the value that fn makes of it. It begins with the cached
-// state. If that was stale, it goes on with the store's state until it wins. An error of fn is
-// returned only if fn saw the store's present state. If the value does not change the object,
-// nothing is written and the object is returned at its old revision. Errors: NotFound, TooLarge,
-// InDoubt (the write may have been applied, and reading did not tell), or fn's.
+// state. If that state was stale, Update reads the state from the store and tries again, until its
+// write succeeds. An error of fn is returned only if fn saw the store's present state. If the value
+// does not change the object, nothing is written and the object is returned at its old revision.
+// Errors: NotFound, TooLarge, InDoubt (the write may have been applied, and reading did not tell),
+// or fn's.
 func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, fn UpdateFunc) (*Object, error) {
 	u := &updating{r: r, key: key, opts: opts, fn: fn}
 	if !opts.DryRun {
@@ -424,13 +425,13 @@ func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Obje
 	if ch != nil {
 		return ch.obj, true
 	}
-	// A create of a key that is absent may be tried again whether or not it had been applied: the
-	// caller wants it there.
+	// A create of a key that is absent may be tried again whether or not it had been applied,
+	// because the caller wants the object to exist.
 	return nil, known || base == 0 && gone != nil
 }
 
 // wrote reports whether o, the first state of the key after base, is the value that was written. If
-// another server wrote exactly the same value at the same time, its write passes for this one.
+// another server wrote exactly the same value at the same time, its write is taken for this one.
 func (p *prepared) wrote(o *Object) bool { return o.Rev > p.before && o.same(&p.dec) }
 
 // search returns the first change of key with after < revision <= upto for which is holds, or nil

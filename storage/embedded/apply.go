@@ -45,9 +45,9 @@ func (m *member) applyEntries(index, term uint64, apply func()) {
 	m.applied.Store(index)
 }
 
-// takeIndex stores the index of the entry being applied. The backend calls it when a transaction
+// storeIndex stores the index of the entry being applied. The backend calls it when a transaction
 // begins in which an entry is applied.
-func (m *member) takeIndex() {
+func (m *member) storeIndex() {
 	if index, term := m.index.ConsistentApplyingIndex(); index > m.index.UnsafeConsistentIndex() {
 		m.index.SetConsistentIndex(index, term)
 	}

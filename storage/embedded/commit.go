@@ -11,9 +11,9 @@ import (
 )
 
 // The backend holds changes in memory and commits them to its database at intervals, for which it
-// wakes up even if there are none. So its own interval is long, and a loop here commits, which
-// sleeps until something is written. A crash loses nothing: a start replays the log from the last
-// commit. The loop saves snapshots as well.
+// wakes up even if there are no changes. So its own interval is set to an hour, and a loop in this
+// file commits instead: it sleeps until something is written. A crash loses nothing, because a
+// start replays the log from the last commit. The loop saves snapshots as well.
 //
 // Commits make the resident part of the database's mapping grow (see trimmer).
 

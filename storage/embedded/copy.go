@@ -13,7 +13,7 @@ import (
 // Copy copies the data of the directory from into the directory to, which must not exist. It writes
 // nothing to from. It fails if a Store is open in from.
 func Copy(ctx context.Context, to, from string) error {
-	lock, err := unlocked(ctx, func() (*fileutil.LockedFile, error) {
+	lock, err := openUnlocked(ctx, func() (*fileutil.LockedFile, error) {
 		return fileutil.TryLockFile(filepath.Join(from, "lock"), os.O_WRONLY, 0)
 	})
 	switch {

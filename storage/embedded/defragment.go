@@ -120,7 +120,7 @@ func (r *room) defragment(ctx context.Context) {
 	}
 }
 
-// roomForCopy reports whether the disk has room for a copy of the database beside the room that
+// roomForCopy reports whether the disk has room for a copy of the database besides the room that
 // writes need.
 func (r *room) roomForCopy() bool {
 	_, used := r.store.Size()
@@ -144,7 +144,7 @@ func shrinkAtStart(ctx context.Context, dir string) error {
 	return err
 }
 
-// roomToRewrite reports whether the disk has room for used bytes beside the reserve.
+// roomToRewrite reports whether the disk has room for used bytes besides the reserve.
 func roomToRewrite(dir string, used int64) bool {
 	free, size := space(dir)
 	return free-reserve(size) >= used+growth

@@ -7,7 +7,7 @@ import (
 
 // space returns how many bytes may still be written to the file system of dir, and its size. A file
 // system that cannot create files has no space, because the log needs new ones. A number that the
-// system does not tell is unbounded.
+// system does not tell is returned as unbounded.
 func space(dir string) (free, size int64) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -5,27 +5,28 @@
 // segments. The database is etcd's bbolt file, and the backend writes it. A commit brings the
 // backend's changes to the database. A snapshot says up to which log entry the database is
 // complete. A request is one change on its way; the leader is the goroutine that writes a batch of
-// requests. The room is the free space of quota and disk.
+// requests. The room is the free space of quota and disk. The feed shows applied changes to the
+// cursors. The trimmer keeps the mapped database out of the resident memory of the process.
 //
 // There are no peers with which to agree, so there is no raft, no clock and no goroutine for
 // writes. A writer that becomes leader appends the requests of all writers that wait at that moment
 // to the log, syncs it once, applies them to the store, and shows them to the cursors.
 //
 // Laws:
-//   - A write is acknowledged after that. No reader sees it before the log has been synced. It
-//     survives kill -9.
+//   - A write is acknowledged after it has been synced, applied and shown to the cursors. No reader
+//     sees it before the log has been synced. It survives kill -9.
 //   - The data directory has etcd's layout and contents (member/wal, member/snap/db): an etcd
 //     binary can be started on it, and the data of a single etcd can be opened here. A lock file
 //     keeps a second process out. All of it is below folders of mode 0700.
 //   - The only member has applied every write it acknowledged. So a plain read of its store is
 //     linearizable, and Revision is one atomic load.
-//   - If the log cannot be written, the writes of that batch are InDoubt, and every later write is
-//     refused until a restart, because it is unknown how much of them is on the disk. Reads and
+//   - If the log cannot be written, the writes of that batch are InDoubt, because it is unknown how
+//     much of the batch is on the disk, and every later write is refused until a restart. Reads and
 //     watches go on. The same holds after a panic in the middle of a write.
-//   - Writes are refused while there is still room for what the member writes by itself, because
-//     the backend ends the process when a commit fails. Reads and watches go on. Two cases are not
-//     covered: another process that fills the reserve between two looks at the disk (a tenth of a
-//     second), and a user's quota that the file system does not report.
+//   - Writes are refused before the disk is full, while there is still room for what the member
+//     writes by itself, because the backend ends the process when a commit fails. Reads and watches
+//     go on. Two cases are not covered: another process that fills the reserve between two looks at
+//     the disk (a tenth of a second), and a user's quota that the file system does not report.
 //
 // Locks are taken in this order: Store.copying, room, Store.life, member.snapshots, trimmer.busy,
 // those of mvcc and its backend, member.logging. No other lock is taken while feed.mu or member.mu
@@ -119,7 +120,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg.Quota = 8 << 30
 	}
 	closing := new(atomic.Bool)
-	born, err := birth(dir, !cfg.NoSync)
+	born, err := prepareFirst(dir, !cfg.NoSync)
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: %w", err)
@@ -148,11 +149,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// birth prepares a first start, and cleans up after a first start that failed: a member that dies
-// before its first log entries are written can never start again. The file "unborn" lies in the
-// directory from before the first start until Open has succeeded once. As long as it is there, no
-// write has been acknowledged, and the member's data can be deleted. born removes the file.
-func birth(dir string, sync bool) (born func() error, err error) {
+// prepareFirst prepares a first start, and cleans up after a first start that failed: a member that
+// dies before its first log entries are written can never start again. The file "unborn" lies in
+// the directory from before the first start until Open has succeeded once. As long as the file is
+// there, no write has been acknowledged, and the member's data can be deleted. born, which the
+// caller calls after the start, removes the file.
+func prepareFirst(dir string, sync bool) (born func() error, err error) {
 	mark, member := filepath.Join(dir, "unborn"), filepath.Join(dir, "member")
 	if _, err := os.Stat(mark); err == nil {
 		if err := os.RemoveAll(member); err != nil {

@@ -20,14 +20,15 @@ var errLocked = errors.New("the data directory is in use by another process")
 
 // lockDir locks a data directory against other processes.
 func lockDir(ctx context.Context, dir string) (*fileutil.LockedFile, error) {
-	return unlocked(ctx, func() (*fileutil.LockedFile, error) {
+	return openUnlocked(ctx, func() (*fileutil.LockedFile, error) {
 		return fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
 	})
 }
 
-// unlocked opens a file, and tries again while it is locked. A child process that was forked while
-// the file was open has its locks until it runs its own program.
-func unlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
+// openUnlocked calls open, and again while the file is locked, for up to lockPatience. A lock may
+// last a little longer than its owner: a child process that was forked while the file was open
+// holds the lock until it runs its own program.
+func openUnlocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errLocked)
 	defer cancel()
 	for {

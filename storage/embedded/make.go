@@ -8,10 +8,10 @@ import (
 )
 
 // The loop that makes room when room has refused a write. If the database file has grown to the
-// quota, or the disk has little room, and much of the file is unused, it is defragmented
-// (defragment.go), and writes are refused until that is done. If the file is full of history, it is
-// compacted first. The log is released. So a store stays full only if its present objects fill it,
-// and a disk only if other files do.
+// quota, or the disk has little room, and much of the file is unused, the loop defragments it
+// (defragment.go), and writes are refused until that is done. If the file is full of history, the
+// loop compacts it first. It also releases the log, if the log is long. So a store stays full only
+// if its present objects fill it, and a disk only if other files do.
 
 const (
 	// roomAgain is the pause after an attempt that made no room.
@@ -20,7 +20,8 @@ const (
 	logKept = 2
 )
 
-// run looks at the disk every idleAge and makes room when take has refused a request.
+// run makes room when take has refused a request. Every idleAge it looks at the disk, trims the
+// mapping of the database, and defragments the database if much of it is free.
 func (r *room) run(ctx context.Context) {
 	tick := time.NewTicker(idleAge)
 	defer tick.Stop()

@@ -20,15 +20,16 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// The path of a change. The only member of a cluster decides alone, so every entry in its log is
-// decided. A change is written to the log together with all others that wait at that moment, the
-// log is synced, and the changes are applied to the store. Readers see a change only after that.
+// The path of a change. The only member of a cluster needs no votes, so every entry in its log is
+// committed (in the sense of raft). A change is written to the log together with all others that
+// wait at that moment, the log is synced, and the changes are applied to the store. Readers see a
+// change only after that.
 //
-// No goroutine does that. A writer puts its request into the queue and becomes leader if there is
-// none. The leader takes a batch from the queue, writes it to the log, applies it, and wakes the
-// other writers of the batch. Then the first writer in the queue becomes leader. So a writer works
-// for others for one batch at most, and a writer alone waits for none. write.go and lease.go call
-// do.
+// There is no goroutine for this work. A writer puts its request into the queue and becomes leader
+// if there is none. The leader takes a batch from the queue, writes it to the log, applies it, and
+// wakes the other writers of the batch. Then the first writer in the queue becomes leader. So a
+// writer works for others for one batch at most, and a writer that is alone waits for nobody.
+// write.go and lease.go call do.
 
 // maxBatch bounds the bytes of a batch. A first request that is larger is a batch of its own.
 const maxBatch = 2 << 20
@@ -36,10 +37,10 @@ const maxBatch = 2 << 20
 var (
 	// errBroken refuses changes after a write to the log has failed. It is unknown how much of that
 	// write is on the disk, so nothing may be written behind it. Reads go on.
-	errBroken = errors.New("the log could not be written: nothing is accepted until the process is restarted")
+	errBroken = errors.New("the log could not be written: writes are refused until the process is restarted")
 	// errPanic refuses changes after a leader has panicked, because the store may lack a change
 	// that the log has.
-	errPanic = errors.New("a change was not applied to its end")
+	errPanic = errors.New("a change was not applied completely")
 )
 
 // member is an etcd member without peers, over etcd's own storage.
@@ -152,7 +153,7 @@ func (m *member) lead(own *request) {
 			m.fail(errPanic)
 			refuse(batch, &storage.Error{Kind: storage.InDoubt, Err: errPanic})
 		}
-		m.leave(batch, own)
+		m.handOver(batch, own)
 	}()
 	if err := m.append(batch); err == nil {
 		m.applyBatch(batch)
@@ -178,9 +179,9 @@ func (m *member) take() []*request {
 	return batch
 }
 
-// leave names the next leader and wakes the writers of the batch. After a failure it refuses all
+// handOver names the next leader and wakes the writers of the batch. After a failure it refuses all
 // requests in the queue.
-func (m *member) leave(batch []*request, own *request) {
+func (m *member) handOver(batch []*request, own *request) {
 	m.mu.Lock()
 	if m.mu.broken {
 		refuse(m.mu.queue, errBroken)

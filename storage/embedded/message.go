@@ -19,7 +19,7 @@ type write struct {
 	kind storage.Kind     // of the error; 0 if the write was applied
 }
 
-// entryOverhead is more than the bytes of a log entry beside key and value.
+// entryOverhead is more than the bytes of a log entry besides key and value.
 const entryOverhead = 128
 
 func (r *request) size() int { return len(r.key) + len(r.value) + entryOverhead }

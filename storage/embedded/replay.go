@@ -35,8 +35,9 @@ var (
 		"it applies its log")
 )
 
-// own returns an error if the database is not that of a member without peers, users and alarms.
-func (m *member) own() error {
+// checkAlone returns an error if the database is not that of a member without peers, users and
+// alarms.
+func (m *member) checkAlone() error {
 	for _, other := range m.cluster.Members() {
 		if uint64(other.ID) != m.id || other.IsLearner {
 			return errOthers
@@ -100,13 +101,13 @@ func (m *member) read(e *raftpb.Entry) (*replayed, error) {
 		if err := proto.Unmarshal(e.Data, r.request); err != nil {
 			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
-		return r, m.applicable(r.request)
+		return r, m.checkApplicable(r.request)
 	}
 	return r, nil
 }
 
-// applicable returns an error for a request that applyRequest cannot apply.
-func (m *member) applicable(r *pb.InternalRaftRequest) error {
+// checkApplicable returns an error for a request that applyRequest cannot apply.
+func (m *member) checkApplicable(r *pb.InternalRaftRequest) error {
 	switch {
 	case r.Alarm != nil && r.Alarm.Action == pb.AlarmRequest_ACTIVATE:
 		return fmt.Errorf("raises an alarm: %w", errUnknown)
@@ -125,8 +126,8 @@ func (m *member) applicable(r *pb.InternalRaftRequest) error {
 	return nil
 }
 
-// applyAgain applies an entry. An error changes nothing: the entry failed with it the first time,
-// too.
+// applyAgain applies an entry at a start. If applying the entry fails, nothing is changed: the
+// entry failed in the same way when it was applied first.
 func (m *member) applyAgain(r *replayed) {
 	switch {
 	case r.change != nil:

@@ -108,9 +108,9 @@ func (r *room) close() {
 	r.done.Wait()
 }
 
-// take admits a request or refuses it. It is admitted until give. size is what it adds to the
-// database, and cost what it may take of the disk. frees says that it makes room, and may use a
-// part of the reserve.
+// take admits a request or refuses it. An admitted request counts as under way until the caller
+// calls give. size is what it adds to the database, and cost what it may take of the disk. frees
+// says that it makes room, and may use a part of the reserve.
 func (r *room) take(size, cost int64, frees bool) error {
 	if size > 0 && r.store.member.be.Size()+size >= r.quota {
 		signal(r.kick)

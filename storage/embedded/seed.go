@@ -27,7 +27,7 @@ const (
 // seed writes the data of a new member: it was admitted to a cluster of its own, has recorded its
 // name and the version of the cluster, and has saved a snapshot. The admission is the first entry
 // of the log. The data is durable once a started member has written something; a crash before that
-// is cleaned up by birth.
+// is cleaned up by prepareFirst.
 func seed(dir string, log *zap.Logger) error {
 	urls, err := types.NewURLs([]string{memberURL})
 	if err != nil {

@@ -41,7 +41,7 @@ func claimSegment(dir string) error {
 	return nil
 }
 
-// firstBytes is what a first start needs beside the log.
+// firstBytes is what a first start needs besides the log.
 const firstBytes = 1 << 20
 
 // leaveSegment allocates the segment for the next start. If that fails, the next start reports it.

@@ -28,10 +28,10 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/database"
 )
 
-// The start of a member. It reads its log behind the last snapshot. All entries are decided,
-// because there are no peers. The member writes an entry with the next term, as the winner of an
-// election does, and syncs the log. Then it applies the entries that the database lacks, which
-// therefore cannot be lost after readers have seen them. Open calls start.
+// The start of a member. It reads its log behind the last snapshot. All entries are committed (in
+// the sense of raft), because there are no peers. The member writes an entry with the next term, as
+// the winner of an election does, and syncs the log. Only then it applies the entries that the
+// database lacks, so no entry that readers have seen can be lost. Open calls start.
 
 // setSegmentSize sets the size of log segments for the whole process, because etcd's log reads this
 // variable whenever it begins or allocates a segment.
@@ -93,7 +93,7 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 		past.snapshot = snapshots[len(snapshots)-1]
 	}
 	for repaired := false; ; {
-		w, err := unlocked(ctx, func() (*wal.WAL, error) {
+		w, err := openUnlocked(ctx, func() (*wal.WAL, error) {
 			return wal.Open(log, walDir(dir), &walpb.Snapshot{Index: past.snapshot.Index, Term: past.snapshot.Term})
 		})
 		if err != nil {
@@ -144,7 +144,7 @@ func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) er
 	m.cluster.SetID(past.id, past.cluster)
 	m.cluster.SetBackend(schema.NewMembershipBackend(m.log, m.be))
 	m.cluster.UnsafeLoad()
-	if err := m.own(); err != nil {
+	if err := m.checkAlone(); err != nil {
 		return err
 	}
 	m.lessor = lease.NewLessor(m.log, m.be, m.cluster, lease.LessorConfig{})
@@ -179,7 +179,7 @@ func (m *member) replay(past *history) error {
 	if err != nil {
 		return err
 	}
-	m.be.SetTxPostLockInsideApplyHook(m.takeIndex)
+	m.be.SetTxPostLockInsideApplyHook(m.storeIndex)
 	for _, r := range rest {
 		m.applyEntries(r.index, r.term, func() { m.applyAgain(r) })
 	}

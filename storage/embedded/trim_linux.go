@@ -17,10 +17,10 @@ const trimThreshold = 16 << 20
 //
 // The kernel maps the whole file at the start, and commits, compactions, lists and reads of old
 // history leave their pages resident until memory is short. Releasing the pages gives the machine
-// no memory, because they stay in the page cache, as they would for reads without a mapping. It
-// makes the process look as small as it is, and costs a minor fault at the next use.
+// no memory, because they stay in the page cache, as they would for reads without a mapping. But
+// the process then looks as small as it is. It costs a minor fault at the next use of a page.
 //
-// To release a range that has been unmapped and reused would destroy memory. The database is mapped
+// Releasing a range that has been unmapped and reused would destroy memory. The database is mapped
 // anew only when a copy replaces it, during which nothing is trimmed (without), or when it outgrows
 // its mapping, which is larger than the quota. Close unmaps it, after the goroutines that trim have
 // ended. As a further safeguard a file of more than half its mapping is not trimmed. A file that

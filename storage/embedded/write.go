@@ -33,7 +33,7 @@ func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storag
 	return s.write(ctx, "delete", key, write{pre: pre, deletes: true})
 }
 
-// write does a put or a deletion, and returns its revision.
+// write puts or deletes a key through the log, and returns the revision of the change.
 func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Revision, error) {
 	size := int64(len(key) + len(w.value))
 	cost, frees := costRequest+costFactor*size, w.deletes || key == storage.CompactKey

@@ -163,8 +163,8 @@ func (p pattern) String() string {
 	return p.resource + "." + p.group
 }
 
-// buildable returns an error if the configuration is well-formed and cannot be used: KMS v1, or a
-// rule that an earlier rule masks.
+// buildable returns an error if the configuration is well-formed but cannot be used, because it has
+// KMS v1 or a rule that an earlier rule masks.
 func (c *Config) buildable() error {
 	seen := map[pattern]bool{}
 	for _, r := range c.rules {

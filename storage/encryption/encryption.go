@@ -3,7 +3,8 @@
 //
 // Words: a Provider is one key of one method. A Chain is the providers of a resource: the first
 // writes, and all read. A seed is the secret from which KMS v2 derives a key for each value. A Set
-// is a Config at work, with its plugins. A value is Stale if Encrypt would write it otherwise.
+// is a Config at work, with its plugins. Current is the Set in force, and a Choice is the chain of
+// one resource in it. A value is stale if Encrypt would use another provider or key for it.
 //
 // Stored bytes are those of Kubernetes, so that each server can read the other's data with the same
 // configuration file: a prefix that names method, version and key, as in "k8s:enc:aesgcm:v1:key1:",
@@ -27,8 +28,8 @@
 //   - A value that cannot be decrypted is never passed on. Get fails with storage.Corrupt. Range
 //     and Watch return its key with the error instead of a value, because one damaged secret must
 //     not hide all others.
-//   - While a plugin does not answer, Get and Range fail with storage.Unavailable, and can be tried
-//     again.
+//   - While a plugin does not answer, Get and Range of values whose seed is not cached fail with
+//     storage.Unavailable, and can be tried again. Watch returns such an event with that error.
 //
 // A Config is what a file says. Open makes a Set of it. Current holds the Set in force, which
 // another Set may replace at any time. All methods may be called at once. A Set owns a goroutine

@@ -38,8 +38,8 @@ type KMS interface {
 // is well, and the name of the key with which it encrypts.
 type KMSStatus struct{ Version, Healthz, KeyID string }
 
-// KMSCipher is the result of KMS.Encrypt, which KMS.Decrypt needs in whole: the ciphertext, the
-// name of the key, and annotations that only the plugin understands.
+// KMSCipher is the result of KMS.Encrypt. KMS.Decrypt needs all of it: the ciphertext, the name of
+// the key, and annotations that only the plugin understands.
 type KMSCipher struct {
 	Data        []byte
 	KeyID       string
@@ -134,7 +134,8 @@ type writer struct {
 	tail  []byte    // the stored fields behind the data, the same for each value
 }
 
-// miss is a seed that the plugin could not decrypt, and until when it is not asked again.
+// miss is the error for a seed that the plugin could not decrypt, and the time until which the
+// plugin is not asked again.
 type miss struct {
 	err   error
 	until time.Time
@@ -155,9 +156,9 @@ func (e passingError) Unwrap() error { return e.error }
 // passing reports whether another try may succeed after err.
 func passing(err error) bool { return errors.As(err, new(passingError)) }
 
-// called returns the error of a call to the plugin, as a passingError if its code says that the
+// callError returns the error of a call to the plugin, as a passingError if its code says that the
 // plugin could not answer.
-func called(err error) error {
+func callError(err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted, codes.Aborted:
 		return passingError{err}
@@ -252,7 +253,7 @@ func (p *plugin) ask(ctx context.Context, sealed *wrapped) (opener, error) {
 	defer cancel()
 	secret, err := p.service.Decrypt(ctx, uuid.NewString(), sealed.KMSCipher)
 	if err != nil {
-		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", called(err))
+		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", callError(err))
 	}
 	return newOpener(sealed.kind, secret)
 }
@@ -318,7 +319,7 @@ func (p *plugin) look(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("got invalid KMSv2 KeyID hash %q: %w", hashOf(state.KeyID), err))
 	} else {
 		p.hooks.KeyNamed(p.name, state.KeyID, "")
-		errs = append(errs, p.follow(ctx, state.KeyID))
+		errs = append(errs, p.writeWith(ctx, state.KeyID))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("kmsv2 Provider %s is not healthy, error: %w", p.name, err)
@@ -326,9 +327,9 @@ func (p *plugin) look(ctx context.Context) error {
 	return nil
 }
 
-// follow makes sure that the seed that writes is encrypted with the key keyID, and extends its
-// time. If it fails, the earlier seed writes until its time is up.
-func (p *plugin) follow(ctx context.Context, keyID string) error {
+// writeWith makes sure that the seed that writes is encrypted with the key keyID, and extends the
+// seed's time. If it fails, the earlier seed writes until its time is up.
+func (p *plugin) writeWith(ctx context.Context, keyID string) error {
 	until := time.Now().Add(writeTime)
 	if now := p.writing.Load(); now != nil && now.KeyID == keyID {
 		next := *now

@@ -2,7 +2,8 @@ package encryption
 
 import "time"
 
-// told is a function of Hooks.Transforms: it gets the time that one value took, and the error.
+// told is a function that Hooks.Transforms has returned. It is called for each value with the time
+// that the value took, and the error.
 type told func(took time.Duration, err error)
 
 // meter reports the values of one resource that one provider writes and reads.

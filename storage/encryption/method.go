@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
-// errDecrypt is the error of a value that no method can tell more about: changed bytes and another
-// key look the same.
+// errDecrypt is the error of a value that cannot be decrypted. No method can say more about the
+// cause, because changed bytes and another key look the same.
 var errDecrypt = errors.New("the value cannot be decrypted: it was changed, or belongs to another key")
 
 // keyed returns the provider of a key with a name: the name and a colon end the prefix.

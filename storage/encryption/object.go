@@ -68,7 +68,7 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
 }
 
-var errProto = errors.New("the value is no message of protobuf")
+var errProto = errors.New("the value is not a protobuf message")
 
 // readSealed reads a stored value: the fields of sealed in any order. Unknown fields are ignored.
 // The result shares b's memory.

@@ -96,7 +96,7 @@ type knownSeed struct {
 const (
 	// seedTime is how long a seed stays in the cache after it was added.
 	seedTime = 24 * time.Hour
-	// maxSeeds bounds the cache. Each start of a server makes a seed, and each new key of the
+	// maxSeeds bounds the cache. A server makes a seed at each start and for each new key of the
 	// plugin.
 	maxSeeds = 10_000
 )
@@ -111,8 +111,8 @@ func (s *seeds) find(id seedID) opener {
 	return nil
 }
 
-// add caches a seed and drops the seeds whose time is up. If there are maxSeeds it drops arbitrary
-// others.
+// add caches a seed and drops the seeds whose time is up. If there are maxSeeds, it also drops
+// arbitrary other seeds.
 func (s *seeds) add(id seedID, o opener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

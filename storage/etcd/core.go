@@ -1,8 +1,8 @@
 // Package etcd is the storage engine over an etcd cluster of any size, reached by gRPC.
 //
 // Words: core translates the operations of a Store into etcd's requests. The link is the connection
-// to the cluster, and knows whether it stands. A beat is one second of the link's check for silent
-// connections.
+// to the cluster, and knows whether etcd can be reached. A beat is one second of the link's check
+// for silent connections.
 //
 // Laws:
 //   - A key of the store is a key of etcd, and a revision is etcd's. Every write is one transaction
@@ -10,8 +10,8 @@
 //   - Reads are linearizable.
 //   - A write that failed is InDoubt unless etcd's answer excludes that it was applied. InDoubt
 //     writes are never repeated here.
-//   - While etcd is away calls fail at once with Unavailable; the request of such a write has not
-//     been sent. Cursors wait.
+//   - While etcd cannot be reached, calls fail at once with Unavailable, and the request of such a
+//     call has not been sent. Cursors wait.
 //   - A cursor buffers at most one batch. It drives the gRPC stream itself, because the watcher of
 //     clientv3 queues without bound.
 //   - Keys under a lease that ends are deleted by etcd in one transaction: their events share one

@@ -67,8 +67,8 @@ func canceled(ctx context.Context, err error) error {
 	return nil
 }
 
-// readError returns the error of a call that writes nothing, or nothing that matters. It is never
-// InDoubt. Future reports the store's revision.
+// readError returns the error of a call that writes nothing, or nothing that matters, such as a
+// lease. It is never InDoubt. With Future, Error.Rev is the store's revision.
 func (c *core) readError(ctx context.Context, op, key string, err error) error {
 	if c.closed.Load() {
 		return closedError(op, key)

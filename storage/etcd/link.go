@@ -109,7 +109,7 @@ func (l *link) follow(ctx context.Context) {
 	defer l.set(linkState{away: true})
 	for l.connect(ctx) {
 		l.set(linkState{up: true})
-		if !l.until(ctx, false) {
+		if !l.waitFor(ctx, false) {
 			return
 		}
 		l.set(linkState{})
@@ -122,7 +122,7 @@ func (l *link) connect(ctx context.Context) bool {
 	lost := time.Now()
 	brief, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
-	if l.until(brief, true) {
+	if l.waitFor(brief, true) {
 		return true
 	}
 	if ctx.Err() != nil {
@@ -130,16 +130,16 @@ func (l *link) connect(ctx context.Context) bool {
 	}
 	l.log.Warn("etcd is away", zap.Strings("endpoints", l.endpoints), zap.String("reason", l.reason(ctx)))
 	l.set(linkState{away: true})
-	if !l.until(ctx, true) {
+	if !l.waitFor(ctx, true) {
 		return false
 	}
 	l.log.Info("etcd is back", zap.Strings("endpoints", l.endpoints), zap.Duration("after", time.Since(lost)))
 	return true
 }
 
-// until waits until there is a connection (up) or there is none (!up). It returns false if ctx ends
-// first.
-func (l *link) until(ctx context.Context, up bool) bool {
+// waitFor waits until there is a connection (up) or there is none (!up). It returns false if ctx
+// ends first.
+func (l *link) waitFor(ctx context.Context, up bool) bool {
 	for {
 		s := l.grpc.GetState()
 		if (s == connectivity.Ready) == up {
@@ -183,7 +183,7 @@ func (l *link) closeSilent(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if l.count() < pokeAfter || !l.state.Load().up {
+		if l.countSilence() < pokeAfter || !l.state.Load().up {
 			continue
 		}
 		for range l.endpoints {
@@ -196,10 +196,10 @@ func (l *link) closeSilent(ctx context.Context) {
 	}
 }
 
-// count adds a beat of silence to each connection on which nothing has arrived since the last beat,
-// and closes those that have been silent for silentAfter beats. It returns the longest silence of
-// the others, in beats.
-func (l *link) count() (longest int) {
+// countSilence adds a beat of silence to each connection on which nothing has arrived since the
+// last beat, and closes those that have been silent for silentAfter beats. It returns the longest
+// silence of the others, in beats.
+func (l *link) countSilence() (longest int) {
 	var silent []*watchedConn
 	l.mu.Lock()
 	for c := range l.open {

@@ -27,10 +27,10 @@ const (
 	progressAgain = 100 * time.Millisecond
 )
 
-// cursor is one watch on a stream of its own. A loop receives a batch and passes it to Next before
-// it receives another. So gRPC's flow control holds back the stream of a slow reader, and etcd
-// keeps the position in its history on disk. If the stream breaks, or its member loses the leader,
-// the loop opens another stream after the last batch passed on.
+// cursor is one watch on a stream of its own. A loop (run) receives a batch and passes it to Next
+// before it receives another batch. So gRPC's flow control holds back the stream of a slow reader,
+// and etcd keeps the position in its history on disk. If the stream breaks, or its member loses the
+// leader, the loop opens another stream after the last batch passed on.
 type cursor struct {
 	store *Store
 	req   storage.WatchRequest // After moves with each batch; owned by the loop

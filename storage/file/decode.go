@@ -62,7 +62,7 @@ type reader struct {
 // value appends the JSON of a node.
 func (r *reader) value(n *yaml.Node, depth int) error {
 	if r.nodes++; r.nodes > maxNodes || len(r.out) > maxFile {
-		return errors.New("the aliases expand to too much")
+		return errors.New("the aliases expand to too many nodes or bytes")
 	}
 	if depth > maxDepth {
 		return errors.New("the file is nested too deeply")
@@ -103,7 +103,7 @@ func (r *reader) members(nodes []*yaml.Node, depth int) error {
 			return fmt.Errorf("line %d: a key must be a plain name", k.Line)
 		}
 		if seen[k.Value] {
-			return fmt.Errorf("line %d: key %q is there twice", k.Line, k.Value)
+			return fmt.Errorf("line %d: key %q is repeated", k.Line, k.Value)
 		}
 		seen[k.Value] = true
 		if i > 0 {
@@ -197,7 +197,7 @@ func (r *reader) scalar(n *yaml.Node) error {
 		}
 		out, err := json.Marshal(f)
 		if err != nil { // infinite or not a number
-			return fmt.Errorf("line %d: %s is no number in JSON", n.Line, n.Value)
+			return fmt.Errorf("line %d: %s is not a number in JSON", n.Line, n.Value)
 		}
 		r.out = append(r.out, out...)
 	case "!!str", "!!timestamp":

@@ -127,7 +127,7 @@ func (e *emitter) members(indent int) {
 			next = indent // dashes at the level of the key, as kubectl writes them
 		}
 		e.value(next, true)
-		e.among(",}")
+		e.expect(",}")
 	}
 	e.pos++
 }
@@ -146,13 +146,14 @@ func (e *emitter) items(indent int) {
 			e.dash = true
 		}
 		e.value(indent+2, !nested)
-		e.among(",]")
+		e.expect(",]")
 	}
 	e.pos++
 }
 
-// among fails unless the next byte is one of next. Only a blank is another.
-func (e *emitter) among(next string) {
+// expect fails unless the next byte is one of next. In valid JSON, only a blank can stand there
+// instead.
+func (e *emitter) expect(next string) {
 	if !e.failed && strings.IndexByte(next, e.in[e.pos]) < 0 {
 		e.failed = true
 	}

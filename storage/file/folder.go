@@ -29,8 +29,8 @@ const (
 var (
 	// These are reasons to refuse a name.
 	errLink     = errors.New("a symbolic link, which is not followed")
-	errNoFile   = errors.New("no regular file")
-	errNoFolder = errors.New("a file in the place of a folder")
+	errNoFile   = errors.New("not a regular file")
+	errNoFolder = errors.New("a file stands in the place of a folder")
 )
 
 // enter opens a folder step by step, so that no step follows a link. With missing it makes the
@@ -95,8 +95,8 @@ func (s *Store) stat(name string) (fs.FileInfo, error) {
 	return lstat(dir, filepath.Base(name))
 }
 
-// noneBelow returns fs.ErrNotExist for errNoFolder: where a file stands in the place of a folder,
-// there is nothing below.
+// noneBelow returns fs.ErrNotExist if err is errNoFolder, because nothing can lie below a file;
+// otherwise it returns err.
 func noneBelow(err error) error {
 	if errors.Is(err, errNoFolder) {
 		return fs.ErrNotExist

@@ -18,7 +18,7 @@ import (
 
 // The journal: a file of lines that give each key its revision. Every change of the store adds a
 // line (add), and a start reads all of them (openJournal). A long journal is rewritten with one
-// line per key, and one that could not be written is mended in the same way.
+// line per key. A journal is rewritten, too, after a line could not be written (mend).
 
 // These are the kinds of lines. The layout is in docs/format-file.md.
 const (
@@ -237,7 +237,8 @@ func (j *journal) mend(state func() journalState) error {
 	return nil
 }
 
-// rewriteIfLong rewrites the journal if it has at least 1000 lines and four times as many as count.
+// rewriteIfLong rewrites the journal if it has at least 1000 lines and at least four times as many
+// lines as counted when it was last rewritten or read (live).
 func (j *journal) rewriteIfLong(state func() journalState) error {
 	if j.lines < 1000 || j.lines < 4*j.live {
 		return nil
@@ -245,8 +246,9 @@ func (j *journal) rewriteIfLong(state func() journalState) error {
 	return j.rewrite(state())
 }
 
-// rewrite replaces the journal by one with one line per key and birth. Its first line keeps the
-// revision of the store: the deletion of the empty key, which has no other meaning.
+// rewrite replaces the journal by a journal with one line for each key and for each birth. The
+// first line of the new journal is the deletion of the empty key, whose only meaning is that it
+// keeps the revision of the store.
 func (j *journal) rewrite(s journalState) error {
 	buf := note{rev: s.rev, op: opDelete}.append(nil)
 	for key, birth := range s.births {

@@ -117,8 +117,8 @@ func (s *Store) keyOf(name string) (string, bool) {
 	return key, true
 }
 
-// scan returns the keys of all files under dir, and watches its folders. It reports and leaves out
-// what it cannot read.
+// scan returns the keys of all files under dir, and watches its folders. It leaves out files and
+// folders that it cannot read, and reports them.
 func (s *Store) scan(dir string) []string {
 	var keys []string
 	fs.WalkDir(s.root.FS(), filepath.ToSlash(dir), func(path string, d fs.DirEntry, err error) error {

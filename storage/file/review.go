@@ -13,9 +13,9 @@ import (
 // Review lets Accept decide again, for example after a kind's schema has changed.
 
 // Review implements storage.Reviewer. It calls Accept again for the keys under a prefix, because
-// Accept knows more about them than when they were found. A value that is refused leaves the store,
-// and one that is completed differently changes. Files that were refused before may be accepted. No
-// file changes.
+// Accept knows more about them than when they were found. If Accept refuses a value, its key leaves
+// the store; if Accept completes the value differently, the store gets the other value. Files that
+// were refused before may be accepted. No file changes.
 func (s *Store) Review(prefix string) {
 	s.commit.Lock()
 	defer s.commit.Unlock()

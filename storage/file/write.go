@@ -94,8 +94,8 @@ func (s *Store) removeLocked(key string) (storage.Revision, error) {
 	return s.forgetLocked(key, err)
 }
 
-// forgetLocked notes and commits the deletion of a key whose file is gone. doubt is the error
-// because of which the file may come back after a crash.
+// forgetLocked notes and commits the deletion of a key whose file is gone. doubt, if not nil, is
+// the error because of which the file may come back after a crash; the deletion is then InDoubt.
 func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) {
 	err := errors.Join(doubt, s.commit.journal.add(note{rev: s.mem.Current() + 1, op: opDelete, key: key}))
 	s.detachLocked(key)

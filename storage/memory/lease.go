@@ -15,8 +15,8 @@ type lease struct {
 	stop func() bool         // stops the timer that calls expire
 }
 
-// detach removes key from the lease, because another version of it has been written. l is nil if
-// the lease has ended.
+// detach removes a key from the lease when another version of the key is written. l is nil if the
+// lease has ended.
 func (l *lease) detach(key string) {
 	if l != nil {
 		delete(l.keys, key)

@@ -5,8 +5,9 @@
 // one version per revision, oldest first. The floor is the oldest revision that can be read.
 //
 // A key is a chain of immutable versions, newest first. An ordered copy-on-write tree holds the
-// heads. An old version lives exactly as long as the log entry that replaced it, so the log bounds
-// the history: Compact and the bounds of Config cut the log at its old end.
+// heads. A version that has been replaced lives exactly as long as the log entry of the version
+// that replaced it, so the log bounds the history: Compact and the bounds of Config cut the log at
+// its old end.
 //
 // Invariants:
 //   - log[i].rev == floor+1+i, and the rev of the last one is Store.rev.
@@ -17,8 +18,8 @@
 // tree after it has released the lock. There is no goroutine: a cursor is a position in the log,
 // and a lease is a timer. All methods may be called at once.
 //
-// Not here: persistence (embedded and file build on other engines), encryption, and values of any
-// meaning.
+// Not here: persistence (packages embedded, etcd and file; file keeps its state and history in a
+// Store of this package), encryption, and the meaning of values.
 //
 // Read: memory.go, read.go, watch.go, lease.go.
 package memory

@@ -24,7 +24,7 @@ func (s *Store) Get(_ context.Context, key string) (storage.Entry, error) {
 }
 
 // Range implements storage.Store. It walks a snapshot of the heads without the lock, and follows
-// the chain of each key to the revision that is read. To count the entries behind Limit costs a
+// the chain of each key to the revision that is read. Counting the entries behind Limit costs a
 // walk over them; NoCount avoids it.
 func (s *Store) Range(_ context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	tree, cur, err := s.snapshot()

@@ -39,7 +39,8 @@ import (
 // path is the URL path at which a stand-in describes its Place. An etcd answers it with 404.
 const path = "/coracle/stand-in"
 
-// Place is the store for which a stand-in stands. Its JSON is the answer at path.
+// Place says where the API server is to open the embedded store in place of the etcd that the
+// stand-in imitates. Its JSON is the answer at path.
 type Place struct {
 	Dir    string `json:"dataDir"`       // absolute path of the data folder
 	NoSync bool   `json:"unsafeNoFsync"` // the API server need not wait for the disk (etcd's --unsafe-no-fsync)
@@ -101,9 +102,10 @@ const askAgain = 10 * time.Millisecond
 const noticeAfter = 500 * time.Millisecond
 
 // Find asks whether a stand-in answers at urls, the client URLs of an etcd. It returns the store
-// for which the stand-in stands, or nil if none answers. There is only a stand-in if urls is one
-// loopback URL. While the connection is refused, Find waits, until ctx ends, because both processes
-// may have been started at once. It calls away once if that takes longer than half a second.
+// for which the stand-in stands, or nil if none answers. Find looks for a stand-in only if urls is
+// a single loopback URL without TLS, and otherwise returns nil. While the connection is refused,
+// Find waits, until ctx ends, because both processes may have been started at once. It calls away
+// once if that takes longer than half a second.
 func Find(ctx context.Context, urls []string, away func()) *Place {
 	if len(urls) != 1 || !mayStandIn(urls[0]) {
 		return nil
@@ -140,8 +142,8 @@ func Loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// errOther says that another process answers than the stand-in that was found.
-var errOther = errors.New("what stands in for etcd has been replaced")
+// errOther says that the process that answers is not the stand-in that was found.
+var errOther = errors.New("another process answers at the address of the stand-in for etcd")
 
 // Answers returns nil if the stand-in at url answers and still stands for p.
 func (p *Place) Answers(ctx context.Context, url string) error {

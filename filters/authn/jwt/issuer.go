@@ -28,7 +28,7 @@ var Algorithms = []string{
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
 }
 
-// Options are the parameters of New beside the Config.
+// Options are the parameters of New besides the Config.
 type Options struct {
 	// Algorithms are the signature algorithms that are accepted; nil: all of the variable
 	// Algorithms.
@@ -218,10 +218,10 @@ func (i *issuer) discover(life context.Context) error {
 	return nil
 }
 
-// user returns the user of a token of this issuer.
+// user returns the user of a token of this issuer, in three steps:
 //
-//   - verify the signature, the expiration and the audience,
-//   - fetch a distributed groups claim, if the token refers to one,
+//   - verify the signature, the expiration and the audience;
+//   - fetch a distributed groups claim, if the token refers to one;
 //   - map the claims to a user.
 func (i *issuer) user(ctx context.Context, token string) (*request.User, error) {
 	verifier := i.verifier.Load()

@@ -22,9 +22,9 @@ const keysEvery = time.Second
 // keyring is the http.RoundTripper to one issuer and its keys. go-oidc fetches the keys whenever a
 // token names an unknown one; the keyring spaces these requests out and reports their responses.
 //
-// at is unknown until discovery, so the first request for metadata passes unhindered. RoundTrip
-// gives each later request for keys its own time, keysEvery after the one before, and the request
-// waits for that time.
+// The field at is empty until discovery, so the first request for metadata does not wait. RoundTrip
+// gives each later request for keys a time of its own, keysEvery after the time of the request
+// before, and the request waits for that time.
 type keyring struct {
 	*transport
 	fetched func(keys []byte, err error) // may be nil

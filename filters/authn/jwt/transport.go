@@ -29,7 +29,7 @@ var errTooLarge = errors.New("the issuer's response is too large")
 type transport struct {
 	life context.Context
 	*http.Transport
-	from, to *url.URL // a GET of from is sent to to (DiscoveryURL); nil: none is
+	from, to *url.URL // a GET of from goes to the URL to instead (DiscoveryURL); both nil: no request is redirected
 }
 
 // newTransport returns the transport to an issuer, which must be valid.

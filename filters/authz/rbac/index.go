@@ -12,10 +12,10 @@ import (
 )
 
 // This file is the index of roles and bindings: how it is searched (allows) and how the next one is
-// made after a change (with).
+// made after a change (afterUpdate).
 
-// index holds all roles and bindings. It is immutable. with makes the next index, which shares all
-// unchanged scopes.
+// index holds all roles and bindings. It is immutable. afterUpdate makes the next index, which
+// shares all unchanged scopes.
 type index struct {
 	mark   any               // the Source's mark of this state
 	scopes map[string]*scope // by namespace; "" is the cluster
@@ -66,8 +66,8 @@ func (g *grant) order(other *grant) int {
 	return cmp.Compare(g.name, other.name)
 }
 
-// find returns the role of a binding, nil if it does not exist.
-func (x *index) find(b *binding) *role {
+// roleOf returns the role of a binding, nil if it does not exist.
+func (x *index) roleOf(b *binding) *role {
 	if b.impossible {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (x *index) first(grants []*grant, q *question, best *grant) *grant {
 		if best != nil && g.order(best) >= 0 {
 			break
 		}
-		role := x.find(g.binding)
+		role := x.roleOf(g.binding)
 		if role == nil {
 			q.missing = true
 			continue
@@ -111,8 +111,8 @@ func (x *index) first(grants []*grant, q *question, best *grant) *grant {
 	return best
 }
 
-// with returns the index after an update. x may be nil.
-func (x *index) with(u *Update) *index {
+// afterUpdate returns the index after an update. x may be nil.
+func (x *index) afterUpdate(u *Update) *index {
 	next := &index{mark: u.Mark, scopes: map[string]*scope{}}
 	if x != nil && !u.Whole {
 		next.scopes = x.scopes

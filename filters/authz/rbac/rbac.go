@@ -7,11 +7,11 @@
 // binding for one of its subjects.
 //
 // Laws: the index is immutable, and each decision uses one index. Before a decision, the Authorizer
-// checks that its index is current (Source.Holds, a few loads) and updates it if not, so a decision
-// never uses roles that have been changed. A decision does not allocate, takes no lock, and looks
-// only at the bindings of the user and the user's groups, in the cluster and in the request's
-// namespace. Reasons are in Kubernetes' words and are made once for each binding. If several
-// bindings allow a request, the reason names the first one by name.
+// checks that its index is current (Source.Holds, a few loads) and updates the index if not, so a
+// decision never uses outdated roles. A decision does not allocate, takes no lock, and looks only
+// at the bindings of the user and the user's groups, in the cluster and in the request's namespace.
+// Reasons are in Kubernetes' words and are made once for each binding. If several bindings allow a
+// request, the reason names the first one by name.
 //
 // Package server makes the Source. Not here: where roles come from (server), which rules are valid
 // and who may write them (registry/rbac).
@@ -106,7 +106,7 @@ func (a *Authorizer) catchUp(ctx context.Context) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x = x.with(&u)
+	x = x.afterUpdate(&u)
 	a.now.Store(x)
 	return x, nil
 }

@@ -21,7 +21,7 @@ func (a *Authorizer) RulesFor(
 	var rules []rbacv1.PolicyRule
 	var missing []string
 	for b := range x.bindingsOf(user, namespace) {
-		if role := x.find(b); role != nil {
+		if role := x.roleOf(b); role != nil {
 			rules = append(rules, role.rules...)
 		} else {
 			missing = append(missing, b.missing)
@@ -37,7 +37,7 @@ func (a *Authorizer) RulesFor(
 func (x *index) missing(user *request.User, namespace string) []string {
 	var texts []string
 	for b := range x.bindingsOf(user, namespace) {
-		if x.find(b) == nil {
+		if x.roleOf(b) == nil {
 			texts = append(texts, b.missing)
 		}
 	}

@@ -25,8 +25,8 @@ const (
 	takeTime  = 5 * time.Millisecond
 	stepBytes = 2 << 20
 
-	// It is time to switch when a step reaches the end and copied no more than this. Writers then
-	// wait for about as much, and for its commit.
+	// It is time to switch when a step reaches the end and has copied at most this much. During the
+	// switch, writers wait until about as much has been copied and committed.
 	fewKeys  = 200
 	fewBytes = 128 << 10
 )
@@ -144,7 +144,7 @@ func (d *Database) buckets() ([]backend.Bucket, error) {
 	return append(slices.DeleteFunc(buckets, isKey), schema.Key), err
 }
 
-// isKey reports whether a bucket is that of the revisions.
+// isKey reports whether b is the bucket of the revisions, which etcd calls key.
 func isKey(b backend.Bucket) bool { return b.ID() == schema.Key.ID() }
 
 // other is a bucket that this version of etcd does not have.
@@ -200,9 +200,9 @@ func (c *Copy) deleteBucket() {
 	}
 }
 
-// Step copies some of the rest, and reports whether it is time to Switch. With alone, writers wait
-// until the step has been written, and the step is smaller: so a copy catches up with writers that
-// are faster than it.
+// Step copies some of the rest, and reports whether it is time to Switch. If alone is set, writers
+// wait until the step has been written, and the step is smaller. So a copy catches up even with
+// writers that change more than a step copies.
 func (c *Copy) Step(alone bool) (ready bool, err error) {
 	var all []entry
 	if alone {
@@ -234,7 +234,7 @@ func sizeOf(entries []entry) (size int) {
 }
 
 // Chases reports whether the copy has grown to a quarter more than the database was at the
-// beginning. Then it may never catch up with the writers without steps alone.
+// beginning. Then it may never catch up with the writers unless Step is called with alone.
 func (c *Copy) Chases() bool { return c.to.SizeInUse() > c.used+c.used/4 }
 
 // warm reads the keys that take will probably read, so that take does not wait for the disk while

@@ -5,9 +5,9 @@
 // that is about to replace it. A position is a place in the order of buckets and keys.
 //
 // A database file never shrinks: its free pages are only used again. A Copy is made in steps,
-// between which reads and writes go on. Each step copies the next keys, and again those earlier
-// keys that have been changed since they were copied. When little is left, Switch copies the rest
-// while writers wait, and renames the file of the copy.
+// between which reads and writes go on. Each step copies the next keys, and copies again those
+// earlier keys that have been changed since they were copied. When little is left, Switch copies
+// the rest while writers wait, and renames the file of the copy.
 //
 // Laws:
 //   - At each moment one of the two files is the whole database, up to its last commit.

@@ -22,7 +22,7 @@ func Rewrite(path, temp string, worth func(size, free int64) bool, next func() e
 	}
 	from, err := bolt.Open(path, 0o600, &bolt.Options{
 		ReadOnly: true, PreLoadFreelist: true, FreelistType: bolt.FreelistMapType, Timeout: openPatience,
-		// the trimmer only releases a mapping of which the file fills less than half
+		// the trimmer releases only a mapping of which the file fills at most half
 		InitialMmapSize: int(2*info.Size()) + 1,
 	})
 	if err != nil {

@@ -6,6 +6,10 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/backend"
 )
 
+// The transactions of a Database. Each goes to the backend of the file that is live when it is
+// locked, and those that write report their changes to the copy of that file (recorder), if a copy
+// is being made. Package mvcc and etcd's other storage call them through backend.Backend.
+
 // batchTx is the batch transaction of the live file at the time at which it is locked. It reports
 // changes to the copy, if one is being made.
 type batchTx struct {
