@@ -28,8 +28,9 @@ type Peek struct {
 	Head int
 	// Splice is the offset in data at which the member `"resourceVersion":"...",` is to be
 	// inserted: before the first member of metadata that follows name, generateName, namespace,
-	// selfLink and uid, which is where Kubernetes writes it. A member of metadata always begins at
-	// Splice. It is 0 if metadata is missing or has no members.
+	// selfLink and uid, which is where Kubernetes writes it. If no member follows these, Splice is
+	// where the last member begins. It is 0 if metadata is missing or has no member other than
+	// resourceVersion.
 	Splice int
 	// Metadata is the span of the value of metadata, zero if metadata is missing.
 	Metadata Span
@@ -358,9 +359,9 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	}
 }
 
-// version sets Peek.Version after the member resourceVersion, which began at at, was read. The span
-// includes the comma after the member. If there is none, it includes the comma before the member;
-// before is where the previous member ended, 0 if there is none.
+// version sets Peek.Version after the member resourceVersion was read, which began at index at. The
+// span includes the comma after the member. If no comma follows, it includes the comma before the
+// member. before is the index at which the previous member ended, 0 if there was none.
 func (l *peeker) version(at, before int) {
 	end := l.Pos
 	if l.Next() == ',' {
