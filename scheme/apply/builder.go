@@ -11,7 +11,7 @@ import (
 // that a walk makes few allocations. The zero builder is ready to use.
 type builder struct {
 	pushed []node // of the sets that are begun
-	nodes  []node // room for the nodes of finished sets, and sets for the sets: many are made at once
+	nodes  []node // blocks from which the nodes of finished sets, and the sets themselves, are cut
 	sets   []Set
 }
 
@@ -48,7 +48,7 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 		b.sets = make([]Set, 0, max(4, min(2*cap(b.sets), 64)))
 	}
 	b.sets = append(b.sets, Set{nodes: b.nodes[from:len(b.nodes):len(b.nodes)]})
-	clear(b.pushed[start:]) // which may be the room of another one soon
+	clear(b.pushed[start:]) // so that the stack does not keep trees alive
 	b.pushed = b.pushed[:start]
 	return &b.sets[len(b.sets)-1]
 }

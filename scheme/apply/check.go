@@ -7,15 +7,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
+// This file checks whether a tree can be merged by a schema at all. Door.Apply checks the
+// configuration and the live object with it, write.convert checks what a conversion returned, and
+// updates of custom resources check the fields that their door resets.
+
 // Check returns an error that lists why tree cannot be merged by schema s: fields that s does not
 // declare, values of a wrong type, elements of lists that lack what identifies them, and, unless
 // repeats is true, elements that repeat the identity of another. It returns nil if there is nothing
 // to report, and the error of m if m has ended. The texts of the problems are those of
 // structured-merge-diff.
-// This file checks whether a tree can be merged by a schema at all. Door.Apply checks the
-// configuration and the live object with it, write.convert checks what a conversion returned, and
-// updates of custom resources check the fields that their door resets.
-
 func Check(m *meter.Meter, tree any, s *schema.Schema, repeats bool) error {
 	c := checker{newWalker(m), repeats}
 	defer c.done()
@@ -149,8 +149,8 @@ func (c *checker) granular(items []part, sh shape) {
 	}
 }
 
-// misfit says why a value is not the scalar that the schema asks for; "" if it is. A null, and a
-// missing value, fit every scalar.
+// misfit says why a value is not the scalar that the schema asks for; "" if it is. null and a
+// missing value fit every scalar.
 func (w *walker) misfit(p part, s scalar) string {
 	class := p.class()
 	switch {

@@ -12,13 +12,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Versions gives a Door the schemas of a kind's versions and the conversions between them. A
-// Versions value never changes: when a kind's schema changes, doors with another Versions value are
-// made.
 // This file is what the registry calls: Door.Update for every write that is not an application,
 // Door.Apply for applications. Both return the managedFields that the object has after the write.
 // The steps that depend on versions are in write.go.
 
+// Versions gives a Door the schemas of a kind's versions and the conversions between them. A
+// Versions value never changes: when a kind's schema changes, doors with another Versions value are
+// made.
 type Versions interface {
 	// Schema returns the schema of objects in an apiVersion such as "apps/v1"; nil if the kind has
 	// no such version.
@@ -34,14 +34,14 @@ type Versions interface {
 // It corresponds to kube-apiserver's FieldManager. It is immutable.
 type Door struct {
 	Versions    Versions
-	Kind        meta.GroupVersionKind // that is written here
+	Kind        meta.GroupVersionKind // the kind, in the version of this door
 	Subresource string
 	// Reset holds, by apiVersion, the fields that writes through this door cannot change because
 	// the server resets them. Nobody can own these fields, or anything in them, through this door.
 	Reset map[string]*Set
-	// Custom is set for custom resources, of which kube-apiserver has no Go type. An entry of
-	// managedFields in a version that does not exist is then an error, where for other kinds its
-	// owner is forgotten; and the fields that the door resets are checked against the schema.
+	// Custom is set for custom resources, of which kube-apiserver has no Go type. For them, an
+	// entry of managedFields in a version that does not exist is an error (for other kinds its
+	// owner is forgotten), and the fields that the door resets are checked against the schema.
 	Custom bool
 }
 
@@ -61,7 +61,8 @@ type Writer struct {
 	Now     time.Time
 }
 
-// manager returns the manager that by is when it writes through this door.
+// manager returns the manager that managedFields records for client by and a write through this
+// door.
 func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) manager {
 	m := manager{name: by.Manager, operation: operation, subresource: d.Subresource}
 	if m.name == "" {
@@ -95,16 +96,16 @@ var unowned = SetOf(
 	Path{Field("metadata"), Field("resourceVersion")},
 )
 
-// Update returns the managedFields of obj, which the client by has made of live with any write that
-// is not an application. The entries share memory with those of live and obj.
+// Update returns the managedFields that obj has after a write that is not an application: the
+// client by has changed live into obj. The entries share memory with those of live and obj.
 //
 // If obj.Managed differs from live.Managed and can be decoded, it replaces the record of who owns
 // what. An empty list, or a list with one empty entry, makes the server forget all owners until the
 // next application. Through a subresource, obj.Managed is ignored.
 //
 // An error means that a conversion failed or that a changed value does not fit the schema. The
-// write goes on all the same, as in kube-apiserver: the caller stores the object without
-// managedFields, which are nil. If ctx has ended, Update returns the error of ctx.
+// caller then stores the object without managedFields, as kube-apiserver does. If ctx has ended,
+// Update returns the error of ctx.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	w := d.write(ctx)
 	owners := w.claims(live, obj)
@@ -113,14 +114,14 @@ func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.
 	}
 	owners, err := w.update(live.Tree, obj.Tree, owners, by)
 	entries := encode(&w.meter, owners)
-	if err := cmp.Or(w.meter.Err(), err); err != nil { // what a walk that has ended says of an object means nothing
+	if err := cmp.Or(w.meter.Err(), err); err != nil { // once m has ended, other errors mean nothing
 		return nil, err
 	}
 	return entries, nil
 }
 
-// claims returns the owners from which the update starts: those that the client sent, if they
-// count, and otherwise those of live.
+// claims returns the owners from which an update starts: those that the client sent, if they differ
+// from those of live and can be decoded, and otherwise those of live.
 func (w *write) claims(live, obj Object) []owner {
 	if w.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
 		if forget(obj.Managed) {
@@ -128,12 +129,12 @@ func (w *write) claims(live, obj Object) []owner {
 		}
 		if owners, err := decode(&w.meter, obj.Managed); err == nil && len(owners) > 0 {
 			for i := range owners {
-				owners[i].text = nil // clients write it as they like
+				owners[i].text = nil // a client may spell it differently, so it is written anew
 			}
 			return owners
 		}
 	}
-	owners, _ := decode(&w.meter, live.Managed) // nothing is better than what cannot be read
+	owners, _ := decode(&w.meter, live.Managed) // entries that cannot be decoded count as none
 	return owners
 }
 
@@ -158,8 +159,9 @@ func forget(managed []meta.ManagedFieldsEntry) bool {
 	return false
 }
 
-// update returns the owners after by has made the tree to of the tree from. The updater gains what
-// it changed, every other owner loses what the update touched.
+// update returns the owners after the client by has changed the tree from into the tree to. The
+// client gains the fields that it changed; every other owner loses the fields that the update
+// changed or removed.
 func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error) {
 	if err := w.begin(from); err != nil {
 		return nil, err
@@ -213,7 +215,7 @@ type Applied struct {
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	w := d.write(ctx)
 	applied, err := w.apply(live, config, by, force)
-	if ended := w.meter.Err(); ended != nil { // what else was found means nothing
+	if ended := w.meter.Err(); ended != nil { // other errors mean nothing then
 		return Applied{}, ended
 	}
 	switch err.(type) {
@@ -282,7 +284,8 @@ type application struct {
 }
 
 // finish does the steps of an application that follow the merge: it prunes what the applier no
-// longer lists, looks for conflicts, takes forced fields from their owners, and encodes the owners.
+// longer lists, looks for conflicts, takes the changed fields from the other owners, and encodes
+// the owners.
 func (w *write) finish(a application, owners []owner, by Writer, force bool) (Applied, error) {
 	self := w.manager(by, meta.ManagedFieldsOperationApply)
 	i := find(owners, self)

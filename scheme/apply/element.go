@@ -11,18 +11,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// sort is what an Element identifies. The order of the constants is the order in FieldsV1.
 // This file has the steps of which paths are made, their order, and their form in messages. The
 // order decides how FieldsV1 is written, so it has to be that of kube-apiserver, including the
 // order of values of different types.
 
+// sort is what an Element identifies. The order of the constants is the order in FieldsV1.
 type sort uint8
 
 const (
 	field sort = iota // of an object: by its name
 	keyed             // an element of a list of type map: by its keys
 	value             // an element of a set: by itself
-	index             // an element of any other list: by its index; nothing here makes one, but clients may
+	index             // an element of any other list: by its index; only messages, and sets that clients send, have one
 )
 
 // Element is one step of a Path: from an object to a field of it, or from a list to one of its

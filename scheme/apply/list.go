@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// identified is an element of a granular list, with the Element that identifies it.
 // This file finds the identity of the elements of granular lists, and matches the elements of two
 // lists by it. All walkers use it: the collector, the comparer, the merger, the pruner and the
 // checker.
 
+// identified is an element of a granular list, with the Element that identifies it.
 type identified struct {
 	element Element
 	part    part

@@ -15,11 +15,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// manager is what tells the entries of managedFields apart: no two entries have the same manager.
 // This file turns metadata.managedFields into owners and back, and keeps the number of entries
 // within its limit. Door.Update, Door.Apply and Scale decode the entries before a write and encode
 // them after it.
 
+// manager is what tells the entries of managedFields apart: no two entries have the same manager.
 type manager struct {
 	name        string
 	operation   meta.ManagedFieldsOperationType
@@ -52,12 +52,13 @@ type owner struct {
 	manager
 	version string // the apiVersion in which fields are written
 	fields  *Set
-	read    *read          // the remembered set that fields is; nil if fields has been changed since it was read
-	text    *meta.FieldsV1 // fields in its encoded form; nil if it has to be written anew
-	time    *meta.Time     // when the manager came to own fields; nil if that is not known
+	read    *read          // the cached set that holds fields; nil if fields was changed after it was read
+	text    *meta.FieldsV1 // fields as FieldsV1; nil if it has to be encoded anew
+	time    *meta.Time     // of the manager's last write that changed a field; nil if it is not known
 }
 
-// own sets the owner's fields. If they are another Set, the remembered text no longer holds.
+// own sets the owner's fields. If fields is another Set, it drops the cached set and the encoded
+// text.
 func (o *owner) own(fields *Set) {
 	if fields != o.fields {
 		o.fields, o.read, o.text = fields, nil, nil
@@ -80,7 +81,7 @@ func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	return nil
 }
 
-// exchange takes the fields in lost from the owner, and then adds those in won.
+// exchange removes the fields in lost from the owner's fields, and then adds those in won.
 func (o *owner) exchange(m *meter.Meter, lost, won *Set) {
 	// If nothing changes, the encoded text is kept.
 	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() {
@@ -230,14 +231,15 @@ func encode(m *meter.Meter, owners []owner) []meta.ManagedFieldsEntry {
 	return entries
 }
 
-// maxUpdaters is how many entries of updaters an object may have. If there are more, the oldest
-// entries of a version are joined into one, whose manager is called bucket.
+// maxUpdaters is how many entries with the operation Update an object may have. If there are more,
+// the oldest entries of a version are joined into one, whose manager is called bucket.
 const (
 	maxUpdaters = 10
 	bucket      = "ancient-changes"
 )
 
-// capped returns owners with at most maxUpdaters updaters among them, where that is possible.
+// capped returns owners with at most maxUpdaters updaters among them. More are left if the updaters
+// wrote in so many versions that joining those of one version does not suffice.
 //
 // The steps are those of kube-apiserver, from the oldest updater to the newest: the first updater
 // of a version is only remembered; when a second one of that version comes, the two become a

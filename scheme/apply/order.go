@@ -7,8 +7,8 @@ import (
 )
 
 // order decides in which order the elements of two granular lists stand after a merge. Elements of
-// wish keep their order. Elements that only live has keep their place behind the elements they
-// stood behind, as far as the order of wish allows. It is the algorithm of structured-merge-diff.
+// wish keep their order. Elements that only live has stay after the elements that they followed, as
+// far as the order of wish allows. It is the algorithm of structured-merge-diff.
 type order struct {
 	// inWish is, for each element of live, its index in wish; inLive is, for each element of
 	// wish, the index of the first element of live with its identity. -1 means that the other side
@@ -75,7 +75,7 @@ func (o *order) next() (i, j int, more bool) {
 				o.i++
 				return o.takeWish()
 			}
-			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at { // not its turn
+			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at { // its turn comes later, where wish has it
 				o.i++
 				continue
 			}
@@ -95,7 +95,8 @@ func (o *order) next() (i, j int, more bool) {
 	return -1, -1, false
 }
 
-// takeWish returns the next element of wish, with its like in live.
+// takeWish returns the indexes of the next element of wish and of the element with the same
+// identity in live.
 func (o *order) takeWish() (i, j int, more bool) {
 	j = o.j
 	o.j++

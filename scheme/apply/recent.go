@@ -18,8 +18,9 @@ type read struct {
 	fits syncatomic.Pointer[schema.Schema]
 }
 
-// recent is a cache of the sets that were read last, by their text. Each write to an object reads
-// all its managedFields, and the objects that one program makes often have the same text.
+// recent is a cache of the sets that were read last. Its keys are the texts of the sets. Each write
+// to an object reads all its managedFields, and the objects that one program makes often have the
+// same text.
 //
 // It holds two generations. When the young one is full, it replaces the old one; a set that is
 // found in the old generation moves to the young one.

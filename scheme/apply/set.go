@@ -8,12 +8,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Set is a set of fields. A field's membership says nothing about fields below it. A nil Set is
-// empty. A finished Set is immutable, and may share parts with other sets.
 // This file has Set and its algebra. Everything else in the package makes sets or computes with
 // them. Sets are trees of sorted nodes, so each operation is one merge of two sorted lists per
 // level.
 
+// Set is a set of fields. A field's membership says nothing about fields below it. A nil Set is
+// empty. A finished Set is immutable, and may share parts with other sets.
 type Set struct {
 	nodes []node // sorted by element
 }
@@ -74,7 +74,7 @@ func (s *Set) insert(p Path) {
 // pointer is valid until the next call. The caller has to make the node a member or put members
 // below it.
 func (s *Set) at(e Element) *node {
-	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // mostly they come in order
+	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // most callers add elements in order
 		s.nodes = append(s.nodes, node{element: e})
 		return &s.nodes[last+1]
 	}

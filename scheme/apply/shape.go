@@ -8,15 +8,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// This file translates a schema.Schema into what ownership needs to know of a value: which types it
+// may have, and whether its parts are owned one by one. It follows structured-merge-diff's schemas,
+// as kube-openapi makes them. The walkers ask it at each value they visit.
+
 // shape is what a schema means for the ownership of one value. It is computed at each visit,
 // without an allocation.
 //
 // A shape may allow a scalar, a list, an object, or several of these. The zero shape allows none:
 // it is the shape of a field that the schema does not declare.
-// This file translates a schema.Schema into what ownership needs to know of a value: which types it
-// may have, and whether its parts are owned one by one. It follows structured-merge-diff's schemas,
-// as kube-openapi makes them. The walkers ask it at each value they visit.
-
 type shape struct {
 	scalar scalar
 	list   relation
@@ -24,9 +24,9 @@ type shape struct {
 	// preserve says that unknown fields are kept, by this schema or by one around it within the
 	// same model.
 	preserve bool
-	// parts says what the parts are for which the schema in of has no schema.
+	// parts says which parts are allowed that the schema in of does not describe.
 	parts parts
-	of    *schema.Schema // nil within values of which no schema says anything
+	of    *schema.Schema // nil inside of values that no schema describes
 }
 
 // scalar says which scalars a value may be.
@@ -40,8 +40,8 @@ const (
 	boolScalar
 )
 
-// relation says whether a value may be a list (or an object), and whether its parts are owned one
-// by one.
+// relation says whether a value may be a list (or an object) and, if so, whether its parts are
+// owned one by one.
 type relation uint8
 
 const (
@@ -50,13 +50,14 @@ const (
 	granular                   // its parts are owned: those of an object by name, those of a list by key or value
 )
 
-// parts says what the parts of a value are for which there is no schema.
+// parts says which parts of a value are allowed that its schema does not describe, and who can own
+// them.
 type parts uint8
 
 const (
 	unknown   parts = iota // they are not allowed
-	deduced                // they may be anything: objects in them are granular, lists atomic
-	untouched              // they may be anything, and are atomic
+	deduced                // all are allowed: objects in them are granular, lists atomic
+	untouched              // all are allowed, and are atomic
 )
 
 var (
@@ -197,7 +198,7 @@ func (sh shape) entries() shape {
 	return shape{}
 }
 
-// known reports whether the shape allows any value at all.
+// known reports whether the shape allows at least one class of values.
 func (sh shape) known() bool {
 	return sh.scalar != noScalar || sh.list != impossible || sh.object != impossible
 }
@@ -224,7 +225,7 @@ func (sh shape) given(c class) shape {
 // not declare them, as custom resources do.
 func hasHead(s *schema.Schema) bool { return s.Go == nil && (s.Resource || s.EmbeddedResource) }
 
-// head has the schemas of these three fields.
+// head has the schemas of apiVersion, kind and metadata.
 var head = sync.OnceValue(func() map[string]*schema.Schema {
 	return map[string]*schema.Schema{
 		"apiVersion": {Type: schema.String},

@@ -9,18 +9,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// write is one write to an object through a Door. It belongs to one goroutine.
 // This file has the state of one write through a Door. Owners record their fields in the version in
 // which they wrote, so a write is compared in each of these versions; each version's conversion and
 // comparison is done once. door.go, prune.go, conflict.go and lastapplied.go use it.
 
+// write is one write to an object through a Door. It belongs to one goroutine.
 type write struct {
 	*Door
 	ctx    context.Context
 	meter  meter.Meter // counts all work of the write, whose size clients decide; it ends with ctx
 	before typed
 	after  any              // the tree after the write, in the version of the door
-	forms  map[string]*form // what is known of the write, by apiVersion
+	forms  map[string]*form // the write in each version that was needed so far, by apiVersion
 }
 
 // typed is an object in one version, with the schema of that version.
@@ -168,8 +168,8 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 	return kept, nil
 }
 
-// take removes what the write touches from all owners but self, and drops owners that own nothing.
-// It works in place.
+// take removes the fields that the write touches from all owners except self, and drops owners
+// without fields. It changes owners in place.
 func (w *write) take(owners []owner, self manager) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {
