@@ -14,11 +14,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Dynamic declares a kind without a Go type. Its objects are *scheme.Unstructured.
 // This file implements Kind for schemas that arrive at run time. The controller of
 // CustomResourceDefinitions declares a Dynamic for each of them. dynamiccodec.go decodes and
 // encodes its objects, dynamicconvert.go converts them, dynamicpaths.go has Keeper and Differ.
 
+// Dynamic declares a kind without a Go type. Its objects are *scheme.Unstructured.
 type Dynamic struct {
 	GroupKind meta.GroupKind
 	// Versions are the versions that objects can be in, the preferred one first.

@@ -11,11 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errNotObject is the error for a body that is JSON but not an object.
 // This file decodes and encodes the objects of dynamic kinds, for Kind.Decode and Kind.Append. The
 // order of its steps is the order in which kube-apiserver finds errors, so that clients see the
 // same error first.
 
+// errNotObject is the error for a body that is JSON but not an object.
 var errNotObject = errors.New("the value is not an object")
 
 func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
@@ -65,7 +65,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		}
 	case k.hubless && req.Strict:
 		out.Strict = slices.Concat(out.Strict, repeated)
-	case !k.hubless: // else the object is told what it should be, in the words for its kind
+	case !k.hubless: // the caller refuses objects of hubless kinds, with another message
 		return out, k.unknown(out.GVK)
 	}
 	u.Content = tree
@@ -112,7 +112,7 @@ func takeHead(u *scheme.Unstructured) error {
 		}
 	}
 	if len(u.ManagedFields) == 0 {
-		u.ManagedFields = nil // an empty list says no more than none
+		u.ManagedFields = nil // an empty list means the same as no list
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ func order(unknown string) int {
 	return 1
 }
 
-// kindOf returns the kind that a tree, decoded from data, says it has. If it does not say so in the
-// usual way, codec.Interpret reads data again, so that errors come in kube-apiserver's order.
-// Objects of a hubless kind have to name their kind.
+// kindOf returns the kind that tree, which was decoded from data, states. If it does not state both
+// kind and apiVersion as strings, codec.Interpret reads data again, so that errors come in
+// kube-apiserver's order. Objects of a hubless kind have to name their kind.
 func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind,
 	error) {
 	apiVersion, _ := tree["apiVersion"].(string)
@@ -148,9 +148,9 @@ func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.Gro
 
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
 	if m.Type == codec.Protobuf {
-		return codec.AppendProto(dst, obj) // which says that there is none
+		return codec.AppendProto(dst, obj) // returns the error for a kind without a protobuf form
 	}
-	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	var space [2 << 10]byte // most objects fit; the caller gets a copy without spare capacity
 	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
 	if err != nil {
 		return dst, err

@@ -126,7 +126,7 @@ func rename(objs []*scheme.Unstructured, to meta.GroupVersionKind) {
 func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	from := u.GroupVersionKind()
 	switch {
-	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
+	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // stored before the version was removed
 		err := fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion())
 		return &meta.StatusError{Status: *meta.StatusOf(err)}
 	case In(k, to.Version) == nil:

@@ -17,10 +17,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Types is a Finder of the kinds whose Go types are registered in a Scheme.
 // This file implements Kind for Go types. The server makes one Types for its Scheme; the registry
 // asks it for the kind of each built-in resource.
 
+// Types is a Finder of the kinds whose Go types are registered in a Scheme.
 type Types struct {
 	scheme *scheme.Scheme
 	codecs *codec.Factory
@@ -191,7 +191,7 @@ func (k *typed) Batch() func(context.Context, []meta.Typed, string) ([]meta.Type
 func (k *typed) Hub(string) string { return scheme.InternalVersion }
 
 func (k *typed) Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList {
-	var before meta.Typed // nil, and not a nil interface of another type, if old is nil
+	var before meta.Typed // stays a nil interface if old is nil
 	if old != nil {
 		before = old
 	}
