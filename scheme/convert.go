@@ -76,7 +76,7 @@ func (s *Scheme) ToHub(obj meta.Typed) (meta.Object, error) {
 }
 
 // ToHubKind returns obj as an object of the hub type of the kind want, by the rules of ConvertTo.
-// If obj is of another kind, the error is a *ConversionError. Bodies of requests are converted so.
+// If obj is of another kind, the error is a *ConversionError.
 func (s *Scheme) ToHubKind(obj meta.Typed, want meta.GroupKind) (meta.Object, error) {
 	hub, err := s.ConvertKind(obj, meta.GroupVersionKind{Group: want.Group, Version: InternalVersion, Kind: want.Kind})
 	if err != nil {

@@ -54,7 +54,7 @@ const (
 )
 
 // later returns a function that returns the conversion from in to out, and compiles it on the first
-// call. If it cannot be derived, each use of the conversion returns the error.
+// call. If the conversion cannot be derived, each use of it returns an error that says why.
 func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 	return sync.OnceValue(func() convertFunc {
 		d.mu.Lock()
@@ -96,7 +96,7 @@ func (s slot) String() string {
 	return s.typ.Go.String()
 }
 
-// pair returns the conversion of a pair of types, nil if neither is derivable from the other.
+// pair returns the conversion from in to out, nil if it cannot be derived.
 func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
 	if c, ok := d.known[key]; ok {

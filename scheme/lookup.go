@@ -85,8 +85,9 @@ func structType(obj meta.Typed) reflect.Type {
 	return t.Elem()
 }
 
-// Kind returns the kind of obj. If its type is registered under several kinds, it is the one that
-// apiVersion and kind of obj name or, if they name none of these, the preferred one.
+// Kind returns the kind of obj. If its type is registered under several kinds, Kind returns the one
+// that apiVersion and kind of obj name or, if they name none of these, the preferred one. The error
+// is a *NotRegisteredError.
 func (s *Scheme) Kind(obj meta.Typed) (meta.GroupVersionKind, error) {
 	t := structType(obj)
 	if gvk, ok := s.unversioned[t]; ok {

@@ -76,12 +76,12 @@ func New() *Scheme {
 // SetName sets the name of the Scheme in error messages; it is "coracle" by default.
 func (s *Scheme) SetName(name string) { s.name = name }
 
-// fail adds a mistake.
+// fail notes a mistake, which Complete returns.
 func (s *Scheme) fail(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// open reports whether registration is still possible. If it is not, that is a mistake, too.
+// open reports whether registration is still possible. If it is not, open notes a mistake.
 func (s *Scheme) open(what string) bool {
 	if s.done {
 		s.fail("%s after Complete", what)
