@@ -64,15 +64,15 @@ type principal struct {
 }
 
 // A check is a question that an expression builds step by step: a group, then a resource with its
-// subresource, namespace, name and selectors; or a path. The CEL type of the receiver tells which
-// step it has reached.
+// subresource, namespace, name and selectors; or a path. The CEL type of its receiver tells which
+// of these steps was the last.
 type check struct {
 	receiver
 	authorizer Authorizer
 	access     Access
 }
 
-// A decision is the answer to a check.
+// A decision is the result of a check.
 type decision struct {
 	receiver
 	allowed bool
