@@ -12,11 +12,11 @@
 //     Numbers of a lazy tree are Raw, too.
 //
 // Laws:
-//   - Malformed is what encoding/json calls malformed, including nesting deeper than MaxDepth.
-//     The Scanner's errors have no details: to tell a client what is wrong, callers ask
-//     encoding/json by SyntaxError. Decode does so itself.
-//   - All Append functions write what encoding/json would write: the same escapes, and keys of
-//     objects sorted.
+//   - Malformed is what encoding/json calls malformed, including nesting deeper than MaxDepth. The
+//     Scanner's errors have no details: to tell a client what is wrong, callers call SyntaxError,
+//     which asks encoding/json. Decode does so itself.
+//   - All Append functions write what encoding/json would write, with or without its escapes for
+//     HTML (Style). AppendTree sorts the keys of objects; AppendRaw keeps their order.
 //   - Nothing here panics on malformed input, except where a function demands well-formed
 //     input.
 //   - A Scanner with shared set, and RawOf, return strings that refer to the bytes they were

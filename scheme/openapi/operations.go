@@ -151,7 +151,7 @@ func (b *builder) endpoint(e Endpoint) {
 	b.operation(e.Path, op)
 }
 
-// operation adds an operation to a path. Every operation may answer 401.
+// operation adds an operation to a path. Every operation can have the response 401.
 func (b *builder) operation(path string, op operation) {
 	item := b.paths[path]
 	if item == nil {
