@@ -75,7 +75,7 @@ func (o *order) next() (i, j int, more bool) {
 				o.i++
 				return o.takeWish()
 			}
-			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at { // its turn comes later, where wish has it
+			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at { // later, where wish has it
 				o.i++
 				continue
 			}

@@ -74,7 +74,8 @@ func (s *Set) insert(p Path) {
 // pointer is valid until the next call. The caller has to make the node a member or put members
 // below it.
 func (s *Set) at(e Element) *node {
-	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // most callers add elements in order
+	// Most callers add elements in order.
+	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 {
 		s.nodes = append(s.nodes, node{element: e})
 		return &s.nodes[last+1]
 	}

@@ -103,7 +103,7 @@ type needField struct {
 	// for what is inside the value.
 	opaque bool
 	kind   typeinfo.Kind
-	below  *needNode // of the struct, of the elements of the list, or of the map, whose keys are then the fields of the node
+	below  *needNode // of the struct, the list's elements, or the map with its keys as fields
 	tests  []needTest
 	// simple says that the field has only one test, testFull for this very object, and nothing
 	// below.

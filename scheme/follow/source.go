@@ -14,8 +14,8 @@ type Name struct{ Namespace, Name string }
 type Change[V any] struct {
 	// Name shares no memory with an object, so keeping it keeps no object alive.
 	Name Name
-	// Old is the state of the object that was yielded before. It is the zero V if there was none, or
-	// if Options.Old is not set.
+	// Old is the state of the object that was yielded before. It is the zero V if there was none,
+	// or if Options.Old is not set.
 	Old V
 	// New is the object in its new state. It is the zero V if the object is Gone or Unread.
 	New V
