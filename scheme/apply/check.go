@@ -56,6 +56,7 @@ type checker struct {
 	repeats bool // whether elements of a list may have the same identity
 }
 
+// check checks a value and all values in it. It notes one problem for a value of the wrong type.
 func (c *checker) check(p part, sh shape) {
 	if sh.free() || c.problems.full() || c.ends() {
 		return

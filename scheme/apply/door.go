@@ -74,6 +74,7 @@ func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) man
 	return m
 }
 
+// time returns the time of the write, for managedFields.
 func (w Writer) time() *meta.Time {
 	now := meta.NewTime(w.Now)
 	return &now
@@ -138,6 +139,8 @@ func (w *write) claims(live, obj Object) []owner {
 	return owners
 }
 
+// sameEntry reports whether two entries are equal, including the text of their FieldsV1. An entry
+// without FieldsV1 equals none, so a client that sends one back has its managedFields decoded.
 func sameEntry(a, b meta.ManagedFieldsEntry) bool {
 	if a.FieldsV1 == nil || b.FieldsV1 == nil || string(a.FieldsV1.Raw) != string(b.FieldsV1.Raw) ||
 		!a.Time.Equal(b.Time) {
@@ -234,6 +237,8 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 // liveError is a fault of the live object rather than of the applied configuration.
 type liveError struct{ error }
 
+// apply does what Door.Apply describes. It returns a liveError for a fault of live. Every other
+// error becomes a 400 if it has no Status.
 func (w *write) apply(live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	owners, err := decode(&w.meter, live.Managed)
 	if err != nil {
@@ -413,6 +418,7 @@ func at(tree any, path ...string) any {
 	return tree
 }
 
+// open returns v, with its first level decoded if v is lazy; nil if its text is malformed.
 func open(v any) any {
 	if r, ok := v.(jsontext.Raw); ok {
 		v, _ = r.Look(0)

@@ -163,6 +163,7 @@ func decode(m *meter.Meter, entries []meta.ManagedFieldsEntry) ([]owner, error) 
 	return owners, nil
 }
 
+// decodeEntry returns the owner that the entry with index i describes. The texts are Kubernetes'.
 func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, error) {
 	o := owner{
 		manager: manager{name: e.Manager, operation: e.Operation, subresource: e.Subresource},
@@ -196,6 +197,7 @@ func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, erro
 	return o, nil
 }
 
+// fieldsType is the only form of sets in managedFields.
 const fieldsType = "FieldsV1"
 
 // encode returns the entries of owners in the order of kube-apiserver: appliers first, then by

@@ -97,6 +97,7 @@ func (sh shape) isLoose() bool {
 // EnsureNamedFieldsAreMembers.
 func (s *Set) withNamed(m *meter.Meter, of *schema.Schema) *Set { return s.named(m, rootShape(of)) }
 
+// named is withNamed for the fields below a value of shape sh.
 func (s *Set) named(m *meter.Meter, sh shape) *Set {
 	if s == nil {
 		return nil

@@ -16,8 +16,10 @@ type Scale struct {
 	Replicas map[string]Path
 }
 
+// scaleVersion is the only version of the scale subresource.
 const scaleVersion = "autoscaling/v1"
 
+// scaleReplicas is the path of the replicas in a Scale.
 var scaleReplicas = Path{Field("spec"), Field("replicas")}
 
 // Of returns the managedFields of an object's scale: an entry for each owner of the replicas among

@@ -125,6 +125,7 @@ func (s *Set) All() iter.Seq[Path] {
 	return func(yield func(Path) bool) { s.each(nil, yield) }
 }
 
+// each yields the paths of the fields below at. It reports false if yield has returned false.
 func (s *Set) each(at Path, yield func(Path) bool) bool {
 	if s == nil {
 		return true

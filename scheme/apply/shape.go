@@ -60,6 +60,8 @@ const (
 	untouched              // all are allowed, and are atomic
 )
 
+// Shapes of values that no schema describes: anyGranular where unknown fields are kept, anyAtomic
+// in RawExtensions and in lists without a schema for their elements.
 var (
 	anyGranular = shape{scalar: anyScalar, list: atomic, object: granular, parts: deduced}
 	anyAtomic   = shape{scalar: anyScalar, list: atomic, object: atomic, parts: untouched}

@@ -189,6 +189,7 @@ func (w *write) take(owners []owner, self manager) ([]owner, error) {
 	return kept, nil
 }
 
+// noType returns the error for a door whose version does not exist.
 func noType(kind meta.GroupVersionKind) error {
 	return fmt.Errorf("no corresponding type for %v", kind)
 }

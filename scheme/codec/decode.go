@@ -38,6 +38,7 @@ const (
 // largest allowed size stay below it.
 const maxMemory = 128 << 20
 
+// errMemory refuses an object whose lists and maps take more than maxMemory.
 var errMemory = errors.New("the lists of the object are too long")
 
 // budget counts the memory, in bytes, that the elements of lists and maps take.

@@ -13,6 +13,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// What a look into an encoded object must find so that defaulting would change nothing: the needs
+// that package scheme collects (typeinfo.Need) are compiled into trees of needNodes. This file only
+// compiles; peekneeds.go and protopeekneeds.go evaluate the trees while they read an object.
+
 // Needs makes Peekers and ProtoPeekers that also report whether defaulting might change an object
 // (Peek.Lacks). For each struct type it knows what the defaulting functions need to find so that
 // they change nothing; see typeinfo.Need. What a Peeker has to look at is compiled from the

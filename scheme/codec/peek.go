@@ -7,6 +7,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
+// Looking into objects encoded as JSON: the metadata that the registry needs of each stored object,
+// and the values at a few paths. The registry calls Peeker.Peek for objects that it loads, instead
+// of decoding them. peekneeds.go finds out Peek.Lacks in the same pass; protopeek.go does all of
+// this for protobuf.
+
 // Peek holds what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as
 // protobuf. Its strings refer to the data that was looked at, unless they contain escapes. The
 // fields Head, Splice, Metadata and Version are offsets in JSON and stay zero for protobuf.

@@ -9,6 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// How types map to JSON: makePlan turns a descriptor into a plan, once per type, on first use.
+// decode.go, collection.go and encode.go work by plans.
+
 // plan is a descriptor prepared for JSON, so that encoding and decoding need little reflection. All
 // Factories share the plans. A plan never changes once another goroutine can see it.
 type plan struct {

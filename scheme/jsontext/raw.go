@@ -7,6 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/alias"
 )
 
+// Lazy trees: JSON text that is split into parts level by level. Packages apply and patch read
+// large objects in this way, and decode only what they change.
+
 // Raw is the text of a value without white space around it. It is split into parts only on demand,
 // so that parts which nobody changes never become trees.
 type Raw string

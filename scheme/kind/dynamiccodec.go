@@ -18,6 +18,9 @@ import (
 // errNotObject is the error for a body that is JSON but not an object.
 var errNotObject = errors.New("the value is not an object")
 
+// Decode implements Kind. The kind that data states is checked before the error of decoding is
+// returned, because kube-apiserver reports a wrong kind first. Unknown fields are pruned by the
+// schema of the version, unless the request says Unpruned.
 func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	var out codec.Decoded
 	data := req.Data
@@ -123,6 +126,7 @@ func headFirst(unknown []string) []string {
 	return unknown
 }
 
+// order returns 0 for a message about metadata, 1 for all others.
 func order(unknown string) int {
 	if strings.HasPrefix(unknown, `unknown field "metadata.`) {
 		return 0
@@ -146,6 +150,7 @@ func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.Gro
 	return codec.Interpret(data, written, def)
 }
 
+// Append implements Kind. Fields are in alphabetical order, and JSON ends without a newline.
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
 	if m.Type == codec.Protobuf {
 		return codec.AppendProto(dst, obj) // returns the error for a kind without a protobuf form

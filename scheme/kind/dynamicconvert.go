@@ -40,6 +40,7 @@ type ObjectError struct {
 func (e *ObjectError) Error() string { return e.Err.Error() }
 func (e *ObjectError) Unwrap() error { return e.Err }
 
+// Convert implements Kind. For a hubless kind the hub is the version that the object is in.
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
 	if version == scheme.InternalVersion {
 		version = k.hub
@@ -61,6 +62,7 @@ func Renames(k Kind) bool {
 	return ok && d.convert == nil
 }
 
+// Batch implements Kind. It returns nil for a kind without a Converter.
 func (k *dynamic) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) {
 	if k.convert == nil {
 		return nil
