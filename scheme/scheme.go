@@ -144,7 +144,7 @@ func (s *Scheme) AddUnversionedTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 		}
 		s.types[gvk] = t
 		s.unversioned[t] = gvk
-		s.note(gvk.GroupKind())
+		s.markEager(gvk.GroupKind())
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *Scheme) AddHub(gk meta.GroupKind, obj meta.Typed) {
 		return
 	}
 	s.hubs[gk] = t
-	s.note(gk)
+	s.markEager(gk)
 }
 
 // structOf returns the struct type that obj points to. where names the registration in a mistake.
@@ -189,7 +189,7 @@ func (s *Scheme) add(gvk meta.GroupVersionKind, t reflect.Type) {
 
 // addOne registers one kind.
 func (s *Scheme) addOne(gvk meta.GroupVersionKind, t reflect.Type) {
-	s.note(gvk.GroupKind())
+	s.markEager(gvk.GroupKind())
 	switch old, taken := s.types[gvk]; {
 	case !taken:
 		s.types[gvk] = t
@@ -199,8 +199,8 @@ func (s *Scheme) addOne(gvk meta.GroupVersionKind, t reflect.Type) {
 	}
 }
 
-// note makes Complete compile a kind, unless AddLazy is running.
-func (s *Scheme) note(gk meta.GroupKind) {
+// markEager makes Complete compile a kind, unless AddLazy is running.
+func (s *Scheme) markEager(gk meta.GroupKind) {
 	if !s.lazy {
 		s.eager[gk] = true
 	}

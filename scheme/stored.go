@@ -36,7 +36,7 @@ func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj met
 		return
 	}
 	s.stored[gvk] = storedType{t, of}
-	s.note(of)
+	s.markEager(of)
 }
 
 // StoredVersions returns the kinds in which objects of the kind gk may be stored, other than those

@@ -35,7 +35,7 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 	}
 	for i := 1; i < len(pushed); i++ {
 		if pushed[i-1].element.compare(m, pushed[i].element) >= 0 {
-			pushed = tidy(m, pushed, join)
+			pushed = sortAndJoin(m, pushed, join)
 			break
 		}
 	}
@@ -53,8 +53,8 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 	return &b.sets[len(b.sets)-1]
 }
 
-// tidy sorts nodes in place and joins nodes that have the same element.
-func tidy(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
+// sortAndJoin sorts nodes in place and joins nodes that have the same element.
+func sortAndJoin(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
 	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(m, b.element) })
 	n := 0
 	for _, next := range nodes[1:] {

@@ -176,7 +176,7 @@ func (c *comparer) lists(from, to part, sh shape) within {
 // group compares the elements of both lists that have one identity.
 func (c *comparer) group(e Element, from, to []identified, sh shape) {
 	if len(from) <= 1 && len(to) <= 1 {
-		c.descend(e, only(from), only(to), sh)
+		c.descend(e, partOrMissing(from), partOrMissing(to), sh)
 		return
 	}
 	what := modified
@@ -191,7 +191,7 @@ func (c *comparer) group(e Element, from, to []identified, sh shape) {
 		return
 	}
 	if what != modified && len(from)+len(to) > 0 {
-		c.descend(e, only(from), only(to), sh)
+		c.descend(e, partOrMissing(from), partOrMissing(to), sh)
 	}
 	c.builders[what].push(node{element: e, member: true})
 }

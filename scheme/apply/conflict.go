@@ -70,7 +70,7 @@ func (w *write) losses(owners []owner, self manager) ([]owner, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.own(o.fields.Intersect(&w.meter, d.changed)); !o.fields.Empty() {
+		if o.setFields(o.fields.Intersect(&w.meter, d.changed)); !o.fields.Empty() {
 			losses = append(losses, o)
 		}
 	}

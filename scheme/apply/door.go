@@ -184,11 +184,11 @@ func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error)
 		return nil, err
 	}
 	self := owner{manager: w.manager(by, meta.ManagedFieldsOperationUpdate), version: w.before.version}
-	if i := find(owners, self.manager); i >= 0 {
+	if i := ownerIndex(owners, self.manager); i >= 0 {
 		self = owners[i]
 	}
 	fields := own.changed.Subtract(&w.meter, unowned)
-	if owners, err = w.take(owners, self.manager); err != nil {
+	if owners, err = w.takeFromOthers(owners, self.manager); err != nil {
 		return nil, err
 	}
 	owners = slices.DeleteFunc(owners, func(o owner) bool { return o.manager == self.manager })
@@ -198,7 +198,7 @@ func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error)
 	if !self.fields.Empty() {
 		owners = append(owners, self)
 	}
-	return capped(&w.meter, owners), nil
+	return capUpdaters(&w.meter, owners), nil
 }
 
 // Applied is the result of an application.
@@ -248,7 +248,7 @@ func (w *write) apply(live Object, config map[string]any, by Writer, force bool)
 		return Applied{}, meta.NewBadRequest("invalid object type: " + meta.Excerpt(kind.String()))
 	}
 	if len(owners) == 0 && live.Stored {
-		if owners, err = w.first(live.Tree, by); err != nil {
+		if owners, err = w.initialOwners(live.Tree, by); err != nil {
 			return Applied{}, liveError{fmt.Errorf("failed to create manager for existing fields: %w", err)}
 		}
 	}
@@ -293,14 +293,14 @@ type application struct {
 // the owners.
 func (w *write) finish(a application, owners []owner, by Writer, force bool) (Applied, error) {
 	self := w.manager(by, meta.ManagedFieldsOperationApply)
-	i := find(owners, self)
+	i := ownerIndex(owners, self)
 	if i < 0 {
 		i = len(owners)
 		owners = append(owners, owner{manager: self, time: a.time})
 	}
 	last := owners[i]
 	owners[i].version = w.before.version
-	owners[i].own(w.filter(w.before.version, a.fields))
+	owners[i].setFields(w.filter(w.before.version, a.fields))
 
 	var err error
 	if w.after, err = w.prune(a.merged, owners, owners[i], last); err != nil {
@@ -321,12 +321,12 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 			return Applied{}, err
 		}
 	}
-	if owners, err = w.take(owners, self); err != nil {
+	if owners, err = w.takeFromOthers(owners, self); err != nil {
 		return Applied{}, err
 	}
 
 	changed := !w.isNone()
-	if i = find(owners, self); i >= 0 {
+	if i = ownerIndex(owners, self); i >= 0 {
 		if changed {
 			owners[i].time = by.time()
 		}
@@ -336,7 +336,7 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 		case fields.Equal(&w.meter, last.fields):
 			owners[i].fields, owners[i].text = last.fields, last.text
 		default:
-			owners[i].own(fields)
+			owners[i].setFields(fields)
 		}
 	}
 	if by.Manager == kubectl {
@@ -354,9 +354,9 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 	return Applied{w.after, encode(&w.meter, owners)}, nil
 }
 
-// first returns the owners of an object that has no managedFields yet: the manager
+// initialOwners returns the owners of an object that has no managedFields yet: the manager
 // "before-first-apply" owns all fields.
-func (w *write) first(tree any, by Writer) ([]owner, error) {
+func (w *write) initialOwners(tree any, by Writer) ([]owner, error) {
 	version := w.Kind.GroupVersion().String()
 	s := w.Versions.Schema(version)
 	if s == nil {

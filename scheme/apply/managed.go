@@ -57,9 +57,9 @@ type owner struct {
 	time    *meta.Time     // of the manager's last write that changed a field; nil if it is not known
 }
 
-// own sets the owner's fields. If fields is another Set, it drops the cached set and the encoded
+// setFields sets the owner's fields. If fields is another Set, it drops the cached set and the encoded
 // text.
-func (o *owner) own(fields *Set) {
+func (o *owner) setFields(fields *Set) {
 	if fields != o.fields {
 		o.fields, o.read, o.text = fields, nil, nil
 	}
@@ -77,7 +77,7 @@ func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	if o.read != nil && fields == o.fields {
 		o.read.fits.Store(s)
 	}
-	o.own(fields)
+	o.setFields(fields)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (o *owner) exchange(m *meter.Meter, lost, won *Set) {
 	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() {
 		return
 	}
-	o.own(o.fields.Subtract(m, lost).Union(m, won))
+	o.setFields(o.fields.Subtract(m, lost).Union(m, won))
 }
 
 // seconds returns the owner's time in Unix seconds; 0 if it is not known, so that such an owner
@@ -99,14 +99,14 @@ func (o *owner) seconds() int64 {
 	return o.time.Unix()
 }
 
-// find returns the index of manager m among owners, -1 if it is not there.
-func find(owners []owner, m manager) int {
+// ownerIndex returns the index of manager m among owners, -1 if it is not there.
+func ownerIndex(owners []owner, m manager) int {
 	return slices.IndexFunc(owners, func(o owner) bool { return o.manager == m })
 }
 
 // timeOf returns the time of manager m among owners, nil if it is not known.
 func timeOf(owners []owner, m manager) *meta.Time {
-	if i := find(owners, m); i >= 0 {
+	if i := ownerIndex(owners, m); i >= 0 {
 		return owners[i].time
 	}
 	return nil
@@ -240,14 +240,14 @@ const (
 	bucket      = "ancient-changes"
 )
 
-// capped returns owners with at most maxUpdaters updaters among them. More are left if the updaters
+// capUpdaters returns owners with at most maxUpdaters updaters among them. More are left if the updaters
 // wrote in so many versions that joining those of one version does not suffice.
 //
 // The steps are those of kube-apiserver, from the oldest updater to the newest: the first updater
 // of a version is only remembered; when a second one of that version comes, the two become a
 // bucket, and later ones are added to it. If the bucket itself comes later in that order than
 // updaters that were put into it, it is lost when its turn comes.
-func capped(m *meter.Meter, owners []owner) []owner {
+func capUpdaters(m *meter.Meter, owners []owner) []owner {
 	var updaters []*owner
 	for i := range owners {
 		if owners[i].operation == meta.ManagedFieldsOperationUpdate {
@@ -292,7 +292,7 @@ func capped(m *meter.Meter, owners []owner) []owner {
 	}
 	for id, sets := range parts {
 		b := left[id]
-		b.own(unite(m, sets))
+		b.setFields(unite(m, sets))
 		left[id] = b
 	}
 	return slices.Collect(maps.Values(left))

@@ -82,14 +82,14 @@ func (sh shape) isWhole() bool {
 // isLoose reports whether the schema declares no fields of an object and allows any entries in it.
 func (sh shape) isLoose() bool {
 	switch {
-	case sh.of == nil:
+	case sh.schema == nil:
 		return sh.parts == deduced
-	case len(sh.of.Properties) > 0 || hasHead(sh.of):
+	case len(sh.schema.Properties) > 0 || hasHead(sh.schema):
 		return false
-	case sh.of.AdditionalProperties == nil:
+	case sh.schema.AdditionalProperties == nil:
 		return sh.parts == deduced
 	}
-	return sh.of.AdditionalProperties.Model == nil && sh.entries().scalar == anyScalar
+	return sh.schema.AdditionalProperties.Model == nil && sh.entries().scalar == anyScalar
 }
 
 // withNamed returns the set with more members: each declared field that has members of the set

@@ -34,7 +34,7 @@ func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]met
 	for _, o := range owners {
 		if replicas := s.Replicas[o.version]; replicas != nil && o.fields.Has(replicas) {
 			o.version = scaleVersion
-			o.own(SetOf(scaleReplicas))
+			o.setFields(SetOf(scaleReplicas))
 			out = append(out, o)
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntr
 		case scales:
 			delete(now, o.manager)
 		default:
-			o.own(o.fields.Subtract(m, SetOf(replicas)))
+			o.setFields(o.fields.Subtract(m, SetOf(replicas)))
 			if o.fields.Empty() {
 				continue
 			}
@@ -85,7 +85,7 @@ func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntr
 	for _, o := range scalers {
 		if _, ok := now[o.manager]; ok && o.fields.Has(scaleReplicas) {
 			o.version, o.time = s.APIVersion, before[o.manager].time
-			o.own(SetOf(s.Replicas[s.APIVersion]))
+			o.setFields(SetOf(s.Replicas[s.APIVersion]))
 			out = append(out, o)
 		}
 	}

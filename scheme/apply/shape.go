@@ -24,9 +24,9 @@ type shape struct {
 	// preserve says that unknown fields are kept, by this schema or by one around it within the
 	// same model.
 	preserve bool
-	// parts says which parts are allowed that the schema in of does not describe.
-	parts parts
-	of    *schema.Schema // nil inside of values that no schema describes
+	// parts says which parts are allowed that the schema does not describe.
+	parts  parts
+	schema *schema.Schema // nil inside of values that no schema describes
 }
 
 // scalar says which scalars a value may be.
@@ -92,7 +92,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	case rawExtensionModel:
 		return anyAtomic
 	}
-	sh := shape{of: s, preserve: preserve || s.KeepsUnknown()}
+	sh := shape{schema: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
 		typ = "" // the model of IntOrString has no type in kube-apiserver either
@@ -140,11 +140,11 @@ func listRelation(s *schema.Schema) relation {
 // more keys.
 func (sh shape) key(i int) string {
 	switch {
-	case sh.of == nil:
-	case sh.of.ListType == "map" && i < len(sh.of.ListKeys):
-		return sh.of.ListKeys[i]
-	case sh.of.ListType == "" && i == 0:
-		return sh.of.PatchMergeKey
+	case sh.schema == nil:
+	case sh.schema.ListType == "map" && i < len(sh.schema.ListKeys):
+		return sh.schema.ListKeys[i]
+	case sh.schema.ListType == "" && i == 0:
+		return sh.schema.PatchMergeKey
 	}
 	return ""
 }
@@ -159,8 +159,8 @@ func (sh shape) keys() (names []string) {
 
 // items returns the shape of a list's elements.
 func (sh shape) items() shape {
-	if sh.of != nil && sh.of.Items != nil {
-		return shapeOf(sh.of.Items, sh.preserve)
+	if sh.schema != nil && sh.schema.Items != nil {
+		return shapeOf(sh.schema.Items, sh.preserve)
 	}
 	return anyAtomic
 }
@@ -176,22 +176,22 @@ func (sh shape) field(name string) (_ shape, declared bool) {
 
 // property returns the schema of a declared field, nil if the field is not declared.
 func (sh shape) property(name string) *schema.Schema {
-	if sh.of == nil {
+	if sh.schema == nil {
 		return nil
 	}
-	if hasHead(sh.of) {
+	if hasHead(sh.schema) {
 		if p := head()[name]; p != nil {
 			return p
 		}
 	}
-	return sh.of.Properties[name]
+	return sh.schema.Properties[name]
 }
 
 // entries returns the shape of fields that are not declared; the zero shape if there may be none.
 func (sh shape) entries() shape {
 	switch {
-	case sh.of != nil && sh.of.AdditionalProperties != nil:
-		return shapeOf(sh.of.AdditionalProperties, sh.preserve)
+	case sh.schema != nil && sh.schema.AdditionalProperties != nil:
+		return shapeOf(sh.schema.AdditionalProperties, sh.preserve)
 	case sh.parts == deduced:
 		return anyGranular
 	case sh.parts == untouched:
@@ -207,7 +207,9 @@ func (sh shape) known() bool {
 
 // free reports whether the shape allows every value, with anything in it, so that there is nothing
 // to check.
-func (sh shape) free() bool { return sh.of == nil && sh.scalar == anyScalar && sh.object != impossible }
+func (sh shape) free() bool {
+	return sh.schema == nil && sh.scalar == anyScalar && sh.object != impossible
+}
 
 // given narrows a shape to class c of the value at hand. If the shape does not allow c, it stays as
 // it is.

@@ -168,9 +168,9 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 	return kept, nil
 }
 
-// take removes the fields that the write touches from all owners except self, and drops owners
+// takeFromOthers removes the fields that the write touches from all owners except self, and drops owners
 // without fields. It changes owners in place.
-func (w *write) take(owners []owner, self manager) ([]owner, error) {
+func (w *write) takeFromOthers(owners []owner, self manager) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {
 		if o.manager != self {
@@ -179,7 +179,7 @@ func (w *write) take(owners []owner, self manager) ([]owner, error) {
 				return nil, err
 			}
 			if !o.fields.Intersect(&w.meter, d.touched).Empty() {
-				o.own(o.fields.Subtract(&w.meter, d.touched))
+				o.setFields(o.fields.Subtract(&w.meter, d.touched))
 			}
 		}
 		if !o.fields.Empty() {

@@ -78,7 +78,7 @@ func (f *follower[V]) run(ctx context.Context) {
 	pause := first
 	for {
 		begun := time.Now()
-		err := f.once(ctx)
+		err := f.followStream(ctx)
 		if f.left || ctx.Err() != nil || errors.Is(err, ErrEnded) {
 			return
 		}
@@ -101,9 +101,9 @@ func (f *follower[V]) run(ctx context.Context) {
 	}
 }
 
-// once yields the changes of one stream. It returns the error that broke the stream, nil if the
+// followStream yields the changes of one stream. It returns the error that broke the stream, nil if the
 // stream ended in good order or the caller left the loop.
-func (f *follower[V]) once(ctx context.Context) error {
+func (f *follower[V]) followStream(ctx context.Context) error {
 	whole := f.after == ""
 	stream, err := f.source.Open(ctx, f.after)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *follower[V]) once(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.take(b.Changes)
+		f.note(b.Changes)
 		if whole && b.InStep {
 			whole = false
 			if b.Changes = f.sweep(b.Changes); f.left {
@@ -139,8 +139,8 @@ func (f *follower[V]) once(ctx context.Context) error {
 	}
 }
 
-// take updates known and old after changes, and sets Change.Old in them.
-func (f *follower[V]) take(changes []Change[V]) {
+// note updates known and old after changes, and sets Change.Old in them.
+func (f *follower[V]) note(changes []Change[V]) {
 	for i := range changes {
 		ch := &changes[i]
 		if f.Old {

@@ -104,7 +104,7 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	if v.Evolves {
 		made.Settled = func(data []byte) bool {
 			tree, err := jsontext.Decode(data, nil)
-			return err == nil && counted(tree) && l.use().Settled(tree)
+			return err == nil && hasGeneration(tree) && l.use().Settled(tree)
 		}
 		made.Complete = func(obj meta.Typed) bool {
 			u := obj.(*scheme.Unstructured)
@@ -114,9 +114,9 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	return made
 }
 
-// counted reports whether an object has a generation. Only objects that very old servers stored
+// hasGeneration reports whether an object has a generation. Only objects that very old servers stored
 // have none.
-func counted(tree any) bool {
+func hasGeneration(tree any) bool {
 	object, _ := tree.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	return metadata["generation"] != nil
@@ -181,8 +181,8 @@ func (k *dynamic) Default(ctx context.Context, obj meta.Typed) error {
 	return err
 }
 
-// unknown returns the error for a group, version or kind that this kind does not have.
-func (k *dynamic) unknown(gvk meta.GroupVersionKind) error {
+// notRegistered returns the error for a group, version or kind that this kind does not have.
+func (k *dynamic) notRegistered(gvk meta.GroupVersionKind) error {
 	return &scheme.NotRegisteredError{Scheme: "coracle", GVK: gvk}
 }
 

@@ -69,7 +69,7 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	case k.hubless && req.Strict:
 		out.Strict = slices.Concat(out.Strict, repeated)
 	case !k.hubless: // the caller refuses objects of hubless kinds, with another message
-		return out, k.unknown(out.GVK)
+		return out, k.notRegistered(out.GVK)
 	}
 	u.Content = tree
 	if err := takeHead(u); err != nil {

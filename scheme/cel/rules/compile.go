@@ -55,15 +55,15 @@ func (r *rule) text() string {
 // environments are the Envs for the rules about one value: plain for most rules, optional for rules
 // with optionalOldSelf. Each is made when it is first needed.
 type environments struct {
-	shape          *shape
-	plain, perhaps *cel.Env
+	shape           *shape
+	plain, optional *cel.Env
 }
 
 // of returns the Env for a rule.
 func (e *environments) of(r *rule) (_ *cel.Env, err error) {
 	env := &e.plain
 	if r.optional() {
-		env = &e.perhaps
+		env = &e.optional
 	}
 	if *env == nil {
 		*env, err = environment(e.shape, r.optional())
