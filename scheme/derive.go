@@ -150,7 +150,8 @@ func viaHub(hub *typeinfo.Type, in, out *converter) convertFunc {
 	}
 }
 
-// convertSlot returns the conversion of a value in one slot to a value in another, nil if there is none.
+// convertSlot returns the conversion of a value in one slot to a value in another, nil if there is
+// none.
 func (d *deriver) convertSlot(in, out slot) convertFunc {
 	if in.pointer != out.pointer {
 		return nil
@@ -181,8 +182,8 @@ type fieldStep struct {
 	run      convertFunc
 }
 
-// convertStruct returns the conversion of a struct, field by field. With lenient set, fields without a
-// counterpart are skipped.
+// convertStruct returns the conversion of a struct, field by field. With lenient set, fields
+// without a counterpart are skipped.
 func (d *deriver) convertStruct(in, out *typeinfo.Type, lenient bool) convertFunc {
 	targets := map[string]*typeinfo.Field{}
 	for _, f := range out.Members {

@@ -142,8 +142,8 @@ func (w *walker) sort(list []identified) {
 	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(w.meter, b.element) })
 }
 
-// countAlike returns how many elements at the beginning of a sorted list have the same identity. The
-// list is not empty.
+// countAlike returns how many elements at the beginning of a sorted list have the same identity.
+// The list is not empty.
 func (w *walker) countAlike(list []identified) int {
 	n := 1
 	for n < len(list) && list[n].element.compare(w.meter, list[0].element) == 0 {

@@ -57,8 +57,8 @@ type owner struct {
 	time    *meta.Time     // of the manager's last write that changed a field; nil if it is not known
 }
 
-// setFields sets the owner's fields. If fields is another Set, it drops the cached set and the encoded
-// text.
+// setFields sets the owner's fields. If fields is another Set, it drops the cached set and the
+// encoded text.
 func (o *owner) setFields(fields *Set) {
 	if fields != o.fields {
 		o.fields, o.read, o.text = fields, nil, nil
@@ -240,8 +240,8 @@ const (
 	bucket      = "ancient-changes"
 )
 
-// capUpdaters returns owners with at most maxUpdaters updaters among them. More are left if the updaters
-// wrote in so many versions that joining those of one version does not suffice.
+// capUpdaters returns owners with at most maxUpdaters updaters among them. More are left if the
+// updaters wrote in so many versions that joining those of one version does not suffice.
 //
 // The steps are those of kube-apiserver, from the oldest updater to the newest: the first updater
 // of a version is only remembered; when a second one of that version comes, the two become a

@@ -168,8 +168,8 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 	return kept, nil
 }
 
-// takeFromOthers removes the fields that the write touches from all owners except self, and drops owners
-// without fields. It changes owners in place.
+// takeFromOthers removes the fields that the write touches from all owners except self, and drops
+// owners without fields. It changes owners in place.
 func (w *write) takeFromOthers(owners []owner, self manager) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {

@@ -101,8 +101,8 @@ func (f *follower[V]) run(ctx context.Context) {
 	}
 }
 
-// followStream yields the changes of one stream. It returns the error that broke the stream, nil if the
-// stream ended in good order or the caller left the loop.
+// followStream yields the changes of one stream. It returns the error that broke the stream, nil if
+// the stream ended in good order or the caller left the loop.
 func (f *follower[V]) followStream(ctx context.Context) error {
 	whole := f.after == ""
 	stream, err := f.source.Open(ctx, f.after)

@@ -114,8 +114,8 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	return made
 }
 
-// hasGeneration reports whether an object has a generation. Only objects that very old servers stored
-// have none.
+// hasGeneration reports whether an object has a generation. Only objects that very old servers
+// stored have none.
 func hasGeneration(tree any) bool {
 	object, _ := tree.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
