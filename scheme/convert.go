@@ -11,7 +11,7 @@ import (
 
 // ConvertTo returns obj in another version of its kind. If gv.Version is InternalVersion, that is
 // the hub. Kinds of two groups convert to each other if they have the same hub type. The result has
-// the apiVersion and kind of gv.
+// the apiVersion of gv. An unversioned object, such as a Status, is returned as it is.
 //
 // If obj has the right type already, the result is obj itself, provided that its apiVersion and
 // kind are right or empty (empty ones are set). Otherwise obj is not changed, and the result shares

@@ -100,7 +100,8 @@ func (s *Scheme) AddLazy(add func(*Scheme)) {
 	s.lazy = before
 }
 
-// IsLazy reports whether every type of the kind was registered inside of AddLazy.
+// IsLazy reports whether every type of the kind was registered inside of AddLazy. It is true for an
+// unknown kind, too.
 func (s *Scheme) IsLazy(gk meta.GroupKind) bool { return !s.eager[gk] }
 
 // AddKnownTypes registers the types of objs in a group version, each under the name of its Go type.

@@ -1,6 +1,6 @@
 // Package jsontext reads and writes JSON as text and as trees, without Go types. Package scheme and
 // those below it have no other JSON scanner, no other form of trees, and no other function that
-// quotes strings.
+// quotes strings, except the one for FieldsV1 in package apply, whose spelling differs.
 //
 // Words:
 //   - A Scanner passes over the tokens of JSON and checks them. Decoders of types embed it and

@@ -6,8 +6,8 @@
 //
 // Laws:
 //   - Only the head of an object is read; the rest of its JSON is passed on as it is.
-//   - A document without a kind, or with a repeated key, is an error that names the file and
-//     the number of the document. All other documents are returned nevertheless.
+//   - A document without a kind, or a YAML document with a repeated key, is an error that names the
+//     file and the number of the document. All other documents are returned nevertheless.
 //   - Empty documents are skipped. A List (v1) counts as its items.
 //   - A file has at most Max documents and objects; configfile bounds its size.
 //
